@@ -1,0 +1,42 @@
+"""What counts as a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from statcv.errors import ArgumentError, ArgumentTypeError
+
+
+def resolve_seed(seed: object) -> int:
+    """Return the whole number that stands for a seed.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        A Generator gives its next number; None a fresh one. The number returned
+        gives the same results again.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none of these.
+    ArgumentError
+        If it is negative.
+
+    Examples
+    --------
+    >>> resolve_seed(7)
+    7
+    """
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**32))
+    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+        raise ArgumentTypeError(
+            "seed must be a whole number, a numpy Generator or None, not "
+            f"{type(seed).__name__} ({seed!r})."
+        )
+    if seed < 0:
+        raise ArgumentError(f"seed must be 0 or more, not {seed}.")
+    return int(seed)
