@@ -1,0 +1,90 @@
+"""What a metric accepts: checked once here, refused in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.errors import MetricError, suggestion
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+Ints = NDArray[np.intp]
+
+
+def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return numbers as a float array (its own precision where it has one)."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise MetricError(f"{name} is no array: its rows differ in length.") from error
+    if array.dtype.kind == "f":
+        return array
+    if array.dtype.kind in "biu":
+        return array.astype(np.float64)
+    odd = [value for value in array.ravel().tolist() if not isinstance(value, Real)]
+    if odd:
+        raise MetricError(f"{name} must hold numbers, not values such as {odd[0]!r}.")
+    return array.astype(np.float64)
+
+
+def vector(values: ArrayLike, name: str) -> Floats:
+    """Return numbers as a float64 array of one dimension."""
+    array = real_array(values, name).astype(np.float64, copy=False)
+    if array.ndim != 1:
+        raise MetricError(f"{name} has shape {array.shape}; it must be (n,).")
+    return array
+
+
+def same_length(n_y: int, n_other: int, name: str) -> None:
+    """Refuse arrays that do not go record by record."""
+    if n_y != n_other:
+        raise MetricError(
+            f"y has {n_y} records and {name} has {n_other}; pass one for each record."
+        )
+
+
+def binary_outcome(y: ArrayLike) -> Bools:
+    """Return an outcome of 0 and 1 as True where positive."""
+    values = vector(y, "y")
+    odd = values[(values != 0) & (values != 1)]
+    if odd.size:
+        raise MetricError(
+            f"y must hold 0 and 1 only, but {odd.size} of {values.size} values are "
+            f"others, such as {odd[0]:g}; code the positive class as 1."
+        )
+    positive: Bools = values == 1
+    return positive
+
+
+def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:
+    """Return a binary outcome and one score a record."""
+    positive, values = binary_outcome(y), vector(score, "score")
+    same_length(positive.size, values.size, "score")
+    return positive, values
+
+
+def class_codes(y: ArrayLike, n_classes: int) -> Ints:
+    """Return an outcome of codes 0 … n_classes - 1 as integers."""
+    values = vector(y, "y")
+    known = (values >= 0) & (values < n_classes) & (values == np.floor(values))
+    if not known.all():
+        raise MetricError(
+            f"y must hold the class codes 0 to {n_classes - 1}, the columns of p, "
+            f"but has values such as {values[~known][0]:g}."
+        )
+    return values.astype(np.intp)
+
+
+def one_of(value: str, known: Iterable[str], name: str) -> str:
+    """Return an option, or say which there are."""
+    options = tuple(known)
+    if value not in options:
+        listed = " or ".join(repr(option) for option in options)
+        hint = suggestion(value, options)
+        raise MetricError(f"{name} must be {listed}, not {value!r}.{hint}")
+    return value

@@ -1,0 +1,209 @@
+"""Metrics of predicted numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.metrics._inputs import Floats, real_array, same_length, vector
+
+_SAME = 1e-14  # relative distance at which a number is its own rounded mean
+
+
+def mse(y: ArrayLike, yhat: ArrayLike) -> float:
+    """Mean squared error.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        Observed and predicted numbers.
+
+    Returns
+    -------
+    float
+        The error; NaN when a number is NaN or there is no record.
+
+    Raises
+    ------
+    MetricError
+        If the arrays are not numbers in one dimension, or of different length.
+
+    Examples
+    --------
+    >>> mse([1, 2, 3], [1, 2, 6])
+    3.0
+    """
+    return _mean(casewise_mse(y, yhat))
+
+
+def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
+    """Squared error of each record.
+
+    Parameters
+    ----------
+    y, yhat
+        As in `mse`, which is the mean of these.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The losses.
+
+    Raises
+    ------
+    MetricError
+        As in `mse`.
+
+    Examples
+    --------
+    >>> casewise_mse([1, 2, 3], [1, 2, 6]).tolist()
+    [0.0, 0.0, 9.0]
+    """
+    loss: Floats = _errors(y, yhat) ** 2
+    return loss
+
+
+def rmse(y: ArrayLike, yhat: ArrayLike) -> float:
+    """Root of the mean squared error, in the unit of the outcome.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        Observed and predicted numbers.
+
+    Returns
+    -------
+    float
+        The error; NaN when a number is NaN or there is no record.
+
+    Raises
+    ------
+    MetricError
+        If the arrays are not numbers in one dimension, or of different length.
+
+    Examples
+    --------
+    >>> rmse([1, 2, 3, 4], [1, 2, 3, 6])
+    1.0
+    """
+    return float(np.sqrt(mse(y, yhat)))
+
+
+def mae(y: ArrayLike, yhat: ArrayLike) -> float:
+    """Mean absolute error.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        Observed and predicted numbers.
+
+    Returns
+    -------
+    float
+        The error; NaN when a number is NaN or there is no record.
+
+    Raises
+    ------
+    MetricError
+        If the arrays are not numbers in one dimension, or of different length.
+
+    Examples
+    --------
+    >>> mae([1, 2, 3], [1, 2, 6])
+    1.0
+    """
+    return _mean(casewise_mae(y, yhat))
+
+
+def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
+    """Absolute error of each record.
+
+    Parameters
+    ----------
+    y, yhat
+        As in `mae`, which is the mean of these.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The losses.
+
+    Raises
+    ------
+    MetricError
+        As in `mae`.
+
+    Examples
+    --------
+    >>> casewise_mae([1, 2, 3], [1, 2, 6]).tolist()
+    [0.0, 0.0, 3.0]
+    """
+    loss: Floats = np.abs(_errors(y, yhat))
+    return loss
+
+
+def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> float:
+    """Share of the squared error of a baseline that the prediction removes.
+
+    1 - Σ(y - ŷ)² / Σ(y - baseline)². Below 0 where the baseline predicts better.
+
+    Parameters
+    ----------
+    y, yhat : array_like of shape (n,)
+        Observed and predicted numbers.
+    baseline : array_like of shape (n,) or float, optional
+        What would be predicted without a model. In cross-validation this is the
+        mean of the training set of each record. By default the mean of `y`, which
+        held-out predictions never knew.
+
+    Returns
+    -------
+    float
+        The share; NaN when the baseline has no error (up to rounding), when a
+        number is NaN, or when there is no record.
+
+    Raises
+    ------
+    MetricError
+        If the arrays are not numbers in one dimension, or of different length.
+
+    Examples
+    --------
+    >>> r2([1, 2, 3, 4], [1, 2, 3, 3])
+    0.8
+    >>> r2([1, 2, 3, 4], [1, 2, 3, 3], baseline=[3, 3, 2, 2])
+    0.9
+    """
+    remaining = float((_errors(y, yhat) ** 2).sum())
+    observed = vector(y, "y")
+    if not observed.size:
+        return float("nan")
+    reference = observed.mean() if baseline is None else _per_record(baseline, observed)
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = observed - reference
+        removable = float((off**2).sum())
+    same = np.abs(off) <= _SAME * np.abs(reference)
+    if same.all() or removable == 0 or np.isinf(removable):
+        return float("nan")
+    return 1 - remaining / removable
+
+
+def _per_record(baseline: ArrayLike, observed: Floats) -> Floats:
+    """Return the baseline as one number a record."""
+    values = real_array(baseline, "baseline").astype(np.float64, copy=False)
+    if values.ndim == 0:
+        return np.full(observed.size, values)
+    values = vector(values, "baseline")
+    same_length(observed.size, values.size, "baseline")
+    return values
+
+
+def _errors(y: ArrayLike, yhat: ArrayLike) -> Floats:
+    observed, predicted = vector(y, "y"), vector(yhat, "yhat")
+    same_length(observed.size, predicted.size, "yhat")
+    with np.errstate(invalid="ignore"):
+        return observed - predicted
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if values.size else float("nan")
