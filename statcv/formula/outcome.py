@@ -1,0 +1,160 @@
+"""The left-hand side: which kind of outcome it is, and how it is coded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import DataError, OutcomeError, suggestion
+
+FEW = 10  # whole numbers with at most so many values could be classes
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The outcome of the kept rows.
+
+    Attributes
+    ----------
+    name : str
+        The left-hand side of the formula.
+    kind : {"binary", "multiclass", "continuous"}
+    y : numpy.ndarray, shape (n,)
+        0/1 with 1 positive, class codes 0, …, K-1, or the values themselves.
+    levels : tuple
+        Labels of the codes; empty for a continuous outcome. A binary outcome's
+        second level is the positive class, as in R's ``glm``.
+    notes : tuple of str
+        What was assumed where the data leave a choice.
+    """
+
+    name: str
+    kind: str
+    y: NDArray[Any]
+    levels: tuple[Any, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def positive(self) -> Any:
+        """The label of the positive class of a binary outcome, else None."""
+        return self.levels[1] if self.kind == "binary" else None
+
+    @property
+    def counts(self) -> dict[Any, int]:
+        """How many rows each class has."""
+        return {level: int((self.y == k).sum()) for k, level in enumerate(self.levels)}
+
+    def describe(self) -> str:
+        """Return one line such as ``1 (11) against 0 (21)``."""
+        if self.kind == "continuous":
+            return f"continuous, mean {self.y.mean():.4g}, sd {self.y.std(ddof=1):.4g}"
+        counts = self.counts
+        shown = [f"{level} ({counts[level]})" for level in self.levels]
+        if self.kind == "binary":
+            return f"{shown[1]} against {shown[0]}; {self.positive} is positive"
+        return f"{len(shown)} classes: {', '.join(shown)}"
+
+
+def make_outcome(
+    values: pd.Series[Any], name: str, positive: object = None, classes: bool = False
+) -> Outcome:
+    """Code the values of an outcome.
+
+    Parameters
+    ----------
+    values : pandas.Series
+        Without missing values, of plain dtype.
+    name : str
+        How to call it.
+    positive : optional
+        The level to count as positive; the second level where not given.
+    classes : bool
+        Take numbers as classes, as ``C(y)`` asks.
+    """
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        values = values.cat.remove_unused_categories()
+        levels = list(values.cat.categories)
+        return _classes(values.cat.codes.to_numpy(), levels, name, positive)
+    array = values.to_numpy()
+    if array.dtype.kind == "M":
+        raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
+    if np.isinf(array.astype(float)).any():
+        count = int(np.isinf(array.astype(float)).sum())
+        raise DataError(f"the outcome {name!r} has {count} infinite values.")
+    distinct = np.unique(array)
+    if array.dtype.kind == "b" or set(distinct) <= {0, 1} or classes:
+        levels = [_label(value, array.dtype) for value in distinct]
+        return _classes(np.searchsorted(distinct, array), levels, name, positive)
+    if len(distinct) == 1:
+        raise OutcomeError(f"the outcome {name!r} is constant: always {distinct[0]:g}.")
+    if len(distinct) == 2:
+        levels = [_label(value, array.dtype) for value in distinct]
+        note = f"{name} has two values and was taken as two classes"
+        codes = np.searchsorted(distinct, array)
+        return _classes(codes, levels, name, positive, (note,))
+    if positive is not None:
+        raise OutcomeError(
+            f"positive={positive!r} needs an outcome of two classes, but {name!r} has "
+            f"{len(distinct)} values; write I({name} == {positive!r}) ~ …"
+        )
+    whole = bool((array == np.round(array)).all())
+    notes = (
+        (f"{name} was taken as numbers; write C({name}) for {len(distinct)} classes",)
+        if whole and len(distinct) <= FEW
+        else ()
+    )
+    return Outcome(name, "continuous", array.astype(float), notes=notes)
+
+
+def _label(value: Any, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "b":
+        return bool(value)
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _classes(
+    codes: NDArray[Any],
+    levels: list[Any],
+    name: str,
+    positive: object,
+    notes: tuple[str, ...] = (),
+) -> Outcome:
+    codes = codes.astype(np.intp)
+    if len(levels) == 1:
+        raise OutcomeError(
+            f"the outcome {name!r} has one class only ({levels[0]!r}); "
+            "classes cannot be told apart."
+        )
+    if len(levels) > 2:
+        if positive is not None:
+            raise OutcomeError(
+                f"positive={positive!r} needs an outcome of two classes, but {name!r} "
+                f"has {len(levels)}: {', '.join(map(str, levels))}."
+            )
+        if len(levels) > max(FEW, len(codes) // 2):
+            raise OutcomeError(
+                f"the outcome {name!r} has {len(levels)} classes in {len(codes)} rows; "
+                "is it text that should be a number?"
+            )
+        return Outcome(name, "multiclass", codes, tuple(levels), notes)
+    if positive is not None:
+        matching = [k for k, level in enumerate(levels) if _same(level, positive)]
+        if not matching:
+            raise OutcomeError(
+                f"positive={positive!r} is no level of {name!r}, which has "
+                f"{levels[0]!r} and {levels[1]!r}."
+                + suggestion(positive, map(str, levels))
+            )
+        if matching[0] == 0:
+            codes, levels = 1 - codes, levels[::-1]
+    return Outcome(name, "binary", codes, tuple(levels), notes)
+
+
+def _same(level: Any, wanted: object) -> bool:
+    if isinstance(level, bool) != isinstance(wanted, bool):
+        return str(level) == str(wanted)
+    return bool(level == wanted) or str(level) == str(wanted)
