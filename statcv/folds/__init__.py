@@ -1,0 +1,6 @@
+"""Who is held out, and on whom each fold trains."""
+
+from statcv.folds.plan import FoldPlan
+from statcv.folds.schemes import SCHEMES, Scheme, make_plan
+
+__all__ = ["SCHEMES", "FoldPlan", "Scheme", "make_plan"]

@@ -1,0 +1,46 @@
+"""What a plan leaks through the training mean, in numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds.plan import FoldPlan
+from statcv.metrics import auroc
+
+
+def training_means(plan: FoldPlan, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the mean outcome of each split's training set, shape (n_splits,)."""
+    total, n = y.sum(), plan.n
+    means = np.empty(plan.n_splits)
+    for split in range(plan.n_splits):
+        out = np.concatenate([plan.test(split), plan.left_out(split)])
+        means[split] = (total - y[out].sum()) / (n - len(out))
+    return means
+
+
+def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
+    """Return the pooled auROC of the training mean as the prediction.
+
+    Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
+    the training mean gives the held-out label away (Austin, Pe'er & Korem 2024,
+    Fig. S2c); 0.5 where all training sets are balanced alike.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    y : numpy.ndarray of 0 and 1, shape (n,)
+
+    Returns
+    -------
+    float
+        The mean over repeats.
+    """
+    means, values, first = training_means(plan, y), [], 0
+    for fold, labels in zip(plan.held_out, plan.labels, strict=True):
+        rows = np.flatnonzero(fold >= 0)
+        values.append(auroc(y[rows], means[first + fold[rows]]))
+        first += len(labels)
+    return float(np.mean(values))
