@@ -1,0 +1,122 @@
+"""The protocol that every model follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ModelError
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """What a model is fitted on.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The design matrix, intercept included where the formula has one.
+    y : numpy.ndarray, shape (n,)
+        0/1 with 1 positive, class codes, or numbers.
+    kind : {"binary", "multiclass", "continuous"}
+    n_classes : int
+        0 for a continuous outcome.
+    names : tuple of str
+        The columns of ``X``.
+    intercept : int or None
+        Which column is the intercept.
+    weights : numpy.ndarray or None
+        Weights of the records, shape (n,).
+    seed : int
+        For models that draw random numbers; another one in each fold.
+    """
+
+    X: Matrix
+    y: NDArray[Any]
+    kind: str
+    n_classes: int
+    names: tuple[str, ...]
+    intercept: int | None
+    weights: Matrix | None
+    seed: int
+
+    @property
+    def without_intercept(self) -> Matrix:
+        """The matrix for libraries that add an intercept themselves."""
+        if self.intercept is None:
+            return self.X
+        return np.delete(self.X, self.intercept, axis=1)
+
+
+class Fit(Protocol):
+    """A fitted model."""
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """Coefficients by term, or None for a model that has none."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit reached its optimum."""
+
+    @property
+    def separated(self) -> bool:
+        """Whether fitted probabilities ran to 0 or 1."""
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return probabilities or means, (m,), or (m, classes) for more than two.
+
+        ``X`` has the columns of the training set, intercept included.
+        """
+
+
+class Model(Protocol):
+    """What :func:`statcv.cv` fits in every fold."""
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError if the model does not admit this kind of outcome."""
+
+    def fit(self, training: TrainingSet) -> Fit:
+        """Fit the training set."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlainFit:
+    """A fit that is a function of the matrix and, at most, coefficients."""
+
+    function: Any
+    coefficients: dict[str, float] | None = None
+    converged: bool = True
+    separated: bool = False
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return predictions at the rows of ``X``."""
+        return np.asarray(self.function(X), dtype=float)
+
+
+def refuse_missing(training: TrainingSet, label: str) -> None:
+    """Raise where a model that cannot take missing values would meet one."""
+    if np.isnan(training.X).any():
+        raise ModelError(
+            f"{label} cannot take missing covariates; use na_action='drop', or a "
+            "scikit-learn pipeline that imputes inside each fold."
+        )
+
+
+def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
+    """Raise where a model does not admit the kind of outcome."""
+    if kind not in allowed:
+        article = "a continuous" if kind == "continuous" else f"a {kind}"
+        raise ModelError(
+            f"{label} does not fit {article} outcome; it fits "
+            f"{' or '.join(allowed)} outcomes."
+        )

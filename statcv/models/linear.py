@@ -1,0 +1,51 @@
+"""Linear regression by least squares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from statcv.models.base import (
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    refuse_kind,
+    refuse_missing,
+)
+
+
+@dataclass(frozen=True)
+class Linear:
+    """Least squares, as R's ``lm``; of a 0/1 outcome the linear probability model.
+
+    Where columns of a training set are linearly dependent, the solution of least
+    norm is taken.
+
+    Examples
+    --------
+    >>> Linear().label
+    'linear regression'
+    """
+
+    label: str = "linear regression"
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError for an outcome of more than two classes."""
+        refuse_kind("linear regression", kind, ("continuous", "binary"))
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        refuse_missing(training, "linear regression")
+        X, y = training.X, training.y.astype(float)
+        if training.weights is not None:
+            root = np.sqrt(training.weights)
+            X, y = X * root[:, None], y * root
+        beta = np.linalg.lstsq(X, y, rcond=None)[0]
+        coefficients = dict(zip(training.names, beta.tolist(), strict=True))
+        return PlainFit(partial(_linear, beta), coefficients)
+
+
+def _linear(beta: Matrix, X: Matrix) -> Matrix:
+    return np.asarray(X @ beta)

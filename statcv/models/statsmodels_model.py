@@ -1,0 +1,179 @@
+"""Any statsmodels model class or formula function."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from statcv.errors import ModelError
+from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
+
+# These take a value a row, which has to be cut to each training set.
+_ROWWISE = ("offset", "exposure", "groups", "time", "n_trials", "var_weights")
+
+
+class Statsmodels:
+    """A statsmodels model, fitted anew in every fold.
+
+    Parameters
+    ----------
+    model : class or formula function
+        ``sm.GLM``, ``sm.Probit``, ``smf.glm``, …
+    fit : dict, optional
+        Keywords of the model's ``fit``.
+    **keywords
+        Keywords of the model itself, such as ``family=sm.families.Binomial()``.
+
+    Examples
+    --------
+    >>> import statsmodels.formula.api as smf
+    >>> Statsmodels(smf.probit).label
+    'statsmodels Probit'
+    """
+
+    def __init__(
+        self, model: Any, *, fit: Mapping[str, Any] | None = None, **keywords: Any
+    ) -> None:
+        while isinstance(model, functools.partial):
+            keywords = {**model.keywords, **keywords}
+            model = model.func
+        self.family: Any = getattr(model, "__self__", model)
+        rowwise = [name for name in _ROWWISE if keywords.get(name) is not None]
+        if rowwise:
+            raise ModelError(
+                f"{rowwise[0]}= has a value a row, which cannot be cut to a training "
+                "set; fit without it"
+                + (", or use cv(weights=…)." if "weight" in rowwise[0] else ".")
+            )
+        self.keywords = keywords
+        self.fit_keywords = {"disp": 0, **(fit or {})}
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        family = self.keywords.get("family")
+        named = f", {type(family).__name__}" if family is not None else ""
+        return f"statsmodels {self.family.__name__}{named}"
+
+    def __repr__(self) -> str:
+        return self.label
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError where the model plainly does not fit the outcome."""
+        name = self.family.__name__
+        if name in ("Logit", "Probit") and kind != "binary":
+            raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
+        if kind == "multiclass" and name != "MNLogit":
+            raise ModelError(
+                f"statsmodels {name} does not fit an outcome of more than two classes; "
+                "MNLogit does."
+            )
+
+    def fit(self, training: TrainingSet) -> PlainFit:
+        """Fit the training set."""
+        refuse_missing(training, self.label)
+        keywords = dict(self.keywords)
+        if training.weights is not None:
+            keywords[self._weight_name()] = training.weights
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # told below, fold by fold
+            model = self.family(training.y, training.X, **keywords)
+            result = model.fit(**self._fit_keywords(model))
+        parameters = np.asarray(result.params)
+        coefficients = (
+            dict(zip(training.names, parameters.tolist(), strict=True))
+            if parameters.ndim == 1 and len(parameters) == len(training.names)
+            else None
+        )
+        predict = functools.partial(_predict, result)
+        fitted = predict(training.X)
+        near = np.minimum(fitted, 1 - fitted) < 1e-9
+        return PlainFit(
+            predict,
+            coefficients,
+            converged=_converged(result),
+            separated=training.kind == "binary" and bool(near.any()),
+        )
+
+    def _fit_keywords(self, model: Any) -> dict[str, Any]:
+        """Not every ``fit`` knows ``disp``."""
+        import inspect
+
+        known = inspect.signature(model.fit).parameters
+        return {
+            name: value
+            for name, value in self.fit_keywords.items()
+            if name != "disp" or name in known
+        }
+
+    def _weight_name(self) -> str:
+        name = self.family.__name__
+        if name == "GLM":
+            return "freq_weights"
+        if name == "WLS":
+            return "weights"
+        raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
+
+
+def _predict(result: Any, X: Matrix) -> Matrix:
+    return np.asarray(result.predict(X), dtype=float)
+
+
+def _converged(result: Any) -> bool:
+    if hasattr(result, "converged"):
+        return bool(result.converged)
+    returned = getattr(result, "mle_retvals", None) or {}
+    return bool(returned.get("converged", True))
+
+
+def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
+    """Return (formula, frame, model, weights) of a fitted formula result.
+
+    Raises
+    ------
+    ModelError
+        If it was not fitted from a formula, or used what cannot be cut to folds.
+    """
+    model = fitted.model
+    formula = getattr(model, "formula", None)
+    frame = getattr(model.data, "frame", None)
+    if formula is None or frame is None:
+        raise ModelError(
+            "the fitted result was not made from a formula; give cv() the formula "
+            "and the data, or fit through statsmodels.formula.api."
+        )
+    if np.ndim(model.endog) == 2:
+        raise ModelError(
+            "statsmodels coded the outcome of this result in two columns and takes the "
+            "first level for success; code the outcome 0/1, or give cv() the formula."
+        )
+    if "Regularized" in type(fitted).__name__:
+        raise ModelError("a regularised fit does not keep how it was fitted.")
+    keywords = {
+        name: value
+        for name, value in model._get_init_kwds().items()
+        if value is not None and name not in ("missing_idx", "formula", "model_spec")
+    }
+    weights = _pop_weights(keywords, model)
+    return str(formula), frame, Statsmodels(type(model), **keywords), weights
+
+
+def _pop_weights(keywords: dict[str, Any], model: Any) -> Any:
+    """Take row weights out of the keywords; None where all are one."""
+    keywords.pop("n_trials", None)
+    found = None
+    for name in ("weights", "freq_weights", "var_weights"):
+        values = keywords.pop(name, None)
+        if values is not None and not (np.asarray(values) == 1).all():
+            if found is not None:
+                raise ModelError("a fit with two kinds of weights cannot be repeated.")
+            found = np.asarray(values, dtype=float)
+    if found is None:
+        return None
+    import pandas as pd
+
+    return pd.Series(found, index=model.data.row_labels)
