@@ -1,0 +1,327 @@
+"""Fit the model in every fold of the plan and gather what it predicts."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ConvergenceWarning,
+    FitError,
+    OutcomeError,
+    SeparationWarning,
+    StatcvError,
+    UnseenLevelWarning,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.models import Fit, Model, TrainingSet
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What all folds predicted, record by record.
+
+    Attributes
+    ----------
+    split, row : numpy.ndarray of int, shape (m,)
+        The split, and the position of the record in the design.
+    predicted : numpy.ndarray, shape (m,) or (m, classes)
+    partner_split, partner_row, partner_predicted
+        The same for the records dropped for balance; empty where none were.
+    converged, separated : numpy.ndarray of bool, shape (n_splits,)
+    seconds : numpy.ndarray, shape (n_splits,)
+    coefficients : pandas.DataFrame or None
+        A row a split, a column a term.
+    absent : dict
+        (factor, level) → the splits whose training set lacks it.
+    """
+
+    split: NDArray[np.intp]
+    row: NDArray[np.intp]
+    predicted: Floats
+    partner_split: NDArray[np.intp]
+    partner_row: NDArray[np.intp]
+    partner_predicted: Floats
+    converged: NDArray[np.bool_]
+    separated: NDArray[np.bool_]
+    seconds: Floats
+    coefficients: pd.DataFrame | None
+    absent: dict[tuple[str, Any], list[int]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """What one split gave; small enough to send between processes."""
+
+    split: int
+    test: NDArray[np.intp]
+    partners: NDArray[np.intp]
+    predicted: Floats
+    converged: bool
+    separated: bool
+    seconds: float
+    coefficients: dict[str, float] | None
+    absent: list[tuple[str, Any]]
+
+
+def run(
+    design: Design,
+    plan: FoldPlan,
+    model: Model,
+    *,
+    seed: int,
+    weights: Floats | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Held:
+    """Fit every training set of the plan; predict who was left out.
+
+    Parameters
+    ----------
+    design : Design
+    plan : FoldPlan
+        For the rows of the design.
+    model : Model
+    seed : int
+        The root of the streams from which each fold's model draws.
+    weights : numpy.ndarray, optional
+        Weights of the rows in the fits, shape (n,).
+    n_jobs : int, optional
+        Processes, as joblib takes it; a surrounding ``joblib.parallel_config``
+        holds where it is None.
+    progress : bool, optional
+        Show a bar; where None, after two seconds and at a terminal only.
+
+    Raises
+    ------
+    OutcomeError
+        If a training set lacks a class, or its outcome is constant.
+    FitError
+        If the model fails; the message names the fold.
+    """
+    _check_training_sets(design, plan)
+    if design.terms.plain is None:
+        _ = design.matrix, design.terms.levels  # before they go to the workers
+    folds = list(_fits(design, plan, model, seed, weights, n_jobs, progress))
+    held = _gather(folds, plan)
+    _warn(held, plan, model)
+    return held
+
+
+def fit_all(
+    design: Design, model: Model, *, seed: int, weights: Floats | None = None
+) -> Fit:
+    """Fit all rows of the design: the model itself, not cross-validated."""
+    every = np.arange(design.n)
+    return model.fit(_training_set(design, design.matrix, every, weights, (seed, 2)))
+
+
+def _fits(
+    design: Design,
+    plan: FoldPlan,
+    model: Model,
+    seed: int,
+    weights: Floats | None,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> Iterator[_Fold]:
+    from joblib import Parallel, delayed, effective_n_jobs
+
+    jobs = effective_n_jobs(n_jobs)
+    call = (design, plan, model, seed, weights)
+    bar = _bar(plan.n_splits, progress)
+    if jobs == 1:
+        with bar:
+            for split in range(plan.n_splits):
+                yield _fit_fold(split, *call)
+                bar.update()
+        return
+    size = max(1, math.ceil(plan.n_splits / (jobs * 8)))
+    batches = [
+        range(start, min(start + size, plan.n_splits))
+        for start in range(0, plan.n_splits, size)
+    ]
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    with bar:
+        for folds in parallel(delayed(_fit_batch)(batch, *call) for batch in batches):
+            yield from folds
+            bar.update(len(folds))
+
+
+def _bar(total: int, progress: bool | None) -> Any:
+    if progress:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    hidden = progress is False or (progress is None and not sys.stderr.isatty())
+    delay = 2 if progress is None else 0
+    return tqdm(total=total, desc="folds", unit="fold", disable=hidden, delay=delay)
+
+
+def _fit_batch(splits: Iterable[int], *call: Any) -> list[_Fold]:
+    return [_fit_fold(split, *call) for split in splits]
+
+
+def _fit_fold(
+    split: int,
+    design: Design,
+    plan: FoldPlan,
+    model: Model,
+    seed: int,
+    weights: Floats | None,
+) -> _Fold:
+    started = time.perf_counter()
+    training, test = plan.train(split), plan.test(split)
+    partners = plan.left_out(split) if plan.rebalanced else np.empty(0, dtype=np.intp)
+    try:
+        fitted, others = design.fold(training, np.concatenate([test, partners]))
+        key = (seed, 1, split)
+        fit = model.fit(_training_set(design, fitted, training, weights, key))
+        predicted = fit.predict(others)
+    except StatcvError as error:
+        raise type(error)(f"in {_where(plan, split)}: {error}") from error
+    except Exception as error:
+        raise FitError(
+            f"{model.label} failed in {_where(plan, split)} "
+            f"({len(training)} training rows): {type(error).__name__}: {error}"
+        ) from error
+    return _Fold(
+        split=split,
+        test=test,
+        partners=partners,
+        predicted=predicted,
+        converged=fit.converged,
+        separated=fit.separated,
+        seconds=time.perf_counter() - started,
+        coefficients=fit.coefficients,
+        absent=design.absent_levels(training),
+    )
+
+
+def _training_set(
+    design: Design,
+    matrix: Floats,
+    rows: NDArray[np.intp],
+    weights: Floats | None,
+    key: tuple[int, ...],
+) -> TrainingSet:
+    stream = np.random.SeedSequence(key[0], spawn_key=key[1:])
+    return TrainingSet(
+        X=matrix,
+        y=design.y[rows],
+        kind=design.outcome.kind,
+        n_classes=len(design.outcome.levels),
+        names=design.names,
+        intercept=design.intercept,
+        weights=None if weights is None else weights[rows],
+        seed=int(stream.generate_state(1)[0] // 2),
+    )
+
+
+def _where(plan: FoldPlan, split: int) -> str:
+    repeat, fold = plan.name(split)
+    return f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
+
+
+def _check_training_sets(design: Design, plan: FoldPlan) -> None:
+    outcome = design.outcome
+    if outcome.kind == "continuous":
+        _check_not_constant(design, plan)
+        return
+    training, _ = plan.counts(outcome.y, len(outcome.levels))
+    bad = np.argwhere(training == 0)
+    if len(bad):
+        split, level = bad[0]
+        raise OutcomeError(
+            f"the training set of {_where(plan, int(split))} has no record of class "
+            f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
+            f"{plan.n_splits} training sets lack a class); use fewer folds, or a "
+            "scheme that spreads the classes."
+        )
+
+
+def _check_not_constant(design: Design, plan: FoldPlan) -> None:
+    """Only a value that nearly all rows share can fill a training set."""
+    values, counts = np.unique(design.y, return_counts=True)
+    common = values[counts.argmax()]
+    odd = np.flatnonzero(design.y != common)
+    for split in range(plan.n_splits):
+        out = len(plan.test(split)) + len(plan.left_out(split))
+        if out >= len(odd) and (design.y[plan.train(split)] == common).all():
+            raise OutcomeError(
+                f"the outcome is constant ({common:g}) in the training set of "
+                f"{_where(plan, split)}; use more folds, or another model."
+            )
+
+
+def _gather(folds: list[_Fold], plan: FoldPlan) -> Held:
+    def owners(sizes: list[int]) -> NDArray[np.intp]:
+        return np.repeat(np.arange(len(folds)), sizes)
+
+    heads = [len(fold.test) for fold in folds]
+    absent: dict[tuple[str, Any], list[int]] = {}
+    for fold in folds:
+        for pair in fold.absent:
+            absent.setdefault(pair, []).append(fold.split)
+    coefficients = None
+    if all(fold.coefficients is not None for fold in folds):
+        coefficients = pd.DataFrame([fold.coefficients for fold in folds])
+    return Held(
+        split=owners(heads),
+        row=np.concatenate([fold.test for fold in folds]),
+        predicted=np.concatenate(
+            [fold.predicted[:head] for fold, head in zip(folds, heads, strict=True)]
+        ),
+        partner_split=owners([len(fold.partners) for fold in folds]),
+        partner_row=np.concatenate([fold.partners for fold in folds]),
+        partner_predicted=np.concatenate(
+            [fold.predicted[head:] for fold, head in zip(folds, heads, strict=True)]
+        ),
+        converged=np.array([fold.converged for fold in folds]),
+        separated=np.array([fold.separated for fold in folds]),
+        seconds=np.array([fold.seconds for fold in folds]),
+        coefficients=coefficients,
+        absent=absent,
+    )
+
+
+def _warn(held: Held, plan: FoldPlan, model: Model) -> None:
+    failed = np.flatnonzero(~held.converged)
+    if len(failed):
+        warn(
+            f"{model.label} did not converge in {len(failed)} of {plan.n_splits} folds "
+            f"({_listed(plan, failed)}).",
+            ConvergenceWarning,
+        )
+    apart = np.flatnonzero(held.separated)
+    if len(apart):
+        warn(
+            f"fitted probabilities of 0 or 1 in {len(apart)} of {plan.n_splits} folds "
+            f"({_listed(plan, apart)}): the classes are separated there and "
+            "coefficients have no finite value; consider a ridge, Logit(C=1.0).",
+            SeparationWarning,
+        )
+    for (factor, level), splits in held.absent.items():
+        warn(
+            f"level {level!r} of {factor} is absent from {len(splits)} training sets "
+            f"({_listed(plan, splits)}): nothing was learnt of it there.",
+            UnseenLevelWarning,
+        )
+
+
+def _listed(plan: FoldPlan, splits: Iterable[int]) -> str:
+    chosen = [int(split) for split in splits]
+    shown = ", ".join(_where(plan, split) for split in chosen[:3])
+    return shown + (", …" if len(chosen) > 3 else "")
