@@ -1,0 +1,269 @@
+"""Having a published file: in a folder, in the cache, or from its server.
+
+Every file is checked by its SHA-256 before it is read, wherever it lay. What is
+kept in the cache appears there whole or not at all, so any number of processes
+may fetch at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+import pandas as pd
+
+from statcv.datasets.reading import read_table
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DownloadError,
+    MissingPackageError,
+)
+
+TIMEOUT = 30.0
+"""Seconds without a byte after which a download is given up."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file in an author's repository on GitHub, at one commit.
+
+    ``needs`` names the optional package without which it cannot be read.
+    """
+
+    repository: str
+    commit: str
+    path: str
+    sha256: str
+    needs: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The file's name without its folder."""
+        return self.path.rpartition("/")[2]
+
+    def url(self, mirror: str | None = None) -> str:
+        """Return the file's address, on `mirror` if one is given."""
+        if mirror is not None:
+            return f"{mirror.rstrip('/')}/{self.name}"
+        host = "https://raw.githubusercontent.com"
+        return f"{host}/{self.repository}/{self.commit}/{self.path}"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """The CSV that is made from a source; ``text`` names its columns of strings."""
+
+    name: str
+    sha256: str
+    text: tuple[str, ...]
+    convert: Callable[[Path], pd.DataFrame]
+    source: Source
+
+
+def obtain(
+    file: Prepared,
+    cache_dir: str | PathLike[str] | None,
+    mirror: str | None,
+    progress: bool,
+) -> pd.DataFrame:
+    """Return the table of `file`, downloading and converting it if need be."""
+    cache = cache_folder(cache_dir)
+    _check_mirror(mirror)
+    content = _in_data_folder(file) or _in_cache(file, cache)
+    if content is None:
+        content = _make(file, cache, mirror, progress)
+    return read_table(BytesIO(content), file.text)
+
+
+def is_here(file: Prepared) -> bool:
+    """Tell whether `file` can be read without a network."""
+    if _in_cache(file, cache_folder(None)) is not None:
+        return True
+    try:
+        return _in_data_folder(file) is not None
+    except DownloadError:
+        return False
+
+
+def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
+    """Return the folder that keeps files: argument, ``STATCV_CACHE``, or default."""
+    if cache_dir is None:
+        import pooch
+
+        return Path(os.environ.get("STATCV_CACHE") or pooch.os_cache("statcv"))
+    if not isinstance(cache_dir, str | PathLike):
+        raise ArgumentTypeError(
+            f"cache_dir is the path of a folder, not {type(cache_dir).__name__}"
+        )
+    return Path(cache_dir)
+
+
+def _check_mirror(mirror: str | None) -> None:
+    if mirror is None:
+        return
+    if not isinstance(mirror, str):
+        raise ArgumentTypeError(
+            f"mirror is an address such as 'http://host/folder', "
+            f"not {type(mirror).__name__}"
+        )
+    address = urlsplit(mirror)
+    if address.scheme not in ("http", "https") or not address.netloc:
+        raise ArgumentError(
+            f"mirror is an address such as 'http://host/folder', not {mirror!r}"
+        )
+
+
+def _data_folder() -> str | None:
+    return os.environ.get("STATCV_DATA") or None
+
+
+def _in_data_folder(file: Prepared) -> bytes | None:
+    """Return the file's bytes from the folder ``STATCV_DATA``, None if not there."""
+    folder = _data_folder()
+    if folder is None or not (path := Path(folder, file.name)).is_file():
+        return None
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise DownloadError(f"cannot read {path}: {error.strerror}") from error
+    if _sha256(content) != file.sha256:
+        raise DownloadError(
+            f"{path} is not the prepared file that statcv knows (its SHA-256 "
+            f"differs); replace it, or unset STATCV_DATA to have it downloaded"
+        )
+    return content
+
+
+def _in_cache(file: Prepared, cache: Path) -> bytes | None:
+    """Return the file's bytes from the cache, None if it is not there or not whole."""
+    try:
+        content = Path(cache, file.name).read_bytes()
+    except OSError:
+        return None
+    return content if _sha256(content) == file.sha256 else None
+
+
+def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> bytes:
+    """Download the source, convert it, keep the result and return its bytes."""
+    _require(file.source)
+    source = _download(file, cache, mirror, progress)
+    text = file.convert(source).to_csv(index=False, lineterminator="\n")
+    content = text.encode()
+    if _sha256(content) != file.sha256:
+        raise DownloadError(
+            f"{source} was converted to another table than the known {file.name}; "
+            f"please report this with your versions of pandas and numpy"
+        )
+    try:
+        _write_whole(content, cache / file.name)
+    except OSError as error:
+        raise _not_kept(cache, error) from error
+    return content
+
+
+def _require(source: Source) -> None:
+    if source.needs is None:
+        return
+    try:
+        import_module(source.needs)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"{source.name} is an R file, which the package {source.needs} reads: "
+            f'pip install "statcv[data]"'
+        ) from error
+
+
+def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> Path:
+    """Return the path of the source in the cache; download it unless it is there."""
+    import pooch
+
+    network = import_module("requests").RequestException
+    source, url = file.source, file.source.url(mirror)
+    fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
+    try:
+        with _quiet(not progress):
+            path = pooch.retrieve(
+                url, source.sha256, source.name, cache, downloader=fetch
+            )
+    except network as error:
+        raise DownloadError(_no_download(file, url, error)) from error
+    except OSError as error:
+        raise _not_kept(cache, error) from error
+    except ValueError as error:
+        raise DownloadError(
+            f"{url} is not the file that was published (its SHA-256 differs) and "
+            f"was not kept; try again, or use another mirror{_looked_in(file)}"
+        ) from error
+    return Path(path)
+
+
+@contextmanager
+def _quiet(wanted: bool) -> Iterator[None]:
+    """Keep pooch from telling every step on standard error."""
+    import pooch
+
+    logger = pooch.get_logger()
+    level = logger.level
+    if wanted:
+        logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _no_download(file: Prepared, url: str, error: Exception) -> str:
+    """Return what went wrong with a download, and what to do."""
+    response = getattr(error, "response", None)
+    if response is not None:
+        what = f"the server answered {response.status_code} {response.reason}"
+    elif "Timeout" in type(error).__name__:
+        what = f"the server was silent for {TIMEOUT:.0f} seconds"
+    elif "Chunked" in type(error).__name__:
+        what = "the connection ended before the file did, and nothing was kept"
+    else:
+        what = "the server cannot be reached"
+    return (
+        f"could not download {url}: {what}; try again with a network, give "
+        f"mirror= the address of a folder that has {file.source.name}, or set "
+        f"STATCV_DATA to a folder that has {file.name}{_looked_in(file)}"
+    )
+
+
+def _looked_in(file: Prepared) -> str:
+    """Return a clause on the folder that was looked in before, if one is set."""
+    folder = _data_folder()
+    if folder is None:
+        return ""
+    return f" (STATCV_DATA is {folder!r}, which has no {file.name})"
+
+
+def _not_kept(cache: Path, error: OSError) -> DownloadError:
+    return DownloadError(
+        f"cannot keep files in the cache folder {cache} ({error.strerror or error}); "
+        f"name another by cache_dir= or the environment variable STATCV_CACHE"
+    )
+
+
+def _write_whole(content: bytes, path: Path) -> None:
+    """Write a file so that nobody ever sees a part of it."""
+    part = path.with_name(f"{path.name}.{uuid4().hex}.part")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

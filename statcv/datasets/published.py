@@ -1,0 +1,212 @@
+"""Published data sets: where each file comes from, and the verbs that fetch it."""
+
+from __future__ import annotations
+
+from os import PathLike
+
+import pandas as pd
+
+from statcv.datasets import convert
+from statcv.datasets.cache import Prepared, Source, obtain
+from statcv.errors import ArgumentError, suggestion
+
+_CFS_COMMIT = "30cea092a10bd782136fbeb817f260d3877ce773"
+
+CFS = {
+    "data": Prepared(
+        name="cfs_vogl.csv",
+        sha256="3ea685d89771ff53d22d1036885d951895058e67212f95d224b50f591f6b15be",
+        text=("id",),
+        convert=convert.cfs_table,
+        source=Source(
+            repository="kalkairis/PhageIPSeq_CFS",
+            commit=_CFS_COMMIT,
+            path="PhageIPSeq_CFS/Data/individuals_metadata.csv",
+            sha256="b77ced713fff72f8c96a7bdcb043acff2e4ec022f01c70b1b0bd2d2d46bdae5b",
+        ),
+    ),
+    "predictions": Prepared(
+        name="cfs_vogl_published_predictions.csv",
+        sha256="5e573e5f99805dfba146996e8bca309fda37f153f0f1af983545c4a185e87be2",
+        text=("id",),
+        convert=convert.cfs_predictions,
+        source=Source(
+            repository="kalkairis/PhageIPSeq_CFS",
+            commit=_CFS_COMMIT,
+            path="PhageIPSeq_CFS/Data/Predictions/blood_test_only_predictions.csv",
+            sha256="f9382fd875c6f372059a9124681eb7e9e130287d78b57af9b478b432152972fd",
+        ),
+    ),
+}
+"""The parts of :func:`fetch_cfs`."""
+
+_PTB_SOURCE = Source(
+    repository="hczdavid/metaManuscript",
+    commit="951a5a68f2ef76c448406f9d0eaaf77c472a1854",
+    path="Analyses/Data/taxa_data.Rdata",
+    sha256="31512d5a67dcc3fb19208663f8d1ef4f6a8e087f9fdd570e1f238da765049174",
+    needs="rdata",
+)
+
+PTB = {
+    "data": Prepared(
+        name="ptb_fettweis.csv",
+        sha256="fbe84209bcc4b3651a83a9b5fcae2fd8cd700777ef2962bd4f6dca16081c084e",
+        text=("subject", "sample", "age_group", "race"),
+        convert=convert.ptb_table,
+        source=_PTB_SOURCE,
+    ),
+    "taxa": Prepared(
+        name="ptb_fettweis_asv.csv",
+        sha256="93d451c425096e2e2fc7e6b75f8a982fa51ee50a9f75f625d647bb2bc0ebab4c",
+        text=("column", "group", "sequence"),
+        convert=convert.ptb_taxa,
+        source=_PTB_SOURCE,
+    ),
+}
+"""The parts of :func:`fetch_ptb`."""
+
+
+def fetch_cfs(
+    part: str = "data",
+    *,
+    cache_dir: str | PathLike[str] | None = None,
+    mirror: str | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Fetch routine blood tests of 40 patients with chronic fatigue and 40 healthy.
+
+    The file is downloaded once from the authors' repository at a fixed commit,
+    checked, and kept. If the environment variable ``STATCV_DATA`` names a folder
+    that holds ``cfs_vogl.csv`` (or ``cfs_vogl_published_predictions.csv``), that
+    file is read instead and no network is needed.
+
+    Parameters
+    ----------
+    part : {"data", "predictions"}, default "data"
+        ``"data"``: 80 rows and 40 columns: ``id``; ``cfs``, the outcome (1:
+        patient); ``sex`` (0 or 1, the source gives no key); ``age``, the centre
+        of an age group in years; 36 blood tests in the source's units and order.
+        A value at a detection limit is that limit (``<20`` is 20). Between 1 and
+        24 values of a test are missing.
+
+        ``"predictions"``: 80 rows in the same order: ``id`` and the probabilities
+        of being a patient that the authors' leave-one-out runs gave, ``xgboost``
+        and ``gbr`` (gradient boosting).
+    cache_dir : path, optional
+        Where files are kept. Default: the folder named by ``STATCV_CACHE``, else
+        the user's cache folder of the operating system.
+    mirror : str, optional
+        Address of a folder on another server, ``http://host/folder``, which
+        holds the authors' file under its own name. The file is checked all the
+        same.
+    progress : bool, default False
+        Show a progress bar while downloading.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A fresh copy at each call.
+
+    Raises
+    ------
+    DownloadError
+        If the file cannot be had, is not the published one, or cannot be kept.
+    ArgumentError
+        If `part` or `mirror` is none of the above.
+    ArgumentTypeError
+        If `cache_dir` or `mirror` is of the wrong type.
+
+    Notes
+    -----
+    T. Vogl et al., "Systemic antibody responses against human microbiota
+    flagellins are overrepresented in chronic fatigue syndrome patients", Science
+    Advances 8 (2022) eabq2422; Apache 2.0 licence. Austin, Pe'er and Korem (2024)
+    use it to compare leave-one-out schemes.
+
+    Examples
+    --------
+    >>> from statcv.datasets import fetch_cfs
+    >>> data = fetch_cfs()  # doctest: +SKIP
+    >>> data.groupby("cfs").size().to_dict()  # doctest: +SKIP
+    {0: 40, 1: 40}
+    """
+    return obtain(_part(part, CFS), cache_dir, mirror, progress)
+
+
+def fetch_ptb(
+    part: str = "data",
+    *,
+    cache_dir: str | PathLike[str] | None = None,
+    mirror: str | None = None,
+    progress: bool = False,
+) -> pd.DataFrame:
+    """Fetch the vaginal microbiome of 135 women, 45 of whom gave birth preterm.
+
+    The file is downloaded once from its repository at a fixed commit, checked,
+    converted and kept. If the environment variable ``STATCV_DATA`` names a folder
+    that holds ``ptb_fettweis.csv`` (or ``ptb_fettweis_asv.csv``), that file is
+    read instead and no network is needed. The download is an R file, and the
+    package ``rdata`` reads it: ``pip install "statcv[data]"``.
+
+    Parameters
+    ----------
+    part : {"data", "taxa"}, default "data"
+        ``"data"``: 135 rows and 49 columns: ``subject``; ``sample``; ``preterm``,
+        the outcome; ``weeks_at_collection`` (8 missing); ``weeks_at_delivery``,
+        which defines the outcome and must never predict it; ``age_group``;
+        ``race`` (B, C, O as in the source); 42 taxa as proportions of the
+        sample's reads, each row summing to 1.
+
+        ``"taxa"``: 42 rows: ``column``, ``group`` (genus or species) and DNA
+        ``sequence`` of each taxon.
+    cache_dir : path, optional
+        Where files are kept. Default: the folder named by ``STATCV_CACHE``, else
+        the user's cache folder of the operating system.
+    mirror : str, optional
+        Address of a folder on another server, ``http://host/folder``, which
+        holds the published file under its own name. The file is checked all the
+        same.
+    progress : bool, default False
+        Show a progress bar while downloading.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A fresh copy at each call.
+
+    Raises
+    ------
+    DownloadError
+        If the file cannot be had, is not the published one, or cannot be kept.
+    MissingPackageError
+        If the file has to be converted and ``rdata`` is not installed.
+    ArgumentError
+        If `part` or `mirror` is none of the above.
+    ArgumentTypeError
+        If `cache_dir` or `mirror` is of the wrong type.
+
+    Notes
+    -----
+    J. M. Fettweis et al., "The vaginal microbiome and preterm birth", Nature
+    Medicine 25 (2019) 1012-1021, as processed by C. Huang et al., BMC Biology 21
+    (2023) 199, whose repository states no licence: the package holds no copy.
+    The taxa are those common to five studies; raw counts are not in the source.
+
+    Examples
+    --------
+    >>> from statcv.datasets import fetch_ptb
+    >>> data = fetch_ptb()  # doctest: +SKIP
+    >>> int(data["preterm"].sum())  # doctest: +SKIP
+    45
+    """
+    return obtain(_part(part, PTB), cache_dir, mirror, progress)
+
+
+def _part(part: str, parts: dict[str, Prepared]) -> Prepared:
+    if not isinstance(part, str) or part not in parts:
+        known = " and ".join(repr(name) for name in parts)
+        raise ArgumentError(
+            f"part is one of {known}, not {part!r}.{suggestion(part, parts)}"
+        )
+    return parts[part]
