@@ -1,0 +1,95 @@
+"""Cross-validation for statisticians: a formula in, an honest estimate out.
+
+Every public name is imported when it is first used, so that ``import statcv`` costs
+next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from statcv import folds, metrics, models, studies
+    from statcv.api import compare, cv
+    from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data
+    from statcv.errors import (
+        ConvergenceWarning,
+        DistributionalBiasWarning,
+        FoldWarning,
+        MissingDataWarning,
+        SeparationWarning,
+        StatcvError,
+        StatcvWarning,
+        UndefinedMetricWarning,
+        UnseenLevelWarning,
+    )
+    from statcv.plots import plot_balance, plot_panel, plot_pr, plot_predicted, plot_roc
+
+__version__ = "0.1.0"
+
+_ROOMS = ("folds", "metrics", "models", "studies")
+_HOMES = {
+    "statcv.api": ("compare", "cv"),
+    "statcv.datasets": ("available_data", "fetch_cfs", "fetch_ptb", "load_data"),
+    "statcv.errors": (
+        "ConvergenceWarning",
+        "DistributionalBiasWarning",
+        "FoldWarning",
+        "MissingDataWarning",
+        "SeparationWarning",
+        "StatcvError",
+        "StatcvWarning",
+        "UndefinedMetricWarning",
+        "UnseenLevelWarning",
+    ),
+    "statcv.plots": (
+        "plot_balance",
+        "plot_panel",
+        "plot_pr",
+        "plot_predicted",
+        "plot_roc",
+    ),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "ConvergenceWarning",
+    "DistributionalBiasWarning",
+    "FoldWarning",
+    "MissingDataWarning",
+    "SeparationWarning",
+    "StatcvError",
+    "StatcvWarning",
+    "UndefinedMetricWarning",
+    "UnseenLevelWarning",
+    "available_data",
+    "compare",
+    "cv",
+    "fetch_cfs",
+    "fetch_ptb",
+    "folds",
+    "load_data",
+    "metrics",
+    "models",
+    "plot_balance",
+    "plot_panel",
+    "plot_pr",
+    "plot_predicted",
+    "plot_roc",
+    "studies",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"statcv.{name}")
+    if name in _HOME_OF:
+        value = getattr(import_module(_HOME_OF[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'statcv' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,111 @@
+"""A result in words and rounded tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.formula.design import counted
+from statcv.metrics import get_metric
+from statcv.summary import Summary, number
+
+if TYPE_CHECKING:
+    from statcv.result import CVResult
+
+
+def summarise(result: CVResult, level: float) -> Summary:
+    """Return the summary of a result, with intervals of the given level."""
+    tables = {"Metrics": result.metrics(level).set_index("metric")}
+    shown = {"Metrics": _metrics(tables["Metrics"], level)}
+    spread = result.held.coefficients
+    if spread is not None:
+        caption = f"Coefficients over {result.plan.n_splits} folds"
+        table = spread.agg(["mean", "std", "min", "max"]).T
+        tables[caption] = table.rename(columns={"std": "sd"})
+        shown[caption] = pd.DataFrame(
+            [
+                {name: number(value, row["sd"]) for name, value in row.items()}
+                for _, row in tables[caption].iterrows()
+            ],
+            index=table.index,
+        )
+    return Summary(
+        title=f"Cross-validation of {result.design.formula.text}",
+        facts=_facts(result),
+        tables=tables,
+        shown=shown,
+        notes=_notes(result, level),
+    )
+
+
+def _metrics(table: pd.DataFrame, level: float) -> pd.DataFrame:
+    def line(row: pd.Series[Any]) -> dict[str, str]:
+        se = (row["upper"] - row["lower"]) / 4
+        by_fold = f"{number(row['per_fold'], se)} ({number(row['per_fold_sd'], se)})"
+        return {
+            "estimate": number(row["estimate"], se),
+            f"{level:.0%} interval": _range(row["lower"], row["upper"], se),
+            "how": row["how"].replace("_", " "),
+            "pooled": number(row["pooled"], se),
+            "per fold (sd)": "–" if np.isnan(row["per_fold"]) else by_fold,
+            "paired": number(row["paired"], se),
+        }
+
+    labels = [get_metric(str(name)).label for name in table.index]
+    shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
+    return shown if table["paired"].notna().any() else shown.drop(columns="paired")
+
+
+def _range(lower: float, upper: float, se: float) -> str:
+    if np.isnan(lower) or np.isnan(upper):
+        return "–"
+    return f"{number(lower, se)} to {number(upper, se)}"
+
+
+def _facts(result: CVResult) -> tuple[tuple[str, str], ...]:
+    design = result.design
+    rows = result.rows
+    if design.missing:
+        rows += f" (missing: {counted(design.missing)})"
+    if result.weights is not None:
+        rows += "; weighted in the fits, not in the metrics"
+    return (
+        ("model", result.learner.label),
+        ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
+        ("outcome", f"{design.outcome.name}: {design.outcome.describe()}"),
+        ("rows", rows),
+        ("seed", f"{result.seed}; folds {result.plan.fingerprint}"),
+    )
+
+
+def _notes(result: CVResult, level: float) -> tuple[str, ...]:
+    notes = list(result.design.outcome.notes)
+    headline = result.estimate(level=level)
+    name = f"{headline.label} ({headline.how.replace('_', ' ')})"
+    if headline.method == "none":
+        notes.append(f"{name} has no interval: {headline.assumes}.")
+    else:
+        notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
+    if result.plan.repeats > 1 and headline.how != "per_fold":
+        notes.append(
+            f"Monte Carlo sd of {name} over {result.plan.repeats} repeats: "
+            f"{headline.sd:.3f}."
+        )
+    if result.design.outcome.kind == "binary":
+        notes.append(
+            "Under these folds the training mean alone, without any predictor, has "
+            f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
+        )
+    held, splits = result.held, result.plan.n_splits
+    if not held.converged.all():
+        notes.append(
+            f"{int((~held.converged).sum())} of {splits} fits did not converge."
+        )
+    if held.separated.any():
+        notes.append(
+            f"{int(held.separated.sum())} of {splits} fits separate the classes "
+            "(fitted probabilities of 0 or 1)."
+        )
+    return tuple(notes)

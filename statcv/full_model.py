@@ -1,0 +1,51 @@
+"""The model fitted on all rows, beside its cross-validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.formula import Design
+from statcv.models import Fit, Model
+
+
+class FullModel:
+    """The model fitted on all rows; nothing about it is cross-validated.
+
+    Attributes
+    ----------
+    coefficients : pandas.Series or None
+    """
+
+    def __init__(self, design: Design, learner: Model, fit: Fit) -> None:
+        self._design = design
+        self._learner = learner
+        self._fit = fit
+        self.coefficients = (
+            None
+            if fit.coefficients is None
+            else pd.Series(fit.coefficients, name="coefficient")
+        )
+
+    def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
+        """Return predictions for the rows of a data frame, NaN where incomplete."""
+        matrix, labels = self._design.new_matrix(new)
+        complete = ~np.isnan(matrix).any(axis=1)
+        found = self._fit.predict(matrix[complete])
+        predicted = np.full((len(matrix), *found.shape[1:]), np.nan)
+        predicted[complete] = found
+        if predicted.ndim == 1:
+            return pd.Series(predicted, index=labels, name="predicted")
+        columns = list(self._design.outcome.levels)
+        return pd.DataFrame(predicted, index=labels, columns=columns)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"{self._design.formula.text}: {self._learner.label}, fitted on all "
+            f"{self._design.n} rows (not cross-validated)"
+        ]
+        if self.coefficients is not None:
+            lines.append(self.coefficients.to_string())
+        return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""What a plot reads of a result, and how all plots look."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from statcv.errors import OutcomeError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from statcv.folds import FoldPlan
+    from statcv.formula import Design
+    from statcv.inference import Estimate, Scores
+
+# Okabe & Ito's colours, which people with any colour vision tell apart.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+GREY = "#7f7f7f"
+
+
+class Plottable(Protocol):
+    """The part of a result that plots read."""
+
+    @property
+    def design(self) -> Design:
+        """Outcome and predictors."""
+
+    @property
+    def plan(self) -> FoldPlan:
+        """Who was held out."""
+
+    @property
+    def scores(self) -> Scores:
+        """Held-out predictions."""
+
+    def estimate(self, metric: str | None = None, how: str | None = None) -> Estimate:
+        """One number with its interval."""
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """Return ``ax``, or the Axes of a new figure."""
+    if ax is not None:
+        return ax
+    import matplotlib.pyplot as plt
+
+    _, made = plt.subplots(figsize=(5, 4.6), layout="constrained")
+    return made
+
+
+def next_colour(ax: Axes) -> str:
+    """Return the colour after those of the curves already drawn."""
+    drawn = sum(1 for line in ax.lines if line.get_gid() == "curve")
+    return COLOURS[drawn % len(COLOURS)]
+
+
+def require_binary(result: Plottable, picture: str) -> None:
+    """Raise where a picture needs two classes."""
+    kind = result.design.outcome.kind
+    if kind != "binary":
+        raise OutcomeError(
+            f"{picture} needs an outcome of two classes; "
+            f"{result.design.outcome.name!r} is {kind}."
+        )
+
+
+def short_scheme(plan: FoldPlan) -> str:
+    """Return the scheme as a plot's label names it."""
+    repeats = f" × {plan.repeats}" if plan.repeats > 1 else ""
+    return f"{plan.scheme}{repeats}"

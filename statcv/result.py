@@ -1,0 +1,380 @@
+"""The result of a cross-validation, and what can be read from it."""
+
+from __future__ import annotations
+
+import sys
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.describe import summarise
+from statcv.engine import Held, fit_all
+from statcv.errors import MetricError, UndefinedMetricWarning, warn
+from statcv.folds import FoldPlan
+from statcv.folds.audit import mean_model_auroc, training_means
+from statcv.formula import Design
+from statcv.full_model import FullModel
+from statcv.inference import Estimate, Scores, make_estimate
+from statcv.metrics import Metric, get_metric
+from statcv.models import Fit, Model
+from statcv.summary import Summary
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The call that made a result, for :meth:`CVResult.update`."""
+
+    function: Callable[..., CVResult]
+    arguments: Mapping[str, Any]
+
+    def again(self, scope: Mapping[str, Any], changes: Mapping[str, Any]) -> CVResult:
+        """Repeat the call with some arguments changed."""
+        return self.function({**self.arguments, **changes}, scope)
+
+
+@dataclass(frozen=True, eq=False)
+class CVResult:
+    """Held-out predictions of every record, and everything that reads them.
+
+    Made by :func:`statcv.cv`; not to be made by hand.
+
+    Attributes
+    ----------
+    design : Design
+        Outcome and predictors of the kept rows.
+    plan : FoldPlan
+        Who was held out.
+    learner : Model
+        What was fitted in every fold.
+    seed : int
+        The seed that gives the same numbers again.
+    """
+
+    design: Design
+    plan: FoldPlan
+    learner: Model
+    held: Held
+    metric_names: tuple[str, ...]
+    weights: NDArray[np.float64] | None
+    seed: int
+    call: Call
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was computed; leave what can be made again."""
+        made_again = {"model", "apparent", "_full_fit"}
+        return {k: v for k, v in self.__dict__.items() if k not in made_again}
+
+    # ---- tables ----
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """A row a record and repeat: row, repeat, fold, observed, predicted.
+
+        ``row`` is the label in the data. ``observed`` is 0/1, or the class where
+        there are more than two, or the number; ``predicted`` the probability of the
+        positive class or the mean, or a column a class.
+        """
+        held, outcome = self.held, self.design.outcome
+        names = self._split_names
+        table = pd.DataFrame(
+            {
+                "repeat": names["repeat"].to_numpy()[held.split],
+                "fold": names["fold"].to_numpy()[held.split],
+                "row": self.design.labels[held.row],
+                "observed": self._observed(held.row),
+            }
+        )
+        if outcome.kind != "multiclass":
+            return table.assign(predicted=held.predicted)
+        columns = [f"predicted_{level}" for level in outcome.levels]
+        wide = pd.DataFrame(held.predicted, columns=columns)
+        return pd.concat([table, wide], axis=1)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """A row a pair that one fit left out: held-out record and dropped partner.
+
+        Columns repeat, fold, row, partner, observed, predicted, predicted_partner;
+        empty where no record was dropped for balance.
+        """
+        held, partner = self.scores.pairs
+        own, other = self.held.row[held], self.held.partner_row[partner]
+        names = self._split_names
+        table = pd.DataFrame(
+            {
+                "repeat": names["repeat"].to_numpy()[self.held.split[held]],
+                "fold": names["fold"].to_numpy()[self.held.split[held]],
+                "row": self.design.labels[own],
+                "partner": self.design.labels[other],
+                "observed": self._observed(own),
+            }
+        )
+        if self.design.outcome.kind != "binary":
+            return table
+        return table.assign(
+            predicted=self.held.predicted[held],
+            predicted_partner=self.held.partner_predicted[partner],
+        )
+
+    @cached_property
+    def folds(self) -> pd.DataFrame:
+        """A row a fold and repeat: sizes, class counts, drops, convergence, seconds."""
+        plan, outcome, held = self.plan, self.design.outcome, self.held
+        dropped = np.diff(plan.dropped_start)
+        tested = np.diff(self.scores.starts)
+        table = self._split_names.assign(
+            n_train=plan.n - tested - dropped, n_test=tested
+        )
+        if outcome.levels:
+            training, test = plan.counts(outcome.y, len(outcome.levels))
+            for k, level in enumerate(outcome.levels):
+                table[f"train_{level}"] = training[:, k]
+                table[f"test_{level}"] = test[:, k]
+        return table.assign(
+            dropped=dropped,
+            converged=held.converged,
+            separated=held.separated,
+            seconds=held.seconds,
+        )
+
+    @cached_property
+    def coefficients(self) -> pd.DataFrame:
+        """A row a fold and repeat, a column a term.
+
+        Raises
+        ------
+        AttributeError
+            If the model has no coefficients.
+        """
+        if self.held.coefficients is None:
+            raise AttributeError(f"{self.learner.label} has no coefficients.")
+        return pd.concat([self._split_names, self.held.coefficients], axis=1)
+
+    @cached_property
+    def _split_names(self) -> pd.DataFrame:
+        names = [self.plan.name(split) for split in range(self.plan.n_splits)]
+        return pd.DataFrame(names, columns=["repeat", "fold"])
+
+    def _observed(self, rows: NDArray[np.intp]) -> NDArray[Any]:
+        outcome = self.design.outcome
+        if outcome.kind == "multiclass":
+            labels = np.asarray(outcome.levels, dtype=object)
+            return np.asarray(labels[outcome.y[rows]])
+        return np.asarray(outcome.y[rows])
+
+    # ---- estimates ----
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The held-out predictions as arrays, for metrics and plots."""
+        plan, held = self.plan, self.held
+        sizes = [len(labels) for labels in plan.labels]
+        tested = np.bincount(held.split, minlength=plan.n_splits)
+        return Scores(
+            y=self.design.y,
+            binary=self.design.outcome.kind == "binary",
+            split=held.split,
+            row=held.row,
+            predicted=held.predicted,
+            repeat=np.repeat(np.arange(plan.repeats), sizes),
+            n_train=(plan.n - tested - np.diff(plan.dropped_start)).astype(float),
+            baseline=training_means(plan, self.design.y.astype(float)),
+            partner_split=held.partner_split,
+            partner_row=held.partner_row,
+            partner_predicted=held.partner_predicted,
+            rebalanced=plan.rebalanced,
+        )
+
+    def estimate(
+        self, metric: str | None = None, how: str | None = None, level: float = 0.95
+    ) -> Estimate:
+        """Return one number with its interval; ``float(...)`` of it is the number.
+
+        Parameters
+        ----------
+        metric : str, optional
+            A metric's name; the headline's where not given.
+        how : {"pooled", "per_fold", "paired"}, optional
+            The headline's way where not given: for a rank metric ``paired`` under
+            ``rloocv``, the mean of folds where every fold has both classes, else
+            ``pooled``; ``pooled`` for all others.
+        level : float, default 0.95
+            Of the interval.
+
+        Raises
+        ------
+        MetricError
+            If the metric is unknown or the outcome does not admit it.
+        """
+        chosen = self._metric(metric or self.metric_names[0])
+        found = make_estimate(self.scores, chosen, how, level)
+        if found.n_undefined:
+            unit = "folds" if found.how == "per_fold" else "repeats"
+            warn(
+                f"{chosen.label} ({found.how.replace('_', ' ')}) has no value in "
+                f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
+                UndefinedMetricWarning,
+            )
+        return found
+
+    def _metric(self, name: str) -> Metric:
+        metric = get_metric(name)
+        kind = self.design.outcome.kind
+        if kind not in metric.outcomes:
+            raise MetricError(
+                f"{metric.label} is for {' or '.join(sorted(metric.outcomes))} "
+                f"outcomes, but {self.design.outcome.name!r} is {kind}."
+            )
+        return metric
+
+    def metrics(self, level: float = 0.95) -> pd.DataFrame:
+        """Return every metric in all the ways that exist, a row a metric.
+
+        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
+        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
+        the sd over folds, the number of folds and of those without a value;
+        ``paired``, for auROC alone.
+        """
+        rows = [self._metric_row(self._metric(m), level) for m in self.metric_names]
+        table = pd.DataFrame(rows)
+        undefined = table.loc[table["estimate"].isna(), "metric"]
+        if len(undefined):
+            warn(
+                f"{len(undefined)} of {len(table)} metrics have no value "
+                f"({', '.join(undefined)}): the predictions do not admit them.",
+                UndefinedMetricWarning,
+            )
+        return table
+
+    def _metric_row(self, metric: Metric, level: float) -> dict[str, Any]:
+        pooled = make_estimate(self.scores, metric, "pooled", level)
+        by_fold = make_estimate(self.scores, metric, "per_fold", level)
+        ways = {"pooled": pooled, "per_fold": by_fold}
+        if metric.name == "auroc":
+            ways["paired"] = make_estimate(self.scores, metric, "paired", level)
+        headline = ways[self.scores.headline(metric)]
+        return {
+            "metric": metric.name,
+            "how": headline.how,
+            "estimate": headline.value,
+            "lower": headline.lower,
+            "upper": headline.upper,
+            "pooled": pooled.value,
+            "pooled_sd": pooled.sd,
+            "per_fold": by_fold.value,
+            "per_fold_sd": by_fold.sd,
+            "n_folds": by_fold.n_values,
+            "n_undefined": by_fold.n_undefined,
+            "paired": ways["paired"].value if "paired" in ways else np.nan,
+            "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
+        }
+
+    # ---- the fit on all rows ----
+
+    @cached_property
+    def _full_fit(self) -> Fit:
+        return fit_all(self.design, self.learner, seed=self.seed, weights=self.weights)
+
+    @cached_property
+    def model(self) -> FullModel:
+        """The fit on all rows, made when asked for; it is not cross-validated."""
+        return FullModel(self.design, self.learner, self._full_fit)
+
+    def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
+        """Return predictions for new rows by the fit on all rows."""
+        return self.model.predict(new)
+
+    @cached_property
+    def apparent(self) -> pd.Series[float]:
+        """The metrics of the fit on all rows, on those same rows: optimistic."""
+        predicted = self._full_fit.predict(self.design.matrix)
+        y = self.design.y
+        baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
+        values = {m: self._metric(m)(y, predicted, baseline) for m in self.metric_names}
+        return pd.Series(values, name="apparent", dtype=float)
+
+    @property
+    def optimism(self) -> pd.Series[float]:
+        """Apparent less cross-validated, metric by metric."""
+        table = self.metrics().set_index("metric")["estimate"]
+        return (self.apparent - table).rename("optimism")
+
+    # ---- again, and in words ----
+
+    def update(self, **changes: Any) -> CVResult:
+        """Run the same call with something changed, as R's ``update``.
+
+        The seed stays, unless it is what changes. An argument set to None is taken
+        back: ``res.update(scheme="loocv", k=None)``.
+
+        Parameters
+        ----------
+        **changes
+            Arguments of :func:`statcv.cv`; ``formula`` and ``data`` too.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> res.update(scheme="rloocv").plan.scheme
+        'rloocv'
+        """
+        frame = sys._getframe(1)
+        scope = ChainMap(
+            frame.f_locals, frame.f_globals, dict(self.design.formula.functions)
+        )
+        return self.call.again(scope, changes)
+
+    @property
+    def rows(self) -> str:
+        """The rows in words: ``n = 180 of 200, 20 incomplete``."""
+        design = self.design
+        if design.n == design.n_given:
+            return f"n = {design.n}"
+        lost = design.n_given - design.n
+        return f"n = {design.n} of {design.n_given}, {lost} incomplete"
+
+    @cached_property
+    def mean_model_auroc(self) -> float:
+        """The pooled auROC of the training mean alone under this plan.
+
+        It is 0.5 where the folds give nothing away; NaN for an outcome that is not
+        binary.
+        """
+        if self.design.outcome.kind != "binary":
+            return np.nan
+        return mean_model_auroc(self.plan, self.design.y)
+
+    def __repr__(self) -> str:
+        design = self.design
+        return "\n".join(
+            [
+                f"{design.formula.text}: {self.learner.label}; {self.rows}",
+                f"{self.plan.scheme}: {self.plan.sentence}",
+                str(make_estimate(self.scores, self._metric(self.metric_names[0]))),
+            ]
+        )
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return a summary: text in a console, HTML in a notebook.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Of the intervals.
+        """
+        return summarise(self, level)
+
+    # ---- pictures ----
+
+    def plot(self) -> NDArray[Any]:
+        """Draw the standard panel: ROC, precision-recall, predictions, fold balance."""
+        from statcv.plots import plot_panel
+
+        return plot_panel(self)

@@ -1,0 +1,164 @@
+"""Tables with a title and notes, as text, HTML, LaTeX or Markdown."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+WIDTH = 79
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What a result says, ready to be shown; it never prints by itself.
+
+    Attributes
+    ----------
+    title : str
+    facts : tuple of (str, str)
+        What was done, a line each.
+    tables : dict of str to pandas.DataFrame
+        The numbers, unrounded.
+    shown : dict of str to pandas.DataFrame
+        The same tables as text, rounded for reading.
+    notes : tuple of str
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    tables: Mapping[str, pd.DataFrame]
+    shown: Mapping[str, pd.DataFrame]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        wide = max((len(name) for name, _ in self.facts), default=0)
+        parts = [self.title, ""]
+        for name, text in self.facts:
+            indent = " " * (wide + 4)
+            parts += textwrap.wrap(
+                f"  {name:<{wide}}  {text}", WIDTH, subsequent_indent=indent
+            )
+        for caption, table in self.shown.items():
+            parts += ["", caption, table.to_string(line_width=None)]
+        if self.notes:
+            parts += ["", "Notes"]
+            for note in self.notes:
+                parts += textwrap.wrap(f"- {note}", WIDTH, subsequent_indent="  ")
+        return "\n".join(parts)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        facts = "".join(
+            f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>"
+            for name, text in self.facts
+        )
+        parts = [f"<h3>{escape(self.title)}</h3>"]
+        parts += [f"<table>{facts}</table>"] if facts else []
+        for caption, table in self.shown.items():
+            parts.append(f"<h4>{escape(caption)}</h4>{table.to_html(border=0)}")
+        items = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        parts += [f"<ul>{items}</ul>"] if items else []
+        return f'<div class="statcv">{"".join(parts)}</div>'
+
+    def to_markdown(self) -> str:
+        """Return GitHub-flavoured Markdown."""
+        parts = [f"### {self.title}", ""]
+        parts += [f"- **{name}**: {text}" for name, text in self.facts]
+        for caption, table in self.shown.items():
+            rows = _cells(table)
+            parts += ["", f"**{caption}**", "", _pipes(rows[0])]
+            parts.append(_pipes([":--"] + ["--:"] * table.shape[1]))
+            parts += map(_pipes, rows[1:])
+        parts += ["", *[f"- {note}" for note in self.notes]]
+        return "\n".join(parts).rstrip() + "\n"
+
+    def to_latex(self) -> str:
+        r"""Return a ``tabular`` a table, for the ``booktabs`` package."""
+        parts = []
+        for caption, table in self.shown.items():
+            head, *rows = [
+                " & ".join(map(_latex, row)) + r" \\" for row in _cells(table)
+            ]
+            columns = "l" + "r" * table.shape[1]
+            parts += [
+                f"% {caption}",
+                rf"\begin{{tabular}}{{{columns}}}",
+                r"\toprule",
+                head,
+                r"\midrule",
+                *rows,
+                r"\bottomrule",
+                r"\end{tabular}",
+                "",
+            ]
+        return "\n".join(parts)
+
+
+def _cells(table: pd.DataFrame) -> list[list[str]]:
+    head = [str(table.index.name or ""), *map(str, table.columns)]
+    body = [
+        [str(label), *map(str, row)]
+        for label, row in zip(table.index, table.to_numpy(), strict=True)
+    ]
+    return [head, *body]
+
+
+def _pipes(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "²": "$^2$",
+    "↑": r"$\uparrow$",
+    "↓": r"$\downarrow$",
+}
+
+
+def _latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def number(value: Any, se: float = np.nan) -> str:
+    """Return a number with as many digits as its standard error warrants.
+
+    >>> number(0.123456, 0.02), number(123.456, 20.0), number(float("nan"))
+    ('0.123', '123', '–')
+    """
+    if value is None or np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    if np.isfinite(se) and se > 0:
+        decimals = int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
+        return f"{value:.{decimals}f}"
+    decimals = 3 if abs(value) < 100 else 1
+    return f"{value:.{decimals}f}"
+
+
+def p_value(p: float) -> str:
+    """Return a p-value as R prints it.
+
+    >>> p_value(0.0321), p_value(1e-9)
+    ('0.032', '<0.0001')
+    """
+    if np.isnan(p):
+        return "–"
+    return "<0.0001" if p < 1e-4 else f"{p:.2g}" if p < 0.01 else f"{p:.3f}"
