@@ -71,7 +71,7 @@ def plot_roc(
         ylim=(-0.02, 1.02),
         aspect="equal",
     )
-    ax.legend(loc="lower right", frameon=False, fontsize="small")
+    _solid_legend(ax, "lower right")
     return ax
 
 
@@ -123,7 +123,7 @@ def plot_pr(
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.05),
     )
-    ax.legend(loc="lower left", frameon=False, fontsize="small")
+    _solid_legend(ax, "lower left")
     return ax
 
 
@@ -131,6 +131,13 @@ def _thinner(repeats: int) -> dict[str, Any]:
     if repeats == 1:
         return {"linewidth": 1.8}
     return {"linewidth": 0.9, "alpha": max(0.15, 1 / np.sqrt(repeats))}
+
+
+def _solid_legend(ax: Axes, place: str) -> None:
+    """Name each curve by a solid line, however faint its repeats are drawn."""
+    legend = ax.legend(loc=place, frameon=False, fontsize="small")
+    for line in legend.get_lines():
+        line.set(alpha=1, linewidth=1.8)
 
 
 def _legend(result: Plottable, metric: str, label: str | None) -> str:

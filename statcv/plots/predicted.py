@@ -50,6 +50,7 @@ def plot_predicted(result: Plottable, ax: Axes | None = None) -> Axes:
         ax.set(xlabel=f"observed {outcome.name}", ylabel="held-out prediction")
         ax.set_title(f"Predicted against observed{averaged}")
         return ax
+    size, columns = (4, 7) if len(rows) <= 200 else (1.5, 41)
     groups = [predicted[observed == k] for k in (0, 1)]
     ax.boxplot(
         groups,
@@ -60,13 +61,13 @@ def plot_predicted(result: Plottable, ax: Axes | None = None) -> Axes:
     )
     for k, group in enumerate(groups):
         # spread points sideways by their rank modulo a few columns: no randomness
-        column = np.argsort(np.argsort(group)) % 7
+        column = np.argsort(np.argsort(group)) % columns
         ax.plot(
-            k + (column - 3) * 0.05,
+            k + (column / (columns - 1) - 0.5) * 0.3,
             group,
             "o",
             color=COLOURS[k],
-            markersize=4,
+            markersize=size,
             alpha=0.6,
         )
     names = [

@@ -1,0 +1,131 @@
+"""Results side by side."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import statcv as scv
+from statcv.errors import ArgumentError, ComparisonError
+from statcv.metrics import delong_test
+
+FORMULA = "GRADE ~ GPA + TUCE + PSI"
+
+
+@pytest.fixture(scope="module")
+def spector():
+    return scv.load_data("spector")
+
+
+@pytest.fixture(scope="module")
+def results(spector):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        rloocv = scv.cv(FORMULA, spector, scheme="rloocv", seed=1)
+        return {"loocv": rloocv.update(scheme="loocv"), "rloocv": rloocv}
+
+
+def test_the_test_is_delongs(results):
+    comparison = scv.compare(**results)
+    a, b = (r.predictions.sort_values("row") for r in results.values())
+    test = delong_test(a["observed"], b["predicted"], a["predicted"])
+    row = comparison.differences.iloc[0]
+    assert (row["first"], row["second"]) == ("loocv", "rloocv")
+    assert row["difference"] == pytest.approx(test.estimate)
+    assert row["p"] == row["p_holm"] == pytest.approx(test.p_value)
+    assert (row["lower"], row["upper"]) == (test.lower, test.upper)
+    table = comparison.table
+    assert table.loc["rloocv", "how"] == "paired"
+    assert row["difference"] == pytest.approx(
+        table.loc["rloocv", "pooled"] - table.loc["loocv", "pooled"]
+    )
+
+
+def test_a_comparison_of_schemes_says_so(results):
+    comparison = scv.compare(*results.values())
+    assert list(comparison.results) == ["loocv", "rloocv"]
+    assert "tests the schemes, not the models" in str(comparison)
+
+
+def test_models_on_the_same_folds(spector):
+    small = scv.cv("GRADE ~ GPA", spector, scheme="rloocv", seed=2)
+    large = small.update(formula=FORMULA)
+    comparison = scv.compare(small, large)
+    assert list(comparison.results) == ["GRADE ~ GPA", FORMULA]
+    assert comparison.differences["mind"].tolist() == [""]
+    other = scv.compare(small, large.update(seed=3))
+    assert "folds differ" in other.differences["mind"][0]
+
+
+def test_holm_over_all_pairs(spector):
+    results = [
+        scv.cv(f"GRADE ~ {terms}", spector, k=5, seed=1)
+        for terms in ("GPA", "TUCE", "PSI", "GPA + PSI")
+    ]
+    table = scv.compare(*results).differences
+    assert len(table) == 6
+    order = table["p"].sort_values().index
+    steps = table.loc[order, "p"].to_numpy() * np.arange(6, 0, -1)
+    holm = np.minimum(np.maximum.accumulate(steps), 1)
+    assert np.allclose(table.loc[order, "p_holm"], holm)
+    assert "p (Holm)" in str(scv.compare(*results))
+
+
+def test_repeats_are_averaged(spector):
+    once = scv.cv("GRADE ~ GPA", spector, k=5, repeats=4, seed=1)
+    other = once.update(formula="GRADE ~ TUCE")
+    mean = [
+        r.predictions.groupby("row")[["observed", "predicted"]].mean()
+        for r in (once, other)
+    ]
+    test = delong_test(mean[0]["observed"], mean[1]["predicted"], mean[0]["predicted"])
+    row = scv.compare(once, other).differences.iloc[0]
+    assert row["p"] == pytest.approx(test.p_value)
+
+
+def test_casewise_losses_by_a_paired_t_test(spector):
+    from scipy.stats import ttest_rel
+
+    a = scv.cv("GPA ~ TUCE", spector, k=4, seed=1)
+    b = a.update(formula="GPA ~ TUCE + PSI")
+    row = scv.compare(a, b).differences.iloc[0]
+    losses = [
+        (r.predictions.sort_values("row")["observed"] - r.predictions["predicted"]) ** 2
+        for r in (a, b)
+    ]
+    test = ttest_rel(losses[1], losses[0])
+    assert row["p"] == pytest.approx(test.pvalue)
+    interval = test.confidence_interval()
+    assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high))
+    with pytest.raises(ComparisonError, match="RMSE"):
+        scv.compare(a, b, metric="rmse")
+
+
+def test_a_result_against_itself(results):
+    row = scv.compare(a=results["rloocv"], b=results["rloocv"]).differences.iloc[0]
+    assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
+
+
+def test_formats(results):
+    comparison = scv.compare(**results)
+    assert "<table" in comparison._repr_html_()
+    assert set(comparison.summary().tables) == {
+        "Estimates",
+        "Differences of the pooled auROC",
+    }
+
+
+def test_refusals(results, spector):
+    rloocv = results["rloocv"]
+    with pytest.raises(ComparisonError, match="two results"):
+        scv.compare(rloocv)
+    with pytest.raises(ComparisonError, match="str"):
+        scv.compare(rloocv, "loocv")
+    fewer = rloocv.update(data=spector.iloc[:30])
+    with pytest.raises(ComparisonError, match="same records: 32 and 30 rows, 2"):
+        scv.compare(rloocv, fewer)
+    reversed_ = rloocv.update(positive=0)
+    with pytest.raises(ComparisonError, match="outcome"):
+        scv.compare(rloocv, reversed_)
+    with pytest.raises(ArgumentError, match="named twice"):
+        scv.compare(results["loocv"], rloocv, rloocv=rloocv)

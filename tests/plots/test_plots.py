@@ -1,0 +1,108 @@
+"""Pictures, drawn for real and read back from their Axes."""
+
+import warnings
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import statcv as scv
+from statcv.errors import OutcomeError
+
+mpl.use("Agg")
+FORMULA = "GRADE ~ GPA + TUCE + PSI"
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def results():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        rloocv = scv.cv(FORMULA, scv.load_data("spector"), scheme="rloocv", seed=1)
+        return {"loocv": rloocv.update(scheme="loocv"), "rloocv": rloocv}
+
+
+def curves(ax):
+    return [line for line in ax.lines if line.get_gid() == "curve"]
+
+
+def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
+    for result in results.values():
+        ax = scv.plot_roc(result)
+        (line,) = curves(ax)
+        x, y = map(np.asarray, line.get_data())
+        area = (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()
+        pooled = float(result.estimate("auroc", "pooled"))
+        assert area == pytest.approx(pooled)
+        assert f"auROC {pooled:.3f}" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_the_legend_names_the_headline_too(results):
+    ax = scv.plot_roc(results["rloocv"])
+    assert "paired 0.906" in ax.get_legend().get_texts()[0].get_text()
+
+
+def test_curves_over_each_other(results):
+    ax = scv.compare(**results).plot()
+    first, second = curves(ax)
+    assert first.get_color() != second.get_color()
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert [label.split(":")[0] for label in labels] == ["loocv", "rloocv"]
+
+
+def test_precision_recall_starts_at_one_and_ends_at_the_share_of_positives(results):
+    ax = scv.plot_pr(results["rloocv"])
+    (line,) = curves(ax)
+    assert line.get_ydata()[0] == 1
+    assert line.get_ydata()[-1] == pytest.approx(11 / 32)
+    assert line.get_drawstyle() == "steps-pre"
+
+
+def test_predictions_by_class(results):
+    ax = scv.plot_predicted(results["rloocv"])
+    points = [line for line in ax.lines if line.get_marker() == "o"]
+    assert [len(line.get_ydata()) for line in points] == [21, 11]
+    labels = [tick.get_text() for tick in ax.get_xticklabels()]
+    assert labels == ["0\n(n = 21)", "1\n(n = 11)"]
+
+
+def test_balance_falls_under_loocv_and_is_level_under_rloocv(results):
+    means = {}
+    for name, result in results.items():
+        (points,) = scv.plot_balance(result).collections
+        places = np.asarray(points.get_offsets())
+        means[name] = dict(zip(places[:, 0], places[:, 1], strict=True))
+    assert means["loocv"][0] == pytest.approx(11 / 31)
+    assert means["loocv"][1] == pytest.approx(10 / 31)
+    assert means["rloocv"][0] == means["rloocv"][1] == pytest.approx(10 / 30)
+
+
+def test_panel(results, tmp_path):
+    axes = results["rloocv"].plot()
+    assert axes.shape == (2, 2)
+    figure = axes[0, 0].figure
+    figure.savefig(tmp_path / "panel.png")
+    assert (tmp_path / "panel.png").read_bytes().startswith(b"\x89PNG")
+    numbers = scv.cv("GPA ~ TUCE + PSI", scv.load_data("spector"), k=4, seed=1)
+    assert numbers.plot().shape == (2,)
+
+
+def test_repeats_draw_a_line_each():
+    res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, repeats=5, seed=1)
+    lines = [x for x in scv.plot_roc(res).lines if x.get_gid() in ("curve", "repeat")]
+    assert len(lines) == 5
+
+
+def test_two_classes_are_needed():
+    numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
+    with pytest.raises(OutcomeError, match="GPA"):
+        scv.plot_roc(numbers)
+    with pytest.raises(OutcomeError, match="two classes"):
+        scv.plot_pr(numbers)
