@@ -1,7 +1,9 @@
 """`cv()` and the result: tables, estimates, update, words."""
 
+import os
 import pickle
 import warnings
+from importlib.metadata import version
 
 import numpy as np
 import pandas as pd
@@ -345,9 +347,11 @@ def test_the_warning_says_what_no_predictors_score(spector):
 
 
 def test_published_cfs_predictions():
-    """XGBoost's leave-one-out of Vogl et al. 2022, all 80 stored predictions."""
-    import os
+    """XGBoost's leave-one-out of Vogl et al. 2022: the 80 stored predictions.
 
+    From version 3.4 on, XGBoost breaks a tie between two splits another way, which
+    moves the prediction of one person.
+    """
     folder = os.environ.get("STATCV_DATA")
     if not folder:
         pytest.skip("STATCV_DATA names no folder with the published data")
@@ -356,5 +360,7 @@ def test_published_cfs_predictions():
     with pytest.warns(scv.DistributionalBiasWarning):
         res = scv.cv("cfs ~ .", data, model=model, scheme="loocv", metrics="auroc")
     published = scv.fetch_cfs("predictions")["xgboost"].to_numpy()
-    assert np.abs(res.predictions["predicted"] - published).max() < 1e-6
-    assert float(res.estimate()) == 0.79625
+    apart = np.abs(res.predictions["predicted"].to_numpy() - published) > 1e-6
+    newer = tuple(map(int, version("xgboost").split(".")[:2])) >= (3, 4)
+    assert apart.sum() == (1 if newer else 0)
+    assert float(res.estimate()) == (0.79375 if newer else 0.79625)
