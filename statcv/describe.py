@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def summarise(result: CVResult, level: float) -> Summary:
     """Return the summary of a result, with intervals of the given level."""
     tables = {"Metrics": result.metrics(level).set_index("metric")}
-    shown = {"Metrics": _metrics(tables["Metrics"], level)}
+    shown = {f"Metrics, with {level:.0%} intervals": _metrics(tables["Metrics"])}
     spread = result.held.coefficients
     if spread is not None:
         caption = f"Coefficients over {result.plan.n_splits} folds"
@@ -40,13 +40,14 @@ def summarise(result: CVResult, level: float) -> Summary:
     )
 
 
-def _metrics(table: pd.DataFrame, level: float) -> pd.DataFrame:
+def _metrics(table: pd.DataFrame) -> pd.DataFrame:
     def line(row: pd.Series[Any]) -> dict[str, str]:
         se = (row["upper"] - row["lower"]) / 4
         by_fold = f"{number(row['per_fold'], se)} ({number(row['per_fold_sd'], se)})"
         return {
             "estimate": number(row["estimate"], se),
-            f"{level:.0%} interval": _range(row["lower"], row["upper"], se),
+            "lower": number(row["lower"], se),
+            "upper": number(row["upper"], se),
             "how": row["how"].replace("_", " "),
             "pooled": number(row["pooled"], se),
             "per fold (sd)": "–" if np.isnan(row["per_fold"]) else by_fold,
@@ -56,12 +57,6 @@ def _metrics(table: pd.DataFrame, level: float) -> pd.DataFrame:
     labels = [get_metric(str(name)).label for name in table.index]
     shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
     return shown if table["paired"].notna().any() else shown.drop(columns="paired")
-
-
-def _range(lower: float, upper: float, se: float) -> str:
-    if np.isnan(lower) or np.isnan(upper):
-        return "–"
-    return f"{number(lower, se)} to {number(upper, se)}"
 
 
 def _facts(result: CVResult) -> tuple[tuple[str, str], ...]:

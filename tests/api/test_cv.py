@@ -306,7 +306,7 @@ def test_words(rloocv, kfold):
         text.split()
     )
     assert "1 (11) against 0 (21); 1 is positive" in text
-    assert all(len(line) <= 88 for line in text.splitlines())
+    assert all(len(line) <= 79 for line in text.splitlines())
 
 
 def test_summary_in_other_formats(kfold):
