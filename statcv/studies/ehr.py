@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.seeds import resolve_seed
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
 """The paper's variances: of nine rotated directions, and of x10."""
@@ -26,7 +27,6 @@ LAST_BIRTH = np.datetime64("2005-12-31", "D")
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Seed = int | np.random.Generator | None
 
 
 def simulate_ehr(
@@ -37,7 +37,7 @@ def simulate_ehr(
     eigenvalues: Sequence[float] = EIGENVALUES,
     coefficients: Sequence[float] = COEFFICIENTS,
     rotation: ArrayLike | None = None,
-    seed: Seed = None,
+    seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
     """Simulate the records of several hospitals, some of them held twice.
 
@@ -111,7 +111,7 @@ def simulate_ehr(
     if variances.min() < 0:
         raise ArgumentError("eigenvalues are variances: none may be negative")
     effects = _numbers(coefficients, "coefficients", (8,))
-    rng = _generator(seed)
+    rng = np.random.default_rng(resolve_seed(seed))
     axes = _haar(rng, 9) if rotation is None else _orthogonal(rotation)
 
     x = rng.standard_normal((n, 10)) * np.sqrt(variances)
@@ -258,15 +258,3 @@ def _orthogonal(rotation: ArrayLike) -> FloatArray:
             "rotation is not orthogonal: it times its transpose is not 1"
         )
     return matrix
-
-
-def _generator(seed: Seed) -> np.random.Generator:
-    if seed is None or isinstance(seed, np.random.Generator):
-        return np.random.default_rng(seed)
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer):
-        raise ArgumentTypeError(
-            f"seed is an integer, a numpy Generator or None, not {type(seed).__name__}"
-        )
-    if seed < 0:
-        raise ArgumentError(f"seed is not negative: {seed}")
-    return np.random.default_rng(seed)
