@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.formula.design import counted
 from statcv.metrics import get_metric
+from statcv.readable import Readable
 from statcv.summary import Summary, number
 
-if TYPE_CHECKING:
-    from statcv.result import CVResult
 
-
-def summarise(result: CVResult, level: float) -> Summary:
+def summarise(result: Readable, level: float) -> Summary:
     """Return the summary of a result, with intervals of the given level."""
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     shown = {f"Metrics, with {level:.0%} intervals": _metrics(tables["Metrics"])}
@@ -59,7 +57,7 @@ def _metrics(table: pd.DataFrame) -> pd.DataFrame:
     return shown if table["paired"].notna().any() else shown.drop(columns="paired")
 
 
-def _facts(result: CVResult) -> tuple[tuple[str, str], ...]:
+def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
     design = result.design
     rows = result.rows
     if design.missing:
@@ -75,7 +73,7 @@ def _facts(result: CVResult) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _notes(result: CVResult, level: float) -> tuple[str, ...]:
+def _notes(result: Readable, level: float) -> tuple[str, ...]:
     notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
     name = f"{headline.label} ({headline.how.replace('_', ' ')})"

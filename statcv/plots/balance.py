@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.errors import OutcomeError
-from statcv.plots.base import COLOURS, GREY, Plottable, new_axes, short_scheme
+from statcv.plots.base import COLOURS, GREY, new_axes, short_scheme
+from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_balance(result: Plottable, ax: Axes | None = None) -> Axes:
+def plot_balance(result: Readable, ax: Axes | None = None) -> Axes:
     """Draw the mean outcome of each training set against that held out.
 
     Points on a falling line give the held-out label away: the training mean alone

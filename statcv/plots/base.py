@@ -1,40 +1,19 @@
-"""What a plot reads of a result, and how all plots look."""
+"""How all plots look."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from statcv.errors import OutcomeError
+from statcv.folds import FoldPlan
+from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from statcv.folds import FoldPlan
-    from statcv.formula import Design
-    from statcv.inference import Estimate, Scores
-
 # Okabe & Ito's colours, which people with any colour vision tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "#7f7f7f"
-
-
-class Plottable(Protocol):
-    """The part of a result that plots read."""
-
-    @property
-    def design(self) -> Design:
-        """Outcome and predictors."""
-
-    @property
-    def plan(self) -> FoldPlan:
-        """Who was held out."""
-
-    @property
-    def scores(self) -> Scores:
-        """Held-out predictions."""
-
-    def estimate(self, metric: str | None = None, how: str | None = None) -> Estimate:
-        """One number with its interval."""
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -53,7 +32,7 @@ def next_colour(ax: Axes) -> str:
     return COLOURS[drawn % len(COLOURS)]
 
 
-def require_binary(result: Plottable, picture: str) -> None:
+def require_binary(result: Readable, picture: str) -> None:
     """Raise where a picture needs two classes."""
     kind = result.design.outcome.kind
     if kind != "binary":

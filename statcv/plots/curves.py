@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from statcv.metrics import pr_curve, roc_curve
 from statcv.plots.base import (
     GREY,
-    Plottable,
     new_axes,
     next_colour,
     require_binary,
     short_scheme,
 )
+from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
 def plot_roc(
-    result: Plottable, ax: Axes | None = None, label: str | None = None
+    result: Readable, ax: Axes | None = None, label: str | None = None
 ) -> Axes:
     """Draw the ROC curve of the pooled held-out predictions.
 
@@ -75,9 +75,7 @@ def plot_roc(
     return ax
 
 
-def plot_pr(
-    result: Plottable, ax: Axes | None = None, label: str | None = None
-) -> Axes:
+def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) -> Axes:
     """Draw the precision-recall curve of the pooled held-out predictions.
 
     The dotted line is the share of positives, which a model of no skill attains.
@@ -133,14 +131,14 @@ def _thinner(repeats: int) -> dict[str, Any]:
     return {"linewidth": 0.9, "alpha": max(0.15, 1 / np.sqrt(repeats))}
 
 
-def _solid_legend(ax: Axes, place: str) -> None:
+def _solid_legend(ax: Axes, place: Literal["lower left", "lower right"]) -> None:
     """Name each curve by a solid line, however faint its repeats are drawn."""
     legend = ax.legend(loc=place, frameon=False, fontsize="small")
     for line in legend.get_lines():
         line.set(alpha=1, linewidth=1.8)
 
 
-def _legend(result: Plottable, metric: str, label: str | None) -> str:
+def _legend(result: Readable, metric: str, label: str | None) -> str:
     pooled = result.estimate(metric, how="pooled")
     headline = result.estimate(metric)
     text = f"{label or short_scheme(result.plan)}: {pooled.label} {pooled.value:.3f}"

@@ -8,15 +8,15 @@ import numpy as np
 
 from statcv.errors import OutcomeError
 from statcv.plots.balance import plot_balance
-from statcv.plots.base import Plottable
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.predicted import plot_predicted
+from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def plot_panel(result: Plottable) -> NDArray[Any]:
+def plot_panel(result: Readable) -> NDArray[Any]:
     """Draw ROC, precision-recall, predictions by class and fold balance.
 
     For a continuous outcome: predictions against observations, and fold balance.

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.errors import OutcomeError
-from statcv.plots.base import COLOURS, GREY, Plottable, new_axes
+from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_predicted(result: Plottable, ax: Axes | None = None) -> Axes:
+def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     """Draw held-out predictions by class, or against a continuous outcome.
 
     Each record is one point; over repeats its predictions are averaged.

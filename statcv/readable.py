@@ -1,0 +1,63 @@
+"""What a summary and a plot may read of a result."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine import Held
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.inference import Estimate, Scores
+from statcv.models import Model
+
+
+class Readable(Protocol):
+    """A result, as its readers see it: nothing in it changes."""
+
+    @property
+    def design(self) -> Design:
+        """Outcome and predictors."""
+
+    @property
+    def plan(self) -> FoldPlan:
+        """Who was held out."""
+
+    @property
+    def learner(self) -> Model:
+        """What was fitted."""
+
+    @property
+    def held(self) -> Held:
+        """What every fold gave."""
+
+    @property
+    def weights(self) -> NDArray[np.float64] | None:
+        """Weights of the rows in the fits."""
+
+    @property
+    def seed(self) -> int:
+        """The seed that gives the same numbers again."""
+
+    @property
+    def scores(self) -> Scores:
+        """Held-out predictions as arrays."""
+
+    @property
+    def rows(self) -> str:
+        """The rows in words."""
+
+    @property
+    def mean_model_auroc(self) -> float:
+        """What the training mean alone scores."""
+
+    def metrics(self, level: float = 0.95) -> pd.DataFrame:
+        """Every metric in all the ways that exist."""
+
+    def estimate(
+        self, metric: str | None = None, how: str | None = None, level: float = 0.95
+    ) -> Estimate:
+        """One number with its interval."""
