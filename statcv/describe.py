@@ -86,6 +86,11 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             f"Monte Carlo sd of {name} over {result.plan.repeats} repeats: "
             f"{headline.sd:.3f}."
         )
+    if result.plan.rebalanced and result.plan.repeats == 1:
+        notes.append(
+            "The dropped records were drawn once; repeats=20 averages over draws and "
+            "shows how far they move the estimate."
+        )
     if result.design.outcome.kind == "binary":
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
