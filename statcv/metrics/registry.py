@@ -171,14 +171,14 @@ def get_metric(name: str | Metric) -> Metric:
     >>> get_metric("brierr")
     Traceback (most recent call last):
     ...
-    statcv.errors.MetricError: There is no metric 'brierr'. Did you mean 'brier'?
+    statcv.errors.MetricError: there is no metric 'brierr'. Did you mean 'brier'?
     """
     if isinstance(name, Metric):
         return name
     if isinstance(name, str) and name in METRICS:
         return METRICS[name]
     hint = suggestion(name, METRICS) or f" There are: {', '.join(METRICS)}."
-    raise MetricError(f"There is no metric {name!r}.{hint}")
+    raise MetricError(f"there is no metric {name!r}.{hint}")
 
 
 def default_metrics(kind: str) -> tuple[str, ...]:

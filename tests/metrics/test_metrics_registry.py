@@ -103,7 +103,7 @@ def test_unknown_names_are_refused_with_the_nearest():
         get_metric("auc")
     with pytest.raises(MetricError, match="There are: auroc, auprc"):
         get_metric("zzz")
-    with pytest.raises(MetricError, match="There is no metric 3"):
+    with pytest.raises(MetricError, match="there is no metric 3"):
         get_metric(3)
     with pytest.raises(MetricError, match="Did you mean 'binary'"):
         default_metrics("binari")

@@ -1,0 +1,500 @@
+"""The command line: what it prints, writes and refuses."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.cli import EXAMPLES, main
+
+FORMULA = "GRADE ~ GPA + TUCE + PSI"
+PNG = b"\x89PNG\r\n\x1a\n"
+SCRIPT = shutil.which("statcv", path=str(Path(sys.executable).parent))
+
+
+@dataclass(frozen=True)
+class Ran:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def _own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Work in an empty folder, with an empty cache of data sets."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("STATCV_DATA", raising=False)
+    monkeypatch.delenv("STATCV_TRACEBACK", raising=False)
+    monkeypatch.setenv("STATCV_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run the command in this process."""
+
+    def call(*arguments: str) -> Ran:
+        capsys.readouterr()
+        try:
+            code = main(arguments)
+        except SystemExit as stop:  # argparse
+            code = int(stop.code or 0)
+        return Ran(code, *capsys.readouterr())
+
+    return call
+
+
+def script(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    """Run the installed command as a shell does."""
+    assert SCRIPT, "the package is not installed beside this Python"
+    return subprocess.run(
+        [SCRIPT, *arguments],
+        capture_output=True,
+        env={**os.environ, **environment},
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.fixture
+def spector() -> pd.DataFrame:
+    return scv.load_data("spector")
+
+
+def files(folder: str) -> set[str]:
+    found = Path(folder).rglob("*")
+    return {p.relative_to(folder).as_posix() for p in found if p.is_file()}
+
+
+# ---- statcv cv ----
+
+
+def test_cv_prints_the_summary(run: Run, spector: pd.DataFrame) -> None:
+    ran = run("cv", FORMULA, "spector", "--scheme", "rloocv", "--seed", "1")
+    expected = scv.cv(FORMULA, spector, scheme="rloocv", seed=1).summary()
+    assert ran == Ran(0, f"{expected}\n", "")
+
+
+def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
+    options = "--model logit --scheme kfold -k 4 --repeats 3 --positive 0 --level 0.8"
+    more = "--metrics brier,auroc --weights TUCE --seed 5 --jobs 1 --quiet"
+    ran = run("cv", "GRADE ~ GPA", "spector", *options.split(), *more.split())
+    expected = scv.cv(
+        "GRADE ~ GPA",
+        spector,
+        model="logit",
+        scheme="kfold",
+        k=4,
+        repeats=3,
+        positive="0",
+        metrics=["brier", "auroc"],
+        weights="TUCE",
+        seed=5,
+    ).summary(level=0.8)
+    assert ran.code == 0
+    assert ran.out == f"{expected}\n"
+    assert "80%" in ran.out
+
+
+def test_a_column_may_hold_the_folds(run: Run, spector: pd.DataFrame) -> None:
+    spector.assign(site=np.arange(32) % 4).to_csv("sites.csv", index=False)
+    ran = run("cv", "GRADE ~ GPA", "sites.csv", "--scheme", "site")
+    assert ran.code == 0
+    assert "4 folds as given by site" in ran.out
+
+
+@pytest.mark.parametrize("end", [".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet"])
+def test_files_give_what_the_name_gives(
+    run: Run, spector: pd.DataFrame, end: str
+) -> None:
+    if end == ".parquet":
+        spector.to_parquet(f"mine{end}")
+    else:
+        spector.to_csv(f"mine{end}", sep="\t" if "tsv" in end else ",", index=False)
+    by_name = run("cv", FORMULA, "spector", "--seed", "1")
+    assert run("cv", FORMULA, f"mine{end}", "--seed", "1") == by_name
+    assert by_name.code == 0
+
+
+def test_an_unnamed_first_column_labels_the_rows(
+    run: Run, spector: pd.DataFrame
+) -> None:
+    spector.set_axis([f"id{i}" for i in range(32)]).to_csv("labelled.csv")
+    ran = run("cv", "GRADE ~ .", "labelled.csv", "--seed", "1", "--out", "o")
+    assert ran.code == 0
+    assert "id31" in set(pd.read_csv("o/predictions.csv")["row"])
+    terms = ["Intercept", "GPA", "TUCE", "PSI"]
+    assert list(pd.read_csv("o/coefficients.csv").columns[2:]) == terms
+
+
+def test_formulas_find_numpy_and_no_variable_of_the_program(run: Run) -> None:
+    logged = "np.log(GPA) + np.sqrt(TUCE)"
+    assert run("cv", f"GRADE ~ {logged}", "spector").code == 0
+    compared = run(
+        "compare", f"GRADE ~ {logged}", "spector", "--models", "logit,negmean"
+    )
+    assert compared.code == 0
+    assert f"GRADE ~ {logged}" in compared.out
+    for name in ("data", "options", "results"):
+        ran = run("cv", f"GRADE ~ {name}", "spector")
+        assert ran.err == f"statcv: there is no column {name!r} in the data.\n"
+
+
+def test_missing_values_are_noted_or_refused(run: Run, spector: pd.DataFrame) -> None:
+    spector.loc[[3, 4], "GPA"] = np.nan
+    spector.to_csv("holes.csv", index=False)
+    dropped = run("cv", FORMULA, "holes.csv", "--seed", "1")
+    assert dropped.code == 0
+    assert "n = 30 of 32, 2 incomplete" in dropped.out
+    assert dropped.err.startswith("note: 2 of 32 rows were left out")
+    assert all(len(line) <= 79 for line in dropped.err.splitlines())
+    assert run("cv", FORMULA, "holes.csv", "--na-action", "raise").code == 2
+
+
+def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
+    ran = run(
+        *("cv", FORMULA, "spector", "--scheme", "rloocv", "--seed", "1"),
+        *("--level", "0.9", "--out", "new/results"),
+    )
+    assert ran.code == 0
+    tables = {"metrics", "predictions", "folds", "coefficients", "pairs"}
+    names = {"summary.txt", "panel.png", "roc.png", *(f"{t}.csv" for t in tables)}
+    assert files("new/results") == names
+    said = ran.out.partition("Written to new/results:\n")[2]
+    assert {name.strip() for name in said.split(",")} == names
+
+    expected = scv.cv(FORMULA, spector, scheme="rloocv", seed=1)
+    for table in tables - {"metrics", "folds"}:
+        read = pd.read_csv(f"new/results/{table}.csv")
+        pd.testing.assert_frame_equal(
+            read, getattr(expected, table), check_dtype=False, rtol=1e-12
+        )
+    metrics = pd.read_csv("new/results/metrics.csv").set_index("metric")
+    assert metrics["lower"]["auroc"] == pytest.approx(
+        expected.estimate("auroc", level=0.9).lower
+    )
+    text = Path("new/results/summary.txt").read_text(encoding="utf-8")
+    assert ran.out.startswith(text)
+    for name in names:
+        content = Path("new/results", name).read_bytes()
+        if name.endswith(".png"):
+            assert content.startswith(PNG)
+            assert len(content) > 5_000
+        else:
+            assert b"\r" not in content
+            assert content.endswith(b"\n")
+
+
+@pytest.mark.parametrize(
+    ("formula", "model", "absent"),
+    [
+        ("x1 ~ x2 + x3", "linear", {"pairs.csv", "roc.png"}),
+        ("site ~ x1", "logit", {"pairs.csv", "roc.png", "panel.png"}),
+        ("y ~ x1", "mean", {"pairs.csv", "coefficients.csv"}),
+    ],
+)
+def test_what_an_outcome_does_not_have_is_not_written(
+    run: Run, formula: str, model: str, absent: set[str]
+) -> None:
+    scv.load_data("ehr").head(150).to_csv("some.csv", index=False)
+    ran = run("cv", formula, "some.csv", "--model", model, "-k", "3", "--out", "o")
+    assert ran.code == 0, ran.err
+    everything = {f"{t}.csv" for t in ("metrics", "predictions", "folds", "pairs")}
+    everything |= {"coefficients.csv", "summary.txt", "panel.png", "roc.png"}
+    assert files("o") == everything - absent
+
+
+# ---- statcv compare ----
+
+
+def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
+    ran = run(
+        *("compare", FORMULA, "spector", "--schemes", "loocv,rloocv", "--seed", "1"),
+        *("--out", "o"),
+    )
+    assert ran.code == 0
+    with pytest.warns(scv.DistributionalBiasWarning):
+        loocv = scv.cv(FORMULA, spector, scheme="loocv", seed=1)
+    rloocv = loocv.update(scheme="rloocv")
+    comparison = scv.compare(loocv=loocv, rloocv=rloocv)
+    shown = [loocv.summary(), rloocv.summary(), comparison.summary()]
+    assert ran.out.startswith("\n\n\n".join(map(str, shown)) + "\n")
+    assert ran.err.startswith("note: distributional bias")
+    assert ran.err.count("note:") == 1
+
+    top = {"comparison.txt", "estimates.csv", "differences.csv", "roc.png"}
+    assert {name for name in files("o") if "/" not in name} == top
+    assert "panel.png" in files("o/loocv")
+    assert files("o/rloocv") == {*files("o/loocv"), "pairs.csv"}
+    assert Path("o/roc.png").read_bytes().startswith(PNG)
+    estimates = pd.read_csv("o/estimates.csv", index_col="result")
+    pd.testing.assert_frame_equal(estimates, comparison.table, check_names=False)
+    found = pd.read_csv("o/differences.csv")["difference"]
+    assert found.tolist() == pytest.approx(comparison.differences["difference"])
+
+
+def test_models_are_compared_on_the_same_folds(run: Run) -> None:
+    scv.load_data("ehr").head(300).to_csv("some.csv", index=False)
+    ran = run(
+        *("compare", "y ~ x1 + x2", "some.csv", "--models", "logit,xgboost,mean"),
+        *("--scheme", "stratified_kfold", "-k", "3", "--metrics", "brier,auroc"),
+        *("--out", "o"),
+    )
+    assert ran.code == 0, ran.err
+    assert "Paired comparison of Brier score" in ran.out
+    table = pd.read_csv("o/differences.csv")
+    assert table["second"].tolist() == ["xgboost", "mean", "mean"]
+    assert table["mind"].isna().all()  # nothing about folds that differ
+    folds = [
+        pd.read_csv(f"o/{name}/predictions.csv")["fold"].tolist()
+        for name in ("logit", "xgboost", "mean")
+    ]
+    assert folds[0] == folds[1] == folds[2]
+
+
+def test_k_and_repeats_go_to_the_schemes_that_take_them(run: Run) -> None:
+    ran = run(
+        *("compare", "GRADE ~ GPA", "spector", "--schemes", "loocv,rloocv,kfold"),
+        *("-k", "4", "--repeats", "2"),
+    )
+    assert ran.code == 0
+    assert "dropped; training sets of 10/20 each, repeated 2 times" in " ".join(
+        ran.out.split()
+    )
+    assert "kfold: 4 random folds, repeated 2 times" in ran.out
+
+
+# ---- statcv data ----
+
+
+def test_the_list_of_data_sets(run: Run) -> None:
+    ran = run("data")
+    assert ran.code == 0
+    for name in scv.available_data()["name"]:
+        assert f"\n{name} " in f"\n{ran.out}"
+    assert "not here yet: statcv data ptb --fetch" in ran.out
+    assert all(len(line) <= 80 for line in ran.out.splitlines())
+
+
+def test_a_data_set_described_and_written(run: Run, spector: pd.DataFrame) -> None:
+    ran = run("data", "spector")
+    assert ran.code == 0
+    assert "32 rows, 4 columns" in ran.out
+    assert ["GPA", "float64", "0"] in [line.split() for line in ran.out.splitlines()]
+    assert run("data", "spector", "--out", "copy.csv").code == 0
+    assert b"\r" not in Path("copy.csv").read_bytes()
+    pd.testing.assert_frame_equal(pd.read_csv("copy.csv"), spector)
+    assert run("data", "copy.csv").out == ran.out.replace("spector", "copy.csv")
+
+
+def test_a_data_set_that_has_to_be_fetched(run: Run) -> None:
+    expected = "statcv: 'cfs' is not here yet: add --fetch to download it.\n"
+    assert run("data", "cfs") == Ran(2, "", expected)
+    assert run("data", "cfs", "--out", "cfs.csv") == Ran(2, "", expected)
+
+
+def test_fetched_data_are_read_by_name(run: Run, prepared: None) -> None:
+    assert "80 rows, 40 columns" in run("data", "cfs", "--fetch").out
+    assert "n = 80" in run("cv", "cfs ~ age", "cfs", "--seed", "1").out
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch, _own_folder: None) -> None:
+    if not Path(PREPARED, "cfs_vogl.csv").is_file():
+        pytest.skip("STATCV_DATA names no folder with the prepared files")
+    monkeypatch.setenv("STATCV_DATA", PREPARED)
+
+
+PREPARED = os.environ.get("STATCV_DATA", "")
+
+
+# ---- what is refused ----
+
+SHORT = ("cv", "GRADE ~ GPA", "spector")
+BOTH = ("compare", "GRADE ~ GPA", "spector")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("cv", "GRADE ~ GPAA", "spector"), "no column 'GPAA'.*Did you mean 'GPA'"),
+        (("cv", "I(GPA > 9) ~ TUCE", "spector"), "one class only"),
+        (("cv", "GPA + TUCE", "spector"), "no outcome on the left"),
+        (("cv", "GRADE ~ GPA", "spectr"), "no file and no data set 'spectr'.*'spector"),
+        (("cv", "GRADE ~ GPA", "mien.csv"), "no file.*Did you mean 'mine.csv'"),
+        (("cv", "GRADE ~ GPA", "no/such.csv"), "no file and no data set"),
+        (("cv", "GRADE ~ GPA", ""), "does not end in .csv"),
+        (("cv", "GRADE ~ GPA", "notes.txt"), "does not end in .csv"),
+        (("cv", "GRADE ~ GPA", "empty.csv"), "cannot read 'empty.csv'"),
+        (("cv", "GRADE ~ GPA", "ragged.csv"), "cannot read 'ragged.csv'"),
+        (("cv", "GRADE ~ GPA", "latin.csv"), "cannot read 'latin.csv'"),
+        (("cv", "GRADE ~ GPA", "folder.csv"), "cannot read 'folder.csv'"),
+        (("cv", "GRADE ~ GPA", "false.csv.gz"), "cannot read 'false.csv.gz'"),
+        (("cv", "GRADE ~ GPA", "false.parquet"), "cannot read 'false.parquet'"),
+        (("cv", "GRADE ~ GPA", "rowless.csv"), "no rows"),
+        ((*SHORT, "--scheme", "rlocv"), "no scheme 'rlocv'.*Did you mean 'rloocv'"),
+        ((*SHORT, "--model", "logt"), "no model 'logt'.*Did you mean 'logit'"),
+        ((*SHORT, "--metrics", "brierr"), "no metric 'brierr'.*Did you mean 'brier'"),
+        ((*SHORT, "--metrics", "mse"), "MSE needs a continuous outcome"),
+        ((*SHORT, "--weights", "TUCEE"), "no column.*Did you mean 'TUCE'"),
+        ((*SHORT, "--positive", "7"), "no level of 'GRADE'"),
+        ((*SHORT, "--seed", "-1"), "seed must be 0 or more"),
+        ((*SHORT, "-k", "1"), "k=1 is out of range"),
+        ((*SHORT, "-k", "99"), "k=99 is out of range"),
+        ((*SHORT, "--scheme", "loocv", "-k", "5"), "means nothing"),
+        ((*SHORT, "--scheme", "loocv", "--repeats", "5"), "means nothing"),
+        ((*SHORT, "--out", "mine.csv"), "cannot make the folder mine.csv"),
+        ((*SHORT, "--out", "mine.csv/below"), "cannot make the folder mine.csv.below"),
+        (BOTH, "either --schemes A,B or --models A,B"),
+        ((*BOTH, "--schemes", "kfold,loocv", "--models", "logit,mean"), "either"),
+        ((*BOTH, "--schemes", "loocv"), "two or more different"),
+        ((*BOTH, "--schemes", "loocv,loocv"), "two or more different"),
+        ((*BOTH, "--schemes", "kfold,rlocv"), "no scheme.*Did you mean 'rloocv'"),
+        ((*BOTH, "--schemes", "kfold,loocv", "--scheme", "kfold"), "means nothing"),
+        ((*BOTH, "--schemes", "loocv,rloocv", "-k", "3"), "k=3 means nothing"),
+        ((*BOTH, "--models", "logit,men"), "no model 'men'.*Did you mean 'mean'"),
+        ((*BOTH, "--models", "logit,mean", "--model", "mean"), "means nothing"),
+        ((*BOTH, "--models", "logit,mean", "--metrics", "auprc"), "no paired test"),
+        (("data", "spectr"), "no file and no data set 'spectr'.*'spector'"),
+        (("data", "spector", "--fetch"), "needs no download"),
+        (("data", "--fetch"), "need the name of a data set"),
+        (("data", "spector", "--out", "no/such/file.csv"), "no/such"),
+    ],
+)
+def test_wrong_input_exits_2_with_one_line(
+    run: Run, spector: pd.DataFrame, arguments: tuple[str, ...], said: str
+) -> None:
+    spector.to_csv("mine.csv", index=False)
+    spector.head(0).to_csv("rowless.csv", index=False)
+    for name in ("empty.csv", "notes.txt"):
+        Path(name).touch()
+    Path("folder.csv").mkdir()
+    Path("ragged.csv").write_text("a,b\n1,2\n1,2,3\n")
+    Path("latin.csv").write_bytes(b"a,b\n\xe9,2\n")
+    for name in ("false.csv.gz", "false.parquet"):
+        Path(name).write_bytes(b"neither")
+    ran = run(*arguments)
+    assert ran.code == 2
+    assert ran.out == ""
+    (line,) = ran.err.splitlines()
+    assert line.startswith("statcv: ")
+    assert re.search(said, line), line
+    assert "Error" not in line.removeprefix("statcv: ").split(":")[0]
+
+
+def test_a_formula_that_does_not_parse_is_pointed_at(run: Run) -> None:
+    ran = run("cv", "GRADE ~ (GPA", "spector")
+    assert ran.code == 2
+    first, formula, caret = ran.err.splitlines()
+    assert first.startswith("statcv: ")
+    assert formula[caret.index("^")] == "("
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("vc",),
+        ("cv", "GRADE ~ GPA"),
+        (*SHORT, "-k", "many"),
+        (*SHORT, "--level", "95"),
+        (*SHORT, "--level", "high"),
+        (*SHORT, "--na-action", "ignore"),
+        (*SHORT, "--sch", "loocv"),
+    ],
+)
+def test_argparse_exits_2_with_usage(run: Run, arguments: tuple[str, ...]) -> None:
+    ran = run(*arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err.startswith("usage: statcv")
+    assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("formula", ["GRADE ~ np", "GRADE ~ len(GPA)"])
+def test_odd_formulas_end_in_one_line(run: Run, formula: str) -> None:
+    ran = run("cv", formula, "spector")
+    assert ran.code == 2
+    assert ran.err.startswith("statcv: ")
+    assert len(ran.err.splitlines()) == 1
+
+
+# ---- as a shell runs it ----
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out == f"statcv {scv.__version__}\n"
+    assert EXAMPLES in run("--help").out
+    assert all(len(line) <= 82 for line in EXAMPLES.splitlines())
+
+
+def test_the_installed_command(spector: pd.DataFrame) -> None:
+    done = script("cv", FORMULA, "spector", "--seed", "1", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stderr == b""
+    expected = f"{scv.cv(FORMULA, spector, seed=1).summary()}{os.linesep}"
+    assert done.stdout == expected.encode("ascii", errors="replace")
+    wrong = script("cv", "GRADE ~ nothing", "spector")
+    assert wrong.returncode == 2
+    assert wrong.stderr.startswith(b"statcv: there is no column 'nothing'")
+
+
+def test_help_is_light() -> None:
+    code = (
+        "import sys, statcv.cli\n"
+        "assert not {'pandas', 'numpy', 'matplotlib'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def opened_by_its_reader(fifo: str, seconds: float = 60.0) -> int:
+    """Open a named pipe for writing as soon as another process reads it."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        try:
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
+            time.sleep(0.02)
+    raise TimeoutError(f"nobody read {fifo}")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+class TestInterrupted:
+    def test_a_reader_that_goes_away(self) -> None:
+        assert SCRIPT
+        running = subprocess.Popen(
+            [SCRIPT, "data"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert running.stdout
+        assert running.stderr
+        running.stdout.close()
+        with running.stderr:
+            assert running.stderr.read() == b""
+        assert running.wait(60) == 141
+
+    def test_ctrl_c(self) -> None:
+        assert SCRIPT
+        os.mkfifo("endless.csv")
+        running = subprocess.Popen(
+            [SCRIPT, "data", "endless.csv"], stderr=subprocess.PIPE
+        )
+        held = opened_by_its_reader("endless.csv")
+        running.send_signal(signal.SIGINT)
+        _, error = running.communicate(timeout=60)
+        os.close(held)
+        assert error == b"statcv: interrupted\n"
+        assert running.returncode == 130
