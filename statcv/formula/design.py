@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,10 +20,10 @@ from statcv.errors import (
     OutcomeError,
     suggestion,
 )
-from statcv.formula.frames import as_frame, plain_column
-from statcv.formula.outcome import Outcome, make_outcome
+from statcv.formula.frames import as_frame, is_missing, plain_column, shown_label
+from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse
-from statcv.formula.scope import transforms
+from statcv.formula.scope import quoted
 from statcv.formula.terms import Matrix, Terms
 
 NA_ACTIONS = ("drop", "raise", "pass")
@@ -98,7 +99,8 @@ class Design:
         """Return the (factor, level) pairs that no training row has."""
         absent = []
         for factor, (codes, labels) in self.terms.levels.items():
-            counts = np.bincount(codes[training], minlength=len(labels))
+            seen = codes[training]
+            counts = np.bincount(seen[seen >= 0], minlength=len(labels))
             absent += [(factor, labels[j]) for j in np.flatnonzero(counts == 0)]
         return absent
 
@@ -115,7 +117,7 @@ class Design:
                     + suggestion(column, frame.columns)
                 )
         columns = {
-            name: _match_levels(
+            name: _as_learnt(
                 plain_column(frame[name], name), self.terms.frame[name], name
             )
             for name in self.formula.columns
@@ -159,12 +161,14 @@ def make_design(
     parsed = parse(formula, list(frame.columns), scope, not_in_dot)
     kept, missing = _complete_rows(frame, parsed, na_action)
     rows = frame.iloc[kept]
-    outcome = _evaluate_outcome(parsed, rows, positive)
+    outcome = read_outcome(parsed, rows, positive)
     columns = {name: plain_column(rows[name], name) for name in parsed.columns}
     prepared = pd.DataFrame(columns, index=rows.index)
-    _refuse_identifiers(prepared)
-    terms = Terms(parsed, prepared)
+    _refuse_identifiers(parsed, prepared)
     _refuse_infinite(prepared)
+    terms = Terms(parsed, prepared)
+    _refuse_names_twice(terms)
+    _refuse_learning_from_missing(terms)
     terms.check_rowwise()
     design = Design(
         formula=parsed,
@@ -175,21 +179,21 @@ def make_design(
         n_given=len(frame),
         missing=missing,
     )
-    _check_matrix(design, na_action)
+    _refuse_not_finite(design)
     return design
 
 
 def _complete_rows(
     frame: pd.DataFrame, formula: Formula, na_action: str
 ) -> tuple[NDArray[np.intp], dict[str, int]]:
-    no_outcome = frame[list(formula.outcome_columns)].isna()
+    no_outcome = _missing(frame, formula.outcome_columns)
     if no_outcome.any(axis=1).all():
         raise OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
     absent = no_outcome
     if na_action != "pass":
-        absent = frame[[*formula.outcome_columns, *formula.columns]].isna()
+        absent = _missing(frame, [*formula.outcome_columns, *formula.columns])
     incomplete = absent.any(axis=1).to_numpy()
     missing = {str(name): int(count) for name, count in absent.sum().items() if count}
     if na_action == "raise" and missing:
@@ -206,6 +210,11 @@ def _complete_rows(
     return np.flatnonzero(~incomplete), missing
 
 
+def _missing(frame: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
+    absent = {name: is_missing(frame[name]) for name in columns}
+    return pd.DataFrame(absent, index=frame.index)
+
+
 def counted(missing: Mapping[str, int]) -> str:
     """Return ``bmi 12, age 9``, most first, at most five."""
     ranked = sorted(missing.items(), key=lambda item: -item[1])
@@ -213,61 +222,25 @@ def counted(missing: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
 
 
-def _evaluate_outcome(
-    formula: Formula, rows: pd.DataFrame, positive: object
-) -> Outcome:
-    import patsy
-
-    columns = {name: plain_column(rows[name], name) for name in formula.outcome_columns}
-    name = formula.outcome
-    if name in columns:
-        return make_outcome(columns[name], name, positive)
-    factor = patsy.EvalFactor(name)
-    state: dict[str, Any] = {}
-    frame = pd.DataFrame(columns, index=rows.index)
-    environment = patsy.EvalEnvironment([{**transforms(), **formula.functions}])
-    if factor.memorize_passes_needed(state, environment):
-        raise FormulaError(
-            f"the outcome {name!r} learns from all rows, held-out ones too; "
-            "transform it row by row, or beforehand."
-        )
-    try:
-        value = factor.eval(state, frame)
-        half = factor.eval(state, frame.iloc[::2])
-    except patsy.PatsyError as error:
-        raise FormulaError(f"the outcome {name!r} failed: {error}") from None
-    classes = hasattr(value, "contrast")
-    if classes:
-        value, half = value.data, half.data
-    if len(value) != len(rows) or not np.array_equal(
-        np.asarray(value)[::2].astype(str), np.asarray(half).astype(str)
-    ):
-        raise FormulaError(
-            f"the outcome {name!r} gives other values on a part of the rows than on "
-            "all of them, so held-out rows would leak; transform it row by row."
-        )
-    series = plain_column(pd.Series(value, index=rows.index), name)
-    if series.isna().any():
-        raise DataError(
-            f"the outcome {name!r} is not a number in {int(series.isna().sum())} rows."
-        )
-    return make_outcome(series, name, positive, classes)
-
-
-def _refuse_identifiers(frame: pd.DataFrame) -> None:
-    for name in frame.columns:
+def _refuse_identifiers(formula: Formula, frame: pd.DataFrame) -> None:
+    """Refuse dates and identifiers as terms; a function may make something of them."""
+    plain = {formula.factors[code].column for term in formula.terms for code in term}
+    for name in (str(column) for column in plain if column is not None):
         column = frame[name]
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise FormulaError(
                 f"{name!r} is a date; as a predictor it would be one level a day. "
-                f"Leave it out (- {name}) or turn it into a number first."
+                f"Leave it out (- {quoted(name)}) or turn it into a number first."
             )
         if isinstance(column.dtype, pd.CategoricalDtype):
             levels = len(column.cat.categories)
+            if levels == 0:
+                raise DataError(f"column {name!r} has no value at all.")
             if levels > MANY_LEVELS or levels > max(10, len(column) // 2):
                 raise FormulaError(
                     f"{name!r} is text with {levels} levels in {len(column)} rows, "
-                    f"more like an identifier than a factor; leave it out (- {name})."
+                    "more like an identifier than a factor; leave it out "
+                    f"(- {quoted(name)})."
                 )
 
 
@@ -279,41 +252,70 @@ def _refuse_infinite(frame: pd.DataFrame) -> None:
             if infinite.any():
                 raise DataError(
                     f"column {name!r} has {int(infinite.sum())} infinite values "
-                    f"(first in row {frame.index[infinite][0]!r})."
+                    f"(first in row {shown_label(frame.index[infinite][0])})."
                 )
 
 
-def _check_matrix(design: Design, na_action: str) -> None:
-    if na_action == "pass" and design.terms.stateful:
-        used = design.terms.frame
-        if used.isna().any(axis=None):
-            raise FormulaError(
-                "na_action='pass' cannot be combined with a term that learns from "
-                "the data (center, scale, bs, …): impute first, or drop the rows."
-            )
-    finite = np.isfinite(design.matrix)
-    if na_action == "pass":
-        finite |= np.isnan(design.matrix)
-    bad = ~finite
-    if bad.any():
-        row, column = (int(i) for i in np.argwhere(bad)[0])
-        raise DataError(
-            f"the term {design.names[column]!r} is {design.matrix[row, column]:g} in "
-            f"{int(bad[:, column].sum())} rows (first: {design.labels[row]!r})."
+def _refuse_names_twice(terms: Terms) -> None:
+    counts = Counter(terms.names)
+    name, count = counts.most_common(1)[0]
+    if count > 1:
+        raise FormulaError(
+            f"two columns of the matrix are called {name!r}, so their coefficients "
+            "could not be told apart; rename that column of the data."
         )
 
 
-def _match_levels(
+def _refuse_learning_from_missing(terms: Terms) -> None:
+    lacking = [c for c in terms.learning_columns if terms.frame[c].isna().any()]
+    if lacking:
+        raise FormulaError(
+            f"column {lacking[0]!r} has missing values, and a term that learns from "
+            "it (center, scale, bs, …) cannot be learnt with na_action='pass': impute "
+            "first, or drop the rows."
+        )
+
+
+def _refuse_not_finite(design: Design) -> None:
+    """Every cell is a number, or NaN where a column of its term is missing."""
+    bad = ~np.isfinite(design.matrix)
+    for j in np.flatnonzero(bad.any(axis=0)):
+        used = design.terms.frame[list(design.terms.columns_of(int(j)))]
+        cells = design.matrix[:, j]
+        rows = np.flatnonzero(bad[:, j] & ~(np.isnan(cells) & used.isna().any(axis=1)))
+        if len(rows):
+            raise DataError(
+                f"the term {design.names[j]!r} is {cells[rows[0]]:g} in {len(rows)} "
+                f"rows (first: {shown_label(design.labels[rows[0]])})."
+            )
+
+
+def _as_learnt(
     column: pd.Series[Any], learnt: pd.Series[Any], name: str
 ) -> pd.Series[Any]:
+    """Give a new column the categories of the fit; refuse what cannot have them."""
     if not isinstance(learnt.dtype, pd.CategoricalDtype):
-        return column
+        if column.isna().all():
+            return column.astype(float)
+        if isinstance(column.dtype, pd.CategoricalDtype):
+            raise DataError(
+                f"column {name!r} is text in the new data, but was a number in the "
+                "data of the fit."
+            )
+        if learnt.dtype.kind == "b" and not column.dropna().isin([0, 1]).all():
+            odd = column.dropna()[~column.dropna().isin([0, 1])].iloc[0]
+            raise DataError(
+                f"column {name!r} has the value {odd}, but was true or false in the "
+                "data of the fit."
+            )
+        whole = learnt.dtype.kind == "b" and column.notna().all()
+        return column.astype(bool) if whole else column
     known = learnt.cat.categories
     unknown = [v for v in column.dropna().unique() if v not in known]
     if unknown:
         raise DataError(
-            f"column {name!r} has the level {unknown[0]!r}, which the data of the fit "
-            f"did not have ({', '.join(map(str, known[:8]))})."
+            f"column {name!r} has the level {shown_label(unknown[0])}, which the data "
+            f"of the fit did not have ({', '.join(map(str, known[:8]))})."
         )
     return pd.Series(
         pd.Categorical(column, categories=known), index=column.index, name=name

@@ -48,10 +48,24 @@ def as_frame(data: object) -> pd.DataFrame:
     if len(labels):
         raise DataError(
             f"{len(labels)} row labels of the data occur more than once (first: "
-            f"{labels[0]!r}), so predictions could not be told apart; "
+            f"{shown_label(labels[0])}), so predictions could not be told apart; "
             "use data.reset_index(drop=True)."
         )
     return frame
+
+
+def shown_label(label: Any) -> str:
+    """Return a row's label as messages show it: ``3``, not ``np.int64(3)``."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def is_missing(column: pd.Series[Any]) -> pd.Series[bool]:
+    """Return which values are missing, NaN in nullable and Arrow numbers too."""
+    absent = column.isna()
+    if isinstance(column.dtype, np.dtype) or not pd.api.types.is_float_dtype(column):
+        return absent
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    return pd.Series(np.isnan(values), index=column.index)
 
 
 def _through_narwhals(data: object) -> pd.DataFrame:
@@ -66,6 +80,10 @@ def _through_narwhals(data: object) -> pd.DataFrame:
         ) from None
     if isinstance(native, nw.LazyFrame):
         native = native.collect()
+    if native.implementation.is_polars():
+        # its categories come in the order in which the process met them
+        unordered = [n for n, kind in native.schema.items() if kind == nw.Categorical]
+        native = native.with_columns(nw.col(name).cast(nw.String) for name in unordered)
     try:
         return pd.DataFrame(native.to_pandas())
     except ImportError as error:  # polars needs pyarrow for this

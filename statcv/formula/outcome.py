@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import DataError, OutcomeError, suggestion
+from statcv.errors import DataError, FormulaError, OutcomeError, suggestion
+from statcv.formula.frames import plain_column
+from statcv.formula.parse import Formula
+from statcv.formula.rowwise import check_rowwise, values_of
+from statcv.formula.scope import namespace
 
 FEW = 10  # whole numbers with at most so many values could be classes
 
@@ -59,6 +64,55 @@ class Outcome:
         return f"{len(shown)} classes: {', '.join(shown)}"
 
 
+def read_outcome(formula: Formula, rows: pd.DataFrame, positive: object) -> Outcome:
+    """Evaluate the left-hand side of a formula on the kept rows, and code it.
+
+    Raises
+    ------
+    FormulaError
+        If the expression learns from the rows.
+    DataError
+        If it is not a number somewhere.
+    """
+    factor = formula.factors[formula.outcome]
+    columns = {name: plain_column(rows[name], name) for name in factor.columns}
+    if factor.column is not None:
+        return make_outcome(columns[factor.column], formula.outcome, positive)
+    value = _evaluate(formula, pd.DataFrame(columns, index=rows.index))
+    series = pd.Series(values_of(value), index=rows.index)
+    series, what = plain_column(series, formula.outcome), "a number"
+    if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
+        known = series.where(series.isin(value.levels))
+        levels = pd.Categorical(known, categories=value.levels)
+        series, what = pd.Series(levels, index=rows.index), "one of the levels"
+    absent = int(series.isna().sum())
+    if absent:
+        raise DataError(
+            f"the outcome {formula.outcome!r} is not {what} in {absent} rows."
+        )
+    return make_outcome(series, formula.outcome, positive, hasattr(value, "contrast"))
+
+
+def _evaluate(formula: Formula, frame: pd.DataFrame) -> Any:
+    import patsy
+
+    from statcv.formula.coding import PatsyFactor
+
+    described = formula.factors[formula.outcome]
+    factor = PatsyFactor(described, "outcome")
+    state: dict[str, Any] = {}
+    environment = patsy.EvalEnvironment([namespace(formula.functions)])
+    if factor.memorize_passes_needed(state, environment):
+        raise FormulaError(
+            f"{factor.what} learns from all rows, held-out ones too; transform it row "
+            "by row, or beforehand."
+        )
+
+    evaluate = partial(factor.eval, state)
+    check_rowwise(evaluate, frame, described.columns, factor.what)
+    return evaluate(frame)
+
+
 def make_outcome(
     values: pd.Series[Any], name: str, positive: object = None, classes: bool = False
 ) -> Outcome:
@@ -80,7 +134,7 @@ def make_outcome(
         levels = list(values.cat.categories)
         return _classes(values.cat.codes.to_numpy(), levels, name, positive)
     array = values.to_numpy()
-    if array.dtype.kind == "M":
+    if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
     if np.isinf(array.astype(float)).any():
         count = int(np.isinf(array.astype(float)).sum())
@@ -154,7 +208,8 @@ def _classes(
     return Outcome(name, "binary", codes, tuple(levels), notes)
 
 
-def _same(level: Any, wanted: object) -> bool:
-    if isinstance(level, bool) != isinstance(wanted, bool):
-        return str(level) == str(wanted)
+def _same(level: Any, wanted: Any) -> bool:
+    """Return whether a level is meant: ``True`` is 1, and ``"0"`` is 0."""
+    if not pd.api.types.is_scalar(wanted) or pd.isna(wanted):
+        return False
     return bool(level == wanted) or str(level) == str(wanted)

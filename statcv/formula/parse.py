@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import io
-import keyword
 import tokenize
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError
-from statcv.formula.scope import resolve
+from statcv.formula.operators import DOT, Expansion, Term, expand, mentioned
+from statcv.formula.scope import Factor, resolve
 
 _CLOSING = {")", "]", "}"}
 
@@ -28,7 +28,10 @@ class Formula:
     outcome : str
         The expression on the left.
     terms : tuple of tuple of str
-        A tuple of factor expressions a term; the empty tuple is the intercept.
+        A tuple of factor expressions a term, by degree and then as written, as R
+        orders them; the empty tuple is the intercept.
+    factors : dict
+        What each expression is, the outcome's too.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
     functions : dict
@@ -37,7 +40,8 @@ class Formula:
 
     text: str
     outcome: str
-    terms: tuple[tuple[str, ...], ...]
+    terms: tuple[Term, ...]
+    factors: Mapping[str, Factor]
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
@@ -85,35 +89,22 @@ def parse(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    left, tilde, right = text.partition("~")
-    if not tilde or not left.strip():
-        hint = " (the outcome is set off by '~', not '=')" if "=" in left else ""
-        raise FormulaError(
-            f"the formula {text!r} has no outcome on the left: write 'y ~ …'{hint}."
-        )
-    if not right.strip():
-        raise FormulaError(
-            f"the formula {text!r} has nothing on the right of '~'; "
-            "'y ~ 1' is the model without predictors."
-        )
-    placeholder = _replace_dots(right, "__dot__")
-    described = _describe(f"{left}~{placeholder}")
-    outcome = _single_outcome(described, text)
-    outcome_columns, outcome_functions = resolve([outcome], columns, scope)
-    if placeholder != right:
-        others = [c for c in columns if c not in {*outcome_columns, *not_in_dot}]
-        if not others:
-            raise FormulaError("'.' stands for no column: the data have no others.")
-        dots = "(" + " + ".join(map(quoted, others)) + ")"
-        described = _describe(f"{left}~{_replace_dots(right, dots)}")
-    terms = tuple(
-        tuple(factor.code for factor in term.factors) for term in described.rhs_termlist
-    )
-    if not terms:
+    left, right = _sides(text)
+    outcome = _single_outcome(_expand(left), text)
+    factors, functions = resolve([outcome], columns, scope)
+    outcome_columns = factors[outcome].columns
+    others = [c for c in columns if c not in {*outcome_columns, *not_in_dot}]
+    expanded = _expand(right, others)
+    predictors = expanded.ordered
+    if expanded.intercept is not False:
+        predictors = ((), *predictors)
+    if not predictors:
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
-    codes = list(dict.fromkeys(code for term in terms for code in term))
-    used, functions = resolve(codes, columns, scope)
-    both = sorted(set(used) & set(outcome_columns))
+    codes = dict.fromkeys(code for term in predictors for code in term)
+    # a misspelt name is an error where it is taken away, too
+    on_right, more_functions = resolve([*codes, *mentioned(right)], columns, scope)
+    used = dict.fromkeys(c for code in codes for c in on_right[code].columns)
+    both = [column for column in used if column in outcome_columns]
     if both:
         raise FormulaError(
             f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
@@ -122,54 +113,76 @@ def parse(
     return Formula(
         text=text,
         outcome=outcome,
-        terms=terms,
-        outcome_columns=tuple(outcome_columns),
+        terms=predictors,
+        factors={**factors, **on_right},
+        outcome_columns=outcome_columns,
         columns=tuple(used),
-        functions={**outcome_functions, **functions},
+        functions={**functions, **more_functions},
     )
 
 
-def quoted(column: str) -> str:
-    """Return how a column is written in a formula: itself, or in ``Q('…')``."""
-    plain = column.isidentifier() and not keyword.iskeyword(column)
-    return column if plain and column.isascii() else f"Q({column!r})"
+def _sides(text: str) -> tuple[Any, Any]:
+    """Return patsy's parse trees of what stands left and right of ``~``."""
+    import patsy
+    from patsy.parse_formula import parse_formula
+
+    if text.endswith("~"):
+        raise FormulaError(
+            f"the formula {text!r} has nothing on the right of '~'; "
+            "'y ~ 1' is the model without predictors."
+        )
+    try:
+        tree = parse_formula(_mark_dots(text))
+    except patsy.PatsyError as error:
+        raise _unreadable(error) from None
+    if len(tree.args) != 2:
+        hint = " (the outcome is set off by '~', not '=')" if "=" in text else ""
+        raise FormulaError(
+            f"the formula {text!r} has no outcome on the left: write 'y ~ …'{hint}."
+        )
+    return tree.args[0], tree.args[1]
 
 
-def _describe(text: str) -> Any:
+def _expand(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
     import patsy
 
     try:
-        return patsy.ModelDesc.from_formula(text)
+        return expand(tree, dot)
     except patsy.PatsyError as error:
-        raise FormulaError(f"cannot read the formula: {error}") from None
+        raise _unreadable(error) from None
 
 
-def _single_outcome(described: Any, text: str) -> str:
-    terms = described.lhs_termlist
-    if len(terms) != 1 or len(terms[0].factors) != 1:
+def _unreadable(error: Exception) -> FormulaError:
+    """Return patsy's message, which shows the place below, with the dots put back."""
+    message, *place = str(error).replace(DOT, ".").splitlines()
+    if "'^" in message:
+        message += "; '^' is no power here, write (a + b)**2 for all pairs of terms"
+    return FormulaError("\n".join([f"cannot read the formula: {message}", *place]))
+
+
+def _single_outcome(left: Expansion, text: str) -> str:
+    terms = left.ordered
+    if len(terms) != 1 or len(terms[0]) != 1 or left.intercept is not None:
         raise FormulaError(
             f"the formula {text!r} must have one outcome on the left of '~', "
             f"not {len(terms)} terms."
         )
-    return str(terms[0].factors[0].code)
+    return terms[0][0]
 
 
-def _replace_dots(right: str, replacement: str) -> str:
-    """Replace each ``.`` that stands alone, not the ones of ``np.log`` or ``.5``."""
-    pieces: list[str] = []
-    end, before = 0, None
+def _mark_dots(text: str) -> str:
+    """Mark each ``.`` that stands alone, not the ones of ``np.log`` or ``.5``."""
+    marked = list(text)
+    before = None
     try:
-        for token in tokenize.generate_tokens(io.StringIO(right).readline):
-            if token.start[0] > 1:
-                break
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             after_noun = before is not None and (
                 before.type in (tokenize.NAME, tokenize.NUMBER, tokenize.STRING)
                 or before.string in _CLOSING
             )
             if token.string == "." and not after_noun:
-                pieces += [right[end : token.start[1]], replacement]
-                end = token.end[1]
+                marked[token.start[1]] = DOT
             before = token
-    except (tokenize.TokenError, IndentationError):
+    except (tokenize.TokenError, SyntaxError):
         pass  # the parser reports what is unclosed, and where
-    return "".join(pieces) + right[end:]
+    return "".join(marked)

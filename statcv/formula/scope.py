@@ -9,15 +9,49 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Mapping
+import keyword
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from types import ModuleType
 from typing import Any
 
-from statcv.errors import ColumnError, FormulaError, suggestion
+import numpy as np
+
+from statcv.errors import ColumnError, FormulaError, StatcvError, suggestion
 from statcv.formula.poly import poly
 
+_INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_ALIAS = "_function_"  # before a function's name, where a column has the same
 
-def transforms() -> dict[str, Any]:
+
+@dataclass(frozen=True)
+class Factor:
+    """An expression of a formula.
+
+    Attributes
+    ----------
+    code : str
+        As the formula and the names of the matrix's columns show it.
+    python : str
+        As it is evaluated, where functions that share their name with a column go
+        by another one.
+    columns : tuple of str
+        The columns that it uses.
+    column : str or None
+        The column that it is, where it is nothing else.
+    """
+
+    code: str
+    python: str
+    columns: tuple[str, ...]
+    column: str | None = None
+
+
+@cache
+def transforms() -> Mapping[str, Any]:
     """Return the functions every formula knows: patsy's own, ``bs`` and ``poly``."""
     import patsy.builtins
 
@@ -27,33 +61,217 @@ def transforms() -> dict[str, Any]:
     return {**known, "bs": bs, "poly": poly}
 
 
-def expression_names(code: str) -> tuple[set[str], set[str]]:
-    """Return (names that may be data, names that are called) of an expression.
+def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the names that factors may call when they are evaluated."""
+    known = {**functions, **transforms()}
+    return {**known, **{_ALIAS + name: value for name, value in known.items()}}
 
-    >>> sorted(expression_names("np.log(x) + Q('odd name')")[0])
-    ['np', 'odd name', 'x']
+
+def quoted(column: str) -> str:
+    """Return how a column is written in a formula: itself, or in ``Q('…')``.
+
+    >>> quoted("age"), quoted("odd name")
+    ('age', "Q('odd name')")
+    """
+    plain = column.isidentifier() and not keyword.iskeyword(column)
+    same = column.isascii() or unicodedata.normalize("NFKC", column) == column
+    return column if plain and same else f"Q({column!r})"
+
+
+def column_of(code: str) -> str | None:
+    """Return the column that an expression names and does nothing to, or None.
+
+    >>> column_of("age"), column_of('Q("odd name")'), column_of("np.log(age)")
+    ('age', 'odd name', None)
+    """
+    if code.isidentifier() and not keyword.iskeyword(code):
+        return code
+    if not code.startswith("Q("):
+        return None
+    try:
+        call = ast.parse(code, mode="eval").body
+    except SyntaxError:
+        return None
+    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
+        values = [a.value for a in call.args if isinstance(a, ast.Constant)]
+        if call.func.id == "Q" and len(values) == 1 and isinstance(values[0], str):
+            return values[0]
+    return None
+
+
+@contextmanager
+def evaluating(what: str) -> Iterator[None]:
+    """Turn whatever fails in an expression of the formula into a FormulaError.
+
+    NumPy does not warn of a logarithm of 0: cells that are no numbers are refused,
+    with the row, once they are there.
     """
     try:
-        tree = ast.parse(code, mode="eval")
+        with np.errstate(all="ignore"):
+            yield
+    except StatcvError:
+        raise
+    except Exception as error:
+        reason = error.__cause__ or error  # patsy wraps what a factor raises
+        if isinstance(reason, StatcvError):
+            raise reason from None
+        kind = type(reason).__name__
+        kind = "" if kind == "PatsyError" else f"{kind}: "
+        raise FormulaError(f"{what} failed: {kind}{reason}") from error
+
+
+def resolve(
+    codes: Iterable[str], columns: Collection[str], scope: Mapping[str, Any]
+) -> tuple[dict[str, Factor], dict[str, Any]]:
+    """Return the factors that expressions make, and what the scope lends them.
+
+    The package's own transforms come first and are not listed: only functions and
+    modules of the caller, and Python's builtins, are.
+
+    Raises
+    ------
+    FormulaError
+        If an expression cannot be read.
+    ColumnError
+        If a name is neither a column nor a function or module in ``scope``.
+    """
+    known = frozenset(columns)
+    factors: dict[str, Factor] = {}
+    functions: dict[str, Any] = {}
+    for code in codes:
+        column = column_of(code)
+        if column in known:
+            python = _ALIAS + code if code != column and "Q" in known else code
+            factors[code] = Factor(code, python, (str(column),), column)
+            continue
+        reader = _Reader(code, columns, known, scope)
+        factors[code] = reader.factor()
+        functions.update(reader.functions)
+    return factors, functions
+
+
+class _Reader(ast.NodeTransformer):
+    """Sorts the names of one expression into columns, functions and its own."""
+
+    def __init__(
+        self,
+        code: str,
+        columns: Collection[str],
+        known: frozenset[str],
+        scope: Mapping[str, Any],
+    ) -> None:
+        self.code, self.columns, self.known, self.scope = code, columns, known, scope
+        self.used: dict[str, None] = {}
+        self.functions: dict[str, Any] = {}
+        self.renamed = False
+
+    def factor(self) -> Factor:
+        """Return the factor that the expression makes."""
+        tree = _parsed(self.code)
+        if isinstance(tree.body, ast.Name):
+            self._column(tree.body.id)  # a function by itself is no term
+        if any(isinstance(node, _INNER) for node in ast.walk(tree)):
+            raise FormulaError(
+                f"the term {self.code!r} holds a lambda or a comprehension; give it a "
+                "name in your script and call that."
+            )
+        tree = self.visit(tree)
+        python = ast.unparse(tree) if self.renamed else self.code
+        return Factor(self.code, python, tuple(self.used))
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        if isinstance(node.op, (ast.BitXor, ast.BitOr)):
+            raise FormulaError(_foreign_operator(node.op, self.code))
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if isinstance(node.func, ast.Name):
+            name = node.func.id
+            if name == "Q":
+                self._column(_literal(node.args, self.code))
+            if name not in transforms():
+                self.functions[name] = self._called(name)
+            node.func = self._function(node.func)
+            node.args = [self.visit(argument) for argument in node.args]
+            node.keywords = [self.visit(argument) for argument in node.keywords]
+            return node
+        return self.generic_visit(node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if isinstance(node.value, ast.Name) and self._of_module(node.value.id, node):
+            self.functions[node.value.id] = self.scope[node.value.id]
+            node.value = self._function(node.value)
+            return node
+        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id in self.known or not self._lent(node.id):
+            self._column(node.id)
+        return node
+
+    def _function(self, node: ast.Name) -> ast.Name:
+        """Give a function another name where a column has the same one."""
+        if node.id not in self.known:
+            return node
+        self.renamed = True
+        return ast.Name(_ALIAS + node.id, ast.Load())
+
+    def _called(self, name: str) -> Any:
+        for place in (self.scope, vars(builtins)):
+            if callable(place.get(name)):
+                return place[name]
+        raise FormulaError(
+            f"the term {self.code!r} calls {name!r}, which is no function known here."
+            + (suggestion(name, transforms()) or _of_numpy(name))
+        )
+
+    def _lent(self, name: str) -> bool:
+        """Whether a name that is no column is a function or a module."""
+        for place in (self.scope, vars(builtins)):
+            value = place.get(name)
+            if isinstance(value, ModuleType) or callable(value):
+                self.functions.setdefault(name, value)
+                return True
+        return name in transforms()
+
+    def _of_module(self, name: str, node: ast.Attribute) -> bool:
+        """Whether ``name.attribute`` is a module's, and not a column's."""
+        import pandas as pd
+
+        module = self.scope.get(name)
+        if not isinstance(module, ModuleType):
+            return False
+        if name not in self.known or not hasattr(module, node.attr):
+            return name not in self.known
+        if hasattr(pd.Series, node.attr):
+            raise FormulaError(
+                f"{name}.{node.attr} in {self.code!r} may be the module's or the "
+                f"column's, since {name!r} is both; write Q({name!r}).{node.attr} for "
+                "the column, or import the module by another name."
+            )
+        return True
+
+    def _column(self, name: str) -> None:
+        if name not in self.known:
+            message = f"there is no column {name!r} in the data."
+            if name in self.scope:
+                message = (
+                    f"there is no column {name!r} in the data; the variable of that "
+                    "name in your script is not used: add it to the data, or write "
+                    "its value."
+                )
+            raise ColumnError(message + suggestion(name, self.columns))
+        self.used[name] = None
+
+
+def _parsed(code: str) -> ast.Expression:
+    try:
+        return ast.parse(code, mode="eval")
     except SyntaxError as error:
         raise FormulaError(
             f"cannot read the term {code!r}: {error.msg}\n"
             f"    {code}\n    {' ' * ((error.offset or 1) - 1)}^"
         ) from None
-    called, quoted, bound = set(), set(), set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitXor, ast.BitOr)):
-            raise FormulaError(_foreign_operator(node.op, code))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            called.add(node.func.id)
-            if node.func.id == "Q" and node.args:
-                quoted.add(_literal(node.args[0], code))
-        elif isinstance(node, ast.comprehension):
-            bound |= {n.id for n in ast.walk(node.target) if isinstance(n, ast.Name)}
-        elif isinstance(node, ast.Lambda):
-            bound |= {argument.arg for argument in node.args.args}
-    names = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
-    return (names - called - bound) | quoted, called
 
 
 def _foreign_operator(operator: ast.operator, code: str) -> str:
@@ -65,67 +283,12 @@ def _foreign_operator(operator: ast.operator, code: str) -> str:
     return f"the term {code!r} uses '|': models with random effects are not fitted."
 
 
-def _literal(node: ast.expr, code: str) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return node.value
+def _literal(arguments: list[ast.expr], code: str) -> str:
+    given = arguments[0] if len(arguments) == 1 else None
+    if isinstance(given, ast.Constant) and isinstance(given.value, str):
+        return given.value
     raise FormulaError(f"Q() takes the name of a column in quotes, in {code!r}.")
 
 
-def resolve(
-    codes: Collection[str], columns: Collection[str], scope: Mapping[str, Any]
-) -> tuple[list[str], dict[str, Any]]:
-    """Return the columns that expressions use, and what the scope lends them.
-
-    The package's own transforms and Python's builtins come first and are not
-    listed: only functions and modules of the caller are.
-
-    Raises
-    ------
-    ColumnError
-        If a name is neither a column nor a function or module in ``scope``.
-    """
-    known = transforms()
-    used: list[str] = []
-    functions: dict[str, Any] = {}
-    for code in codes:
-        names, called = expression_names(code)
-        for name in sorted(called - known.keys()):
-            functions[name] = _function(name, code, known, scope)
-        for name in sorted(names):
-            if name in columns:
-                if name not in used:
-                    used.append(name)
-            elif name not in known:
-                functions[name] = _not_data(name, code, columns, scope)
-    return used, functions
-
-
-def _function(
-    name: str, code: str, known: Mapping[str, Any], scope: Mapping[str, Any]
-) -> Any:
-    for place in (scope, vars(builtins)):
-        if callable(place.get(name)):
-            return place[name]
-    raise FormulaError(
-        f"the term {code!r} calls {name!r}, which is no function known here."
-        + suggestion(name, known)
-    )
-
-
-def _not_data(
-    name: str,
-    code: str,
-    columns: Collection[str],
-    scope: Mapping[str, Any],
-) -> Any:
-    for place in (scope, vars(builtins)):
-        value = place.get(name)
-        if isinstance(value, ModuleType) or callable(value):
-            return value
-    message = f"there is no column {name!r} in the data."
-    if name in scope:
-        message = (
-            f"there is no column {name!r} in the data; the variable of that name in "
-            "your script is not used: add it to the data, or write its value."
-        )
-    raise ColumnError(message + suggestion(name, columns))
+def _of_numpy(name: str) -> str:
+    return f" Did you mean 'np.{name}'?" if hasattr(np, name) else ""

@@ -9,16 +9,16 @@ formula of plain numeric columns is multiplied out here without patsy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import DataError, FormulaError
 from statcv.formula.parse import Formula
-from statcv.formula.scope import expression_names, transforms
+from statcv.formula.rowwise import check_rowwise, values_of
+from statcv.formula.scope import evaluating, namespace
 
 Matrix = NDArray[np.float64]
 
@@ -47,47 +47,47 @@ class Terms:
         """Numeric columns to multiply for each column of the matrix, or None."""
         products = []
         for term in self.formula.terms:
-            columns = tuple(map(self._plain_name, term))
+            columns = [self.formula.factors[code].column for code in term]
             if any(c is None or self.frame[c].dtype.kind not in "iuf" for c in columns):
                 return None
-            products.append(columns)
-        return tuple(products)  # type: ignore[arg-type]
-
-    def _plain_name(self, code: str) -> str | None:
-        """Return the column that a factor is, if it is one and nothing else."""
-        if code in self.frame.columns:
-            return code
-        names, called = expression_names(code)
-        simple = called == {"Q"} and code.startswith("Q(") and len(names) == 1
-        return next(iter(names)) if simple and code.count("(") == 1 else None
+            products.append(tuple(str(column) for column in columns))
+        return tuple(products)
 
     @cached_property
     def _whole(self) -> Any:
         """The description by patsy of the design, learnt on the whole frame."""
         import patsy
 
-        environment = patsy.EvalEnvironment(
-            [{**transforms(), **self.formula.functions}]
-        )
+        from statcv.formula.coding import KeepMissing, PatsyFactor
+
+        environment = patsy.EvalEnvironment([namespace(self.formula.functions)])
+        factors = self.formula.factors
         terms = [
-            patsy.Term([patsy.EvalFactor(code) for code in term])
+            patsy.Term([PatsyFactor(factors[code], "term") for code in term])
             for term in self.formula.terms
         ]
-        try:
+        with evaluating("the formula"):
             (info,) = patsy.design_matrix_builders(
-                [terms], lambda: iter([self.frame]), environment, _keep_missing()
+                [terms], lambda: iter([self.frame]), environment, KeepMissing()
             )
-        except patsy.PatsyError as error:
-            raise FormulaError(_patsy_message(error)) from None
         return info
 
     @cached_property
     def stateful(self) -> bool:
         """Whether a term learns from the values of the rows."""
+        return bool(self.learning_columns)
+
+    @cached_property
+    def learning_columns(self) -> tuple[str, ...]:
+        """The columns from which a term learns."""
         if self.plain is not None:
-            return False
-        states = (info.state for info in self._whole.factor_infos.values())
-        return any(state["transforms"] for state in states)
+            return ()
+        learning = [
+            self.formula.factors[factor.code].columns
+            for factor, info in self._whole.factor_infos.items()
+            if info.state["transforms"]
+        ]
+        return tuple(dict.fromkeys(c for columns in learning for c in columns))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -97,23 +97,36 @@ class Terms:
         return tuple(self._whole.column_names[j] for j in self._order)
 
     @cached_property
-    def _order(self) -> list[int]:
-        """Columns as the formula orders them, as in R; patsy puts factors first."""
+    def _slices(self) -> dict[tuple[str, ...], slice]:
+        """Where patsy, which sorts factors before numbers, puts each term."""
         slices = self._whole.term_slices
-        by_codes = {
-            tuple(factor.code for factor in term.factors): where
-            for term, where in slices.items()
-        }
-        order: list[int] = []
-        for term in self.formula.terms:
-            where = by_codes[term]
-            order.extend(range(where.start, where.stop))
-        return order
+        return {tuple(f.code for f in term.factors): s for term, s in slices.items()}
 
-    def learn(self, rows: NDArray[np.intp] | None = None) -> Any:
+    @cached_property
+    def _order(self) -> list[int]:
+        """Columns, as patsy numbers them, in the order of the formula."""
+        terms = [self._slices[term] for term in self.formula.terms]
+        return [j for where in terms for j in range(where.start, where.stop)]
+
+    @cached_property
+    def _origins(self) -> list[tuple[str, ...]]:
+        """The term of each column of the matrix."""
+        if self.plain is not None:
+            return list(self.formula.terms)
+        sizes = [
+            self._slices[t].stop - self._slices[t].start for t in self.formula.terms
+        ]
+        return [
+            t for t, n in zip(self.formula.terms, sizes, strict=True) for _ in range(n)
+        ]
+
+    def columns_of(self, j: int) -> tuple[str, ...]:
+        """Return the columns of the data that column ``j`` of the matrix uses."""
+        factors = [self.formula.factors[code] for code in self._origins[j]]
+        return tuple(dict.fromkeys(c for factor in factors for c in factor.columns))
+
+    def learn(self, rows: NDArray[np.intp]) -> Any:
         """Return what the terms learn on ``rows``, for :meth:`matrix`."""
-        if self.plain is not None or rows is None or not self.stateful:
-            return None
         import patsy
 
         training = self.frame.iloc[rows]
@@ -121,12 +134,9 @@ class Terms:
         for factor, info in self._whole.factor_infos.items():
             state: dict[str, Any] = {}
             environment = info.state["eval_env"]
-            try:
-                for which in range(factor.memorize_passes_needed(state, environment)):
-                    factor.memorize_chunk(state, which, training)
-                    factor.memorize_finish(state, which)
-            except patsy.PatsyError as error:
-                raise FormulaError(_patsy_message(error)) from None
+            for which in range(factor.memorize_passes_needed(state, environment)):
+                factor.memorize_chunk(state, which, training)
+                factor.memorize_finish(state, which)
             infos[factor] = patsy.design_info.FactorInfo(
                 factor, info.type, state, info.num_columns, info.categories
             )
@@ -143,99 +153,40 @@ class Terms:
             return _multiply(self.plain, frame)
         import patsy
 
-        filled, missing = _fill_levels(frame)
-        try:
-            built = patsy.build_design_matrices(
-                [learnt or self._whole], filled, _keep_missing()
-            )[0]
-        except patsy.PatsyError as error:
-            raise FormulaError(_patsy_message(error)) from None
-        matrix = np.asarray(built, dtype=float)
-        if matrix.shape[0] != len(frame):  # an intercept alone has one row
-            matrix = np.repeat(matrix, len(frame), axis=0)
-        matrix = matrix[:, self._order]
-        for column, rows in missing.items():
-            matrix[rows[:, None], self._columns_using(column)] = np.nan
-        return np.ascontiguousarray(matrix)
+        from statcv.formula.coding import KeepMissing
 
-    def _columns_using(self, column: str) -> list[int]:
-        using: list[int] = []
-        position = 0
-        widths = self._whole.term_slices
-        by_codes = {
-            tuple(f.code for f in term.factors): s.stop - s.start
-            for term, s in widths.items()
-        }
-        for term in self.formula.terms:
-            width = by_codes[term]
-            if any(column in expression_names(code)[0] for code in term):
-                using.extend(range(position, position + width))
-            position += width
-        return using
+        info, keep = learnt or self._whole, KeepMissing()
+        with evaluating("the formula"):
+            built = patsy.build_design_matrices([info], frame, keep)[0]
+        matrix = np.asarray(built, dtype=float)[:, self._order]
+        for factor, absent in zip(info.factor_infos, keep.missing, strict=True):
+            if absent.any():
+                using = np.array([factor.code in term for term in self._origins])
+                matrix[np.ix_(absent, using)] = np.nan
+        return np.ascontiguousarray(matrix)
 
     @cached_property
     def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
-        """Codes of each row, and labels, of every categorical factor."""
+        """Codes of each row (-1: missing), and labels, of categorical factors."""
         if self.plain is not None:
             return {}
-        filled, _ = _fill_levels(self.frame)
         found = {}
         for factor, info in self._whole.factor_infos.items():
             if info.type == "categorical":
-                value = _values(factor.eval(info.state, filled))
+                value = values_of(factor.eval(info.state, self.frame))
                 codes = pd.Categorical(value, categories=list(info.categories)).codes
                 found[factor.code] = (codes.astype(np.intp), tuple(info.categories))
         return found
 
     def check_rowwise(self) -> None:
-        """Refuse a term that learns from the rows in a way patsy does not see.
-
-        With everything learnt held fixed, a part of the rows must give the same
-        values as the whole. ``x - x.mean()``, a rank or a quantile cut do not.
-        """
+        """Refuse a term that learns from the rows in a way patsy does not see."""
         if self.plain is not None:
             return
-        n = len(self.frame)
-        filled, _ = _fill_levels(self.frame)
-        parts = [np.arange(0, n, 2), np.arange(1, n, 2), np.arange(n - n // 3, n)]
         for factor, info in self._whole.factor_infos.items():
-            if "(" not in factor.code:
-                continue
-            whole = _cells(factor.eval(info.state, filled))
-            for rows in parts:
-                if len(rows) and not _same_part(factor, info, filled, rows, whole):
-                    raise FormulaError(
-                        f"the term {factor.code!r} gives other values on a part of "
-                        "the rows than on all of them: it learns from the data, and "
-                        "held-out rows would leak into training. Use a term that is "
-                        "learnt in each fold: center, scale, bs, cr, poly."
-                    )
-
-
-def _same_part(
-    factor: Any, info: Any, frame: pd.DataFrame, rows: NDArray[np.intp], whole: Any
-) -> bool:
-    import patsy
-
-    try:
-        part = _cells(factor.eval(info.state, frame.iloc[rows]))
-    except patsy.PatsyError:
-        return False
-    if np.shape(part) != np.shape(whole[rows]):
-        return bool(np.shape(whole) == ())
-    if part.dtype.kind == "f" and whole.dtype.kind == "f":
-        return bool(np.allclose(part, whole[rows], rtol=1e-9, equal_nan=True))
-    return bool((part == whole[rows]).all())
-
-
-def _values(value: Any) -> Any:
-    """Unwrap what patsy's ``C()`` returns."""
-    return value.data if hasattr(value, "contrast") else value
-
-
-def _cells(value: Any) -> Any:
-    array = np.asarray(_values(value))
-    return array.astype(float) if array.dtype.kind in "iufb" else array.astype(str)
+            described = self.formula.factors[factor.code]
+            if described.column is None:
+                evaluate = partial(factor.eval, info.state)
+                check_rowwise(evaluate, self.frame, described.columns, factor.what)
 
 
 def _multiply(products: tuple[tuple[str, ...], ...], frame: pd.DataFrame) -> Matrix:
@@ -245,30 +196,3 @@ def _multiply(products: tuple[tuple[str, ...], ...], frame: pd.DataFrame) -> Mat
         for column in columns:
             matrix[:, j] *= frame[column].to_numpy(dtype=float)
     return matrix
-
-
-def _fill_levels(
-    frame: pd.DataFrame,
-) -> tuple[pd.DataFrame, dict[str, NDArray[np.intp]]]:
-    """Put the first level in place of missing ones, which patsy cannot code."""
-    missing = {}
-    for name in frame.columns:
-        column = frame[name]
-        if isinstance(column.dtype, pd.CategoricalDtype) and column.isna().any():
-            missing[name] = np.flatnonzero(column.isna().to_numpy())
-            frame = frame.assign(**{name: column.fillna(column.cat.categories[0])})
-    return frame, missing
-
-
-def _keep_missing() -> Any:
-    import patsy
-
-    return patsy.NAAction(on_NA="raise", NA_types=[])
-
-
-def _patsy_message(error: Exception) -> str:
-    """Return what was wrong; patsy adds the place below it."""
-    cause = error.__cause__
-    if isinstance(cause, (FormulaError, DataError)):
-        return str(cause)
-    return f"a term of the formula failed: {error}"

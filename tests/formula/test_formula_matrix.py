@@ -1,0 +1,260 @@
+"""The matrix of a formula against patsy's, its order against R's, and ``.``."""
+
+import time
+
+import numpy as np
+import pandas as pd
+import patsy
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from statcv import cv
+from statcv.errors import FormulaError
+from statcv.formula import make_design
+
+N = 24
+LEAVES = ("a", "b", "c", "Q('odd name')")
+MIXED = (*LEAVES[:2], "f", "g", "t", "C(k)", "np.exp(a)", "C(f, Sum)")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_data()
+
+
+def make_data():
+    rng = np.random.default_rng(3)
+    numbers = {name: rng.normal(size=N) for name in ("a", "b", "c", "odd name")}
+    return pd.DataFrame(
+        {
+            "y": np.arange(N) % 2,
+            **numbers,
+            "f": np.tile(["u", "v", "w"], N // 3),
+            "g": np.repeat(["p", "q"], N // 2),
+            "t": np.arange(N) % 4 < 2,
+            "k": np.tile([3, 1, 2, 1], N // 4),
+        }
+    )
+
+
+def formulas(leaves):
+    def grow(inner):
+        pair = st.tuples(inner, inner)
+        return st.one_of(
+            pair.map(" + ".join),
+            pair.map(lambda p: f"({p[0]}):({p[1]})"),
+            pair.map(lambda p: f"({p[0]})*({p[1]})"),
+            pair.map(lambda p: f"({p[0]})/({p[1]})"),
+            inner.map("({})**2".format),
+            st.tuples(inner, st.sampled_from(leaves)).map(" - ".join),
+        )
+
+    body = st.recursive(st.sampled_from(leaves), grow, max_leaves=5)
+    ends = st.sampled_from(["{}", "{} - 1", "0 + {}", "{} + 0", "1 + {}", "-1 + {}"])
+    return st.tuples(ends, body).map(lambda parts: parts[0].format(parts[1]))
+
+
+def terms_of(right):
+    """Terms by patsy, in R's order: by degree, then as they come."""
+    terms = patsy.ModelDesc.from_formula(right).rhs_termlist
+    return sorted(terms, key=lambda term: len(term.factors))
+
+
+@settings(max_examples=80, deadline=None)
+@given(formulas(LEAVES))
+def test_numeric_formulas_have_the_matrix_and_names_of_patsy(right):
+    terms = terms_of(right)
+    assume(terms)
+    data = make_data()
+    design = make_design(f"y ~ {right}", data, scope={})
+    expected = patsy.dmatrix(right, data, return_type="dataframe")
+    assert design.terms.plain is not None
+    assert design.names == tuple(term.name() for term in terms)
+    assert sorted(design.names) == sorted(expected.columns)
+    ours = expected[list(design.names)].to_numpy()
+    np.testing.assert_allclose(design.matrix, ours, rtol=1e-14)
+
+
+@settings(max_examples=80, deadline=None)
+@given(formulas(MIXED))
+def test_mixed_formulas_have_the_columns_of_patsy(right):
+    terms = terms_of(right)
+    assume(terms)
+    assume(len(terms) < 40)
+    data = make_data()
+    design = make_design(f"y ~ {right}", data, scope={"np": np})
+    expected = patsy.dmatrix(right, data, return_type="dataframe")
+    assert sorted(design.names) == sorted(expected.columns)
+    ours = expected[list(design.names)].to_numpy()
+    np.testing.assert_allclose(design.matrix, ours, rtol=1e-14, atol=0)
+
+
+def test_columns_come_in_the_order_of_r(data):
+    # colnames(model.matrix(~ a*f + g + b)) of R 4.2: a, fv, fw, gq, b, a:fv, a:fw
+    design = make_design("y ~ a*f + g + b", data, scope={})
+    assert design.names == (
+        "Intercept", "a", "f[T.v]", "f[T.w]", "g[T.q]", "b", "a:f[T.v]", "a:f[T.w]",
+    )  # fmt: skip
+    # patsy itself keeps a:b before c, and puts factors first
+    plain = make_design("y ~ a*b + c", data, scope={})
+    assert plain.names == ("Intercept", "a", "b", "c", "a:b")
+    three = make_design("y ~ a*b*c", data, scope={})
+    assert three.names[1:] == ("a", "b", "c", "a:b", "a:c", "b:c", "a:b:c")
+    assert make_design("y ~ a:b + c + a", data, scope={}).names[1:] == ("c", "a", "a:b")
+
+
+@pytest.mark.parametrize(
+    ("right", "names"),
+    [  # attr(terms(...), "intercept") and "term.labels" of R 4.2
+        ("a + -1", ["a"]),
+        ("a + (0 + b)", ["a", "b"]),
+        ("a + (b - 1)", ["a", "b"]),
+        ("0 + a + 1", ["Intercept", "a"]),
+        ("(a - 1)*b", ["a", "b", "a:b"]),
+        ("(a - 1):b", ["a:b"]),
+        ("b/(a - 1)", ["b", "b:a"]),
+        ("(a + b - 1)**2", ["a", "b", "a:b"]),
+        ("(a - 1)*b + 1", ["Intercept", "a", "b", "a:b"]),
+        ("a - (b - 1)", ["Intercept", "a"]),
+        ("a - a", ["Intercept"]),
+        ("(a + b)/c", ["Intercept", "a", "b", "a:b:c"]),
+        ("(a + b)**3 + c", ["Intercept", "a", "b", "c", "a:b"]),
+        ("a*b - a", ["Intercept", "b", "a:b"]),
+        ("+a", ["Intercept", "a"]),
+        ("1", ["Intercept"]),
+    ],
+)
+def test_the_intercept_and_removals_as_in_r(data, right, names):
+    design = make_design(f"y ~ {right}", data, scope={})
+    assert design.names == tuple(names)
+    assert design.intercept == (0 if "Intercept" in names else None)
+
+
+def test_quotes_of_either_kind_are_the_same_column(data):
+    single = make_design("y ~ a + Q('odd name')", data, scope={})
+    double = make_design('y ~ a + Q("odd name") + Q("a")', data, scope={})
+    assert single.names == double.names == ("Intercept", "a", "Q('odd name')")
+    np.testing.assert_array_equal(single.matrix, double.matrix)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["a b", "it's", 'say "x"', "a.b", "a~b", "y + x", "class", "True", "0", "größe",
+     "ﬁ", "()", "{}", "%", "tab\there", "a\\b", "ꓸ", "f(x", "日本"],
+)  # fmt: skip
+def test_odd_names_by_dot_and_by_quoting(name):
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"y": [0, 1] * 5, "x": rng.normal(size=10)})
+    data[name] = rng.normal(size=10)
+    dot = make_design("y ~ .", data, scope={})
+    assert dot.terms.plain == ((), ("x",), (name,))
+    np.testing.assert_array_equal(dot.matrix[:, 2], data[name])
+    if name != "ꓸ":  # the sign that marks a dot while the formula is read
+        written = make_design(f"y ~ x + Q({name!r})", data, scope={})
+        assert written.names == dot.names
+        assert make_design(f"y ~ . - Q({name!r})", data, scope={}).names[1:] == ("x",)
+    mixed = make_design("y ~ . + I(x**2)", data, scope={})  # by way of patsy
+    np.testing.assert_array_equal(mixed.matrix[:, 2], data[name])
+
+
+def test_a_column_named_as_the_intercept(data):
+    given = data.assign(Intercept=data["a"])
+    with pytest.raises(FormulaError, match=r"two columns .* called 'Intercept'"):
+        make_design("y ~ b + Intercept", given, scope={})
+    design = make_design("y ~ b + Intercept - 1", given, scope={})
+    assert (design.names, design.intercept) == (("b", "Intercept"), None)
+
+
+# ---- the dot ----
+
+
+def test_dot_is_every_column_but_the_outcome(data):
+    small = data[["y", "a", "b", "odd name"]].assign(w=1.0)
+    dot = make_design("y ~ .", small, scope={})
+    assert dot.names == ("Intercept", "a", "b", "Q('odd name')", "w")
+    assert make_design("np.exp(y) ~ .", small, scope={"np": np}).names == dot.names
+    less = make_design("y ~ .", small, scope={}, not_in_dot=["w"])
+    assert less.names == dot.names[:-1]
+    named = make_design("y ~ . + w", small, scope={}, not_in_dot=["w"])
+    assert named.names == dot.names
+
+
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [
+        (". - a", "b + c"),
+        (". - a - b", "c"),
+        (". - 1", "0 + a + b + c"),
+        (". * c", "(a + b + c) * c"),
+        (".:c", "(a + b + c):c"),
+        (".**2", "(a + b + c)**2"),
+        ("(. - a)**2", "(b + c)**2"),
+        ("np.exp(a) + .", "np.exp(a) + a + b + c"),
+        ("a + .", "a + b + c"),
+        (". + I(a*.5)", "a + b + c + I(a*.5)"),
+        ("c + . - c", "a + b"),
+    ],
+)
+def test_dot_is_the_sum_of_columns(data, right, expected):
+    small = data[["y", "a", "b", "c"]]
+    dot = make_design(f"y ~ {right}", small, scope={"np": np})
+    written = make_design(f"y ~ {expected}", small, scope={"np": np})
+    assert dot.names == written.names
+    np.testing.assert_array_equal(dot.matrix, written.matrix)
+
+
+def test_dot_minus_an_odd_name(data):
+    small = data[["y", "a", "odd name", "b"]]
+    for quote in ("'", '"'):
+        design = make_design(f"y ~ . - Q({quote}odd name{quote})", small, scope={})
+        assert design.names == ("Intercept", "a", "b")
+
+
+def test_dot_leaves_out_weights_and_the_fold_column(data):
+    given = data[["y", "a", "b"]].assign(
+        w=np.linspace(1, 2, N), part=np.arange(N) // 2 % 3
+    )
+    result = cv("y ~ .", given, scheme="part", weights="w", metrics="brier", seed=1)
+    assert result.design.names == ("Intercept", "a", "b")
+    whole = cv("y ~ .", given, scheme="part", metrics="brier", seed=1)
+    assert whole.design.names == ("Intercept", "a", "b", "w")
+
+
+@pytest.mark.parametrize("right", ["I(.)", "np.log(.)", "a + .b"])
+def test_a_dot_inside_an_expression_is_refused(data, right):
+    with pytest.raises(FormulaError, match="term by itself"):
+        make_design(f"y ~ {right}", data, scope={"np": np})
+
+
+def test_a_dot_that_stands_for_nothing(data):
+    with pytest.raises(FormulaError, match="no column"):
+        make_design("y ~ .", data[["y"]], scope={})
+    with pytest.raises(FormulaError, match="left of '~'"):
+        make_design(". ~ a", data, scope={})
+
+
+# ---- many columns ----
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_wide_frames_are_quick(written):
+    """patsy's own expansion fails at some 300 columns, and is quadratic."""
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5000)))
+    wide = wide.add_prefix("x").assign(y=np.arange(20) % 2)
+    right = " + ".join(wide.columns[:-1]) if written else "."
+    started = time.process_time()
+    design = make_design(f"y ~ {right} - x7", wide, scope={})
+    assert time.process_time() - started < 5
+    assert design.matrix.shape == (20, 5000)
+    assert design.names[7:9] == ("x6", "x8")
+    np.testing.assert_array_equal(design.matrix[:, 8], wide["x8"])
+
+
+def test_wide_frames_with_a_factor():
+    wide = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1500)))
+    wide = wide.add_prefix("x").assign(y=np.arange(20) % 2, f=list("abcd") * 5)
+    started = time.process_time()
+    design = make_design("y ~ .", wide, scope={})
+    assert time.process_time() - started < 5
+    assert design.names[-3:] == ("f[T.b]", "f[T.c]", "f[T.d]")

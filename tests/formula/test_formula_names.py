@@ -1,0 +1,169 @@
+"""Names are columns of the data; the caller lends functions, never data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy import log
+
+from statcv import cv
+from statcv.errors import ColumnError, FormulaError
+from statcv.formula import make_design
+
+N = 30
+age = np.arange(N)  # a variable of the script, not a column
+
+
+@pytest.fixture
+def data():
+    rng = np.random.default_rng(8)
+    names = ["x", "scale", "C", "np", "log", "sum", "center", "Q", "weight_kg"]
+    frame = pd.DataFrame({name: rng.uniform(1, 3, N) for name in names})
+    return frame.assign(y=np.arange(N) % 2, g=np.tile(["a", "b", "c"], N // 3))
+
+
+SCOPE = {"np": np, "log": log, "age": age, "degree": 3}
+
+
+# ---- what is missing ----
+
+
+def test_a_variable_of_the_script_is_no_column(data):
+    with pytest.raises(ColumnError, match=r"no column 'age'.*variable of that name in"):
+        cv("y ~ x + age", data, seed=1)
+    local = data["x"].to_numpy()
+    assert len(local) == N
+    with pytest.raises(ColumnError, match=r"no column 'local'.*not used"):
+        cv("y ~ np.log(local)", data, seed=1)
+    with pytest.raises(KeyError, match="no column 'local'"):
+        cv("local ~ x", data, seed=1)
+
+
+@pytest.mark.parametrize("term", ["I(x * age)", "bs(x, df=degree)", "x:age"])
+def test_nor_is_one_inside_a_term(data, term):
+    with pytest.raises(ColumnError, match="variable of that name in your script"):
+        make_design(f"y ~ {term}", data, scope=SCOPE)
+
+
+@pytest.mark.parametrize(
+    ("formula", "near"),
+    [
+        ("y ~ wieght_kg", "weight_kg"),
+        ("y ~ x + Weight_KG", "weight_kg"),
+        ("y ~ Q('weight kg')", "weight_kg"),
+        ("y ~ np.log(scal)", "scale"),
+        ("yy ~ x", "y"),
+    ],
+)
+def test_the_nearest_column_is_suggested(data, formula, near):
+    with pytest.raises(ColumnError) as error:
+        make_design(formula, data, scope=SCOPE)
+    assert "there is no column" in str(error.value)
+    assert f"Did you mean {near!r}?" in str(error.value)
+    assert isinstance(error.value, KeyError)
+
+
+@pytest.mark.parametrize(
+    ("term", "near"),
+    [("scael(x)", "scale"), ("exp(x)", "np.exp"), ("sqrt(x)", "np.sqrt")],
+)
+def test_an_unknown_function_is_told(data, term, near):
+    with pytest.raises(FormulaError, match="no function") as error:
+        make_design(f"y ~ {term}", data, scope={"np": np})
+    assert f"Did you mean {near!r}?" in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["pd", "len", "Treatment", "print"])
+def test_a_function_or_module_by_itself_is_no_term(data, name):
+    with pytest.raises(ColumnError, match=f"no column {name!r}"):
+        make_design(f"y ~ x + {name}", data, scope={"pd": pd})
+
+
+def test_data_in_scope_never_replace_a_column(data):
+    wrong = {"x": np.zeros(N), "y": np.zeros(N), **SCOPE}
+    ours = make_design("y ~ x + np.log(x)", data.drop(columns="np"), scope=wrong)
+    np.testing.assert_array_equal(ours.matrix[:, 1], data["x"])
+    np.testing.assert_array_equal(ours.matrix[:, 2], np.log(data["x"]))
+
+
+# ---- columns that share their name with a function ----
+
+
+def column(data, term, which=-1, scope=SCOPE):
+    return make_design(f"y ~ {term}", data, scope=scope).matrix[:, which]
+
+
+@pytest.mark.parametrize("name", ["scale", "C", "np", "log", "sum", "center", "Q"])
+def test_as_columns(data, name):
+    for term in (name, f"Q({name!r})", f"x + {name}", f"I({name})"):
+        np.testing.assert_array_equal(column(data, term), data[name])
+
+
+def test_as_functions_and_as_both(data):
+    d = data
+    np.testing.assert_allclose(column(d, "log(x)"), np.log(d["x"]))
+    np.testing.assert_allclose(column(d, "log(log)"), np.log(d["log"]))
+    np.testing.assert_allclose(column(d, "log(x) + log", 1), np.log(d["x"]))
+    np.testing.assert_allclose(column(d, "log(x) + log", 2), d["log"])
+    np.testing.assert_allclose(column(d, "np.log(x)"), np.log(d["x"]))
+    np.testing.assert_allclose(column(d, "np.log(np)"), np.log(d["np"]))
+    np.testing.assert_allclose(column(d, "I(np.exp(x) * np)"), np.exp(d["x"]) * d["np"])
+    np.testing.assert_allclose(column(d, "Q('np').abs()"), d["np"])
+    np.testing.assert_allclose(column(d, "C(g) + C"), d["C"])
+    assert make_design("y ~ C(g) + C", d, scope=SCOPE).names == (
+        "Intercept", "C(g)[T.b]", "C(g)[T.c]", "C",
+    )  # fmt: skip
+    np.testing.assert_allclose(column(d, "I(Q('x') + Q)"), d["x"] + d["Q"])
+
+
+def test_stateful_ones_too(data):
+    training, others = np.arange(20), np.arange(20, N)
+    for name in ("scale", "center"):
+        design = make_design(f"y ~ {name}({name}) + {name}", data, scope=SCOPE)
+        other = data.rename(columns={name: "column"})
+        plain = make_design(f"y ~ {name}(column) + column", other, scope=SCOPE)
+        assert design.terms.stateful
+        assert design.names == ("Intercept", f"{name}({name})", name)
+        for ours, theirs in zip(
+            design.fold(training, others), plain.fold(training, others), strict=True
+        ):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_whole_frame_by_dot(data):
+    design = make_design("y ~ . + scale(x) + log(x)", data, scope=SCOPE)
+    assert design.names[1:10] == tuple(data.columns[:9])
+    np.testing.assert_array_equal(design.matrix[:, 1:10], data.iloc[:, :9])
+
+
+def test_what_may_be_either_is_refused(data):
+    with pytest.raises(FormulaError, match=r"np\.abs .* Q\('np'\)\.abs"):
+        make_design("y ~ np.abs(x)", data, scope=SCOPE)
+    ours = data.rename(columns={"np": "other"})
+    np.testing.assert_array_equal(column(ours, "np.abs(x)"), data["x"].abs())
+    # no module of that name: the column's own method
+    np.testing.assert_array_equal(column(data, "np.abs()", scope={}), data["np"])
+
+
+def test_a_column_named_as_a_module_without_the_attribute(data):
+    import time
+
+    data = data.assign(time=pd.date_range("2024-01-01", periods=N))
+    found = column(data, "time.dt.day", scope={"time": time})
+    np.testing.assert_array_equal(found, data["time"].dt.day)
+
+
+def test_update_elsewhere_finds_the_functions_of_the_first_call(data):
+    def call():
+        def half(values):
+            return values / 2
+
+        return cv("x ~ half(weight_kg)", data, k=3, seed=1)
+
+    again = call().update(k=4)
+    np.testing.assert_array_equal(again.design.matrix[:, 1], data["weight_kg"] / 2)
+
+
+def test_q_takes_a_name_in_quotes(data):
+    for term in ("I(Q(x))", "Q(x)", "I(Q('x', 'y'))"):
+        with pytest.raises(FormulaError, match="name of a column in quotes"):
+            make_design(f"y ~ {term}", data, scope=SCOPE)

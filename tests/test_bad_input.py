@@ -1,0 +1,616 @@
+"""Bad input: a StatcvError that is also the builtin error, and says what is wrong."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.svm import LinearSVC
+
+import statcv as scv
+from statcv import compare, cv
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    ComparisonError,
+    DataError,
+    FormulaError,
+    FrameError,
+    MetricError,
+    ModelError,
+    OutcomeError,
+    SchemeError,
+    StatcvError,
+)
+
+N = 40
+ROWS = np.arange(N)
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "y": ROWS % 2,
+            "amount": rng.normal(size=N),
+            "age": rng.normal(size=N),
+            "positive": rng.uniform(1, 2, N),
+            "g": rng.choice(list("abc"), N),
+        }
+    )
+    return frame.assign(y=rng.permutation(frame["y"]))
+
+
+def refused(error, words, function, *arguments, **keywords):
+    """Check type, builtin base and words of what a call raises; return the text."""
+    with pytest.raises(error) as caught:
+        function(*arguments, **keywords)
+    assert issubclass(error, StatcvError)
+    bases = (ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError)
+    assert issubclass(error, bases)
+    text = str(caught.value)
+    for word in [words] if isinstance(words, str) else words:
+        assert word in text, text
+    return text
+
+
+def test_every_error_is_a_builtin_one_too():
+    kinds = {
+        FrameError: TypeError, DataError: ValueError, ColumnError: KeyError,
+        FormulaError: ValueError, OutcomeError: ValueError, SchemeError: ValueError,
+        ModelError: ValueError, MetricError: ValueError, ArgumentError: ValueError,
+        ArgumentTypeError: TypeError, ComparisonError: ValueError,
+    }  # fmt: skip
+    for error, builtin in kinds.items():
+        assert issubclass(error, builtin)
+        assert issubclass(error, StatcvError)
+        assert str(error("a message")) == "a message"  # KeyError alone adds quotes
+
+
+# ---- data ----
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        ({"y": [0, 1]}, "dict; wrap it in pandas.DataFrame"),
+        ([[0, 1]], "list; wrap it in pandas.DataFrame"),
+        (np.eye(3), "ndarray; wrap it in pandas.DataFrame"),
+        ("spector", "not str"),
+        (3, "not int"),
+        (pd.Series([1.0]), "not Series"),
+        (pl.Series([1.0]), "not Series"),
+    ],
+)
+def test_data_that_are_no_frame(wrong, kind):
+    refused(FrameError, ["data must be a data frame", kind], cv, "y ~ x", wrong)
+
+
+def test_no_data_at_all(data):
+    refused(ArgumentTypeError, "cv() needs data", cv, "y ~ x")
+    refused(ArgumentTypeError, "cv() needs data", cv, "y ~ x", None)
+    result = cv("y ~ age", data, seed=1)
+    refused(ArgumentTypeError, "cv() needs data", result.update, data=None)
+    refused(FrameError, "not str", cv, data, "y ~ age")
+
+
+def test_an_empty_frame(data):
+    refused(DataError, "empty: it has no rows", cv, "y ~ age", data.iloc[:0])
+    refused(DataError, "empty: it has no columns", cv, "y ~ age", data[[]])
+    refused(DataError, "empty", cv, "y ~ age", pl.from_pandas(data).head(0))
+
+
+def test_row_labels_twice(data):
+    twice = pd.concat([data, data.head(3)])
+    text = refused(DataError, ["3 row labels", "(first: 0)"], cv, "y ~ age", twice)
+    assert "data.reset_index(drop=True)" in text
+    named = data.set_axis(["p1", "p1", *map(str, ROWS[2:])])
+    refused(DataError, ["1 row labels", "'p1'"], cv, "y ~ age", named)
+
+
+def test_column_names_twice_or_no_text(data):
+    twice = data.set_axis(["y", "age", "age", "b", "g"], axis=1)
+    refused(DataError, "column 'age' occurs more than once", cv, "y ~ b", twice)
+    numbered = data.set_axis(["y", 7, "age", "b", "g"], axis=1)
+    refused(DataError, ["must be text", "7 is not"], cv, "y ~ age", numbered)
+    levels = pd.MultiIndex.from_product([["a"], list("yxzbg")])
+    refused(DataError, "('a', 'y')", cv, "y ~ x", data.set_axis(levels, axis=1))
+
+
+def test_infinite_values(data):
+    odd = data.assign(age=data["age"].where(ROWS != 3, np.inf))
+    words = ["column 'age' has 1 infinite values", "first in row 3"]
+    refused(DataError, words, cv, "y ~ age", odd)
+    refused(DataError, words, cv, "y ~ center(age)", odd)
+    refused(DataError, words, cv, "y ~ age", odd, na_action="pass")
+    refused(DataError, words, cv, "y ~ age", odd.astype({"age": "Float64"}))
+    refused(DataError, "'age' has 1 infinite values", cv, "age ~ amount", odd)
+    minus = data.assign(age=-np.inf)
+    refused(DataError, "outcome 'age' has 40 infinite", cv, "age ~ amount", minus)
+
+
+def test_logarithms_of_what_has_none(data):
+    few = data.assign(k=ROWS % 4)
+    negative = int((data["age"] < 0).sum())
+    words = [f"'np.log(age)' is nan in {negative} rows", "first: "]
+    refused(DataError, words, cv, "y ~ np.log(age)", data)
+    refused(DataError, words[0], cv, "y ~ np.log(age)", data, na_action="pass")
+    refused(DataError, "'np.log(k)' is -inf in 10 rows (first: 0)", cv,
+            "y ~ np.log(k)", few)  # fmt: skip
+    refused(DataError, f"'np.log(age)' is not a number in {negative} rows", cv,
+            "np.log(age) ~ amount", data)  # fmt: skip
+    refused(DataError, "'np.log(k)' has 10 infinite values", cv, "np.log(k) ~ age", few)
+
+
+def test_nothing_complete(data):
+    words = ["no row is complete", "age 40", "na_action='pass'"]
+    refused(DataError, words, cv, "y ~ age", data.assign(age=np.nan))
+    words = ["2 of 40 rows", "age 2", "na_action='raise'"]
+    gaps = data.assign(age=data["age"].where(ROWS > 1))
+    refused(DataError, words, cv, "y ~ age", gaps, na_action="raise")
+
+
+# ---- the formula ----
+
+
+@pytest.mark.parametrize(
+    ("formula", "words"),
+    [
+        ("y ~ aeg", ["no column 'aeg'", "Did you mean 'age'?"]),
+        ("y ~ age + Amount", ["no column 'Amount'", "Did you mean 'amount'?"]),
+        ("y ~ age * Q('ammount')", ["no column 'ammount'", "'amount'?"]),
+        ("y ~ center(ages)", ["no column 'ages'", "'age'?"]),
+        ("outcome ~ age", ["no column 'outcome' in the data."]),
+        ("y ~ . - aeg", ["no column 'aeg'", "'age'?"]),
+        ("y ~ (. - g - aeg)**2", ["no column 'aeg'", "'age'?"]),
+    ],
+)
+def test_an_unknown_column(data, formula, words):
+    refused(ColumnError, words, cv, formula, data)
+
+
+def test_a_variable_of_the_script_is_no_column(data):
+    weight = data["age"] * 2
+    assert len(weight) == N
+    words = ["no column 'weight'", "variable of that name in your script", "not used"]
+    refused(ColumnError, words, lambda: weight is cv("y ~ age + weight", data))
+
+
+@pytest.mark.parametrize("formula", ["~ age", "age", "", "   ", "y age"])
+def test_no_left_hand_side(data, formula):
+    text = refused(FormulaError, "has no outcome on the left: write 'y ~ …'", cv,
+                   formula, data)  # fmt: skip
+    assert "'='" not in text
+
+
+@pytest.mark.parametrize("formula", ["y = age", "y == age + amount", "y=age"])
+def test_an_equals_sign(data, formula):
+    refused(FormulaError, "the outcome is set off by '~', not '='", cv, formula, data)
+
+
+def test_no_right_hand_side(data):
+    refused(FormulaError, "nothing on the right of '~'", cv, "y ~ ", data)
+    for formula in ("y ~ 0", "y ~ -1", "y ~ age - age - 1"):
+        refused(FormulaError, "leaves no column to fit", cv, formula, data)
+
+
+@pytest.mark.parametrize(
+    ("formula", "place"),
+    [
+        ("y ~ age +", "+"),
+        ("y ~ age + * amount", "*"),
+        ("y ~ (age + amount", "("),
+        ("y ~ age) + amount", ")"),
+        ("y ~ np.log(age", "np.log(age"),
+        ("y ~ . + (age", "("),
+        ("y ~ age ~ amount", "y ~ age"),
+        ("y ~ 2 * age", "2"),
+        ("y ~ age - 3", "3"),
+        ("y ~ -age", "-age"),
+        ("y ~ (1 + age):g", "(1 + age)"),
+        ("y ~ (age + g)**age", "age"),
+        ("y ~ . + np.log(.)", "np.log(.)"),
+        ("y ~ age + amount[0", "amount[0"),
+    ],
+)
+def test_a_formula_that_cannot_be_read(data, formula, place):
+    """The message ends in the formula and a line of carets below the place."""
+    text = refused(FormulaError, "cannot read the formula", cv, formula, data)
+    written, carets = text.splitlines()[-2:]
+    assert written == "    " + formula
+    assert set(carets.strip()) == {"^"}
+    start = carets.index("^")
+    assert written[start : start + carets.count("^")] == place
+
+
+def test_a_term_that_cannot_be_read(data):
+    text = refused(FormulaError, "cannot read the term 'age amount'", cv,
+                   "y ~ g + age amount", data)  # fmt: skip
+    written, carets = text.splitlines()[-2:]
+    assert written[carets.index("^") :].startswith("amount")
+
+
+def test_operators_of_other_languages(data):
+    words = ["'age ^ 2'", "not a power", "(a + b)**2", "I(x**2)"]
+    refused(FormulaError, words, cv, "y ~ age^2", data)
+    refused(FormulaError, "'^'", cv, "y ~ I(age ^ 2)", data)
+    refused(FormulaError, "'^'", cv, "y ~ (age + amount)^2", data)
+    words = ["'1 | g'", "'|'", "random effects"]
+    refused(FormulaError, words, cv, "y ~ age + (1 | g)", data)
+    refused(FormulaError, "'|'", cv, "y ~ age | g", data)
+    refused(FormulaError, "cannot read the term", cv, "y ~ age %in% g", data)
+
+
+@pytest.mark.parametrize("formula", [None, 3, ["y ~ x"], pd.Series([1.0])])
+def test_a_formula_that_is_no_text(data, formula):
+    refused(FormulaError, "the formula must be text", cv, formula, data)
+
+
+def test_the_outcome_on_both_sides(data):
+    words = "'age' stands on both sides"
+    refused(FormulaError, words, cv, "age ~ amount + np.exp(age)", data)
+    refused(FormulaError, words, cv, "np.exp(age) ~ age", data)
+    refused(FormulaError, "one outcome on the left", cv, "y + age ~ amount", data)
+
+
+def test_a_term_that_learns_from_held_out_rows(data):
+    words = ["'I(age - age.mean())'", "learns from the data", "center"]
+    refused(FormulaError, words, cv, "y ~ I(age - age.mean())", data)
+
+
+def test_an_unknown_function(data):
+    words = ["calls 'cetner'", "Did you mean 'center'?"]
+    refused(FormulaError, words, cv, "y ~ cetner(age)", data)
+    refused(FormulaError, "'np.exp'?", cv, "y ~ exp(age)", data)
+
+
+def test_dates_and_identifiers(data):
+    dated = data.assign(seen=pd.date_range("2024-01-01", periods=N))
+    words = ["'seen' is a date", "- seen"]
+    refused(FormulaError, words, cv, "y ~ seen", dated)
+    refused(FormulaError, words, cv, "y ~ .", dated)
+    zoned = dated.assign(seen=dated["seen"].dt.tz_localize("UTC"))
+    refused(FormulaError, words, cv, "y ~ seen", zoned)
+    refused(FormulaError, words, cv, "y ~ seen", dated.assign(
+        seen=dated["seen"].dt.date))  # fmt: skip
+    assert cv("y ~ seen.dt.day", dated, seed=1).design.names[1] == "seen.dt.day"
+    named = data.assign(**{"patient id": [f"p{i}" for i in ROWS]})
+    words = ["'patient id' is text with 40 levels in 40 rows", "- Q('patient id')"]
+    refused(FormulaError, words, cv, "y ~ .", named)
+    many = pd.concat([data] * 10, ignore_index=True)
+    many["street"] = [f"street {i % 101}" for i in range(400)]
+    refused(FormulaError, "101 levels in 400 rows", cv, "y ~ street", many)
+    assert cv("y ~ age", named, seed=1).design.n == N
+
+
+# ---- the outcome ----
+
+
+def test_one_class_or_one_value(data):
+    refused(OutcomeError, "'y' has one class only (1)", cv, "y ~ age", data.assign(y=1))
+    text = data.assign(y="sick")
+    refused(OutcomeError, "one class only ('sick')", cv, "y ~ age", text)
+    constant = data.assign(y=2.5)
+    refused(OutcomeError, "'y' is constant: always 2.5", cv, "y ~ age", constant)
+    # one class is left once incomplete rows are gone
+    gaps = data.assign(age=data["age"].where(data["y"] == 1))
+    refused(OutcomeError, "one class only (1)", cv, "y ~ age", gaps)
+
+
+def test_a_training_set_without_a_class(data):
+    rare = data.assign(y=(ROWS < 3).astype(int), fold=ROWS // 10)
+    words = ["training set of fold 0", "no record of class 1", "1 of 4 training sets"]
+    refused(OutcomeError, words, cv, "y ~ age", rare, scheme="fold")
+    alone = data.assign(y=np.where(ROWS == 5, "yes", "no"))
+    words = ["training set of fold 6", "class 'yes'", "1 of 40"]
+    refused(OutcomeError, words, cv, "y ~ age", alone, scheme="loocv")
+    three = data.assign(y=np.where(ROWS == 5, "c", np.where(ROWS % 2, "a", "b")))
+    refused(OutcomeError, "class 'c'", cv, "y ~ age", three, scheme="loocv")
+
+
+def test_a_training_set_with_a_constant_outcome(data):
+    flat = data.assign(v=np.where(ROWS < 10, ROWS + 0.5, 7.0), fold=ROWS // 10)
+    words = ["outcome is constant (7)", "training set of fold 0"]
+    refused(OutcomeError, words, cv, "v ~ age", flat, scheme="fold")
+
+
+def test_all_outcomes_missing(data):
+    for nothing in (np.nan, None, pd.NaT, pd.NA):
+        words = "all values of the outcome 'y' are missing"
+        refused(OutcomeError, words, cv, "y ~ age", data.assign(y=nothing))
+
+
+def test_outcomes_of_no_kind(data):
+    dated = data.assign(y=pd.date_range("2024-01-01", periods=N))
+    refused(OutcomeError, "'y' is a date", cv, "y ~ age", dated)
+    words = ["'y' has 40 classes in 40 rows", "text that should be a number"]
+    refused(OutcomeError, words, cv, "y ~ age", data.assign(y=[f"{i}," for i in ROWS]))
+
+
+def test_positive_that_is_no_level(data):
+    text = data.assign(y=np.where(data["y"] == 1, "yes", "no"))
+    words = ["positive='yess'", "'no' and 'yes'", "Did you mean 'yes'?"]
+    refused(OutcomeError, words, cv, "y ~ age", text, positive="yess")
+    refused(OutcomeError, "'g' has 3: a, b, c", cv, "g ~ age", data, positive="a")
+    refused(OutcomeError, "40 values", cv, "age ~ amount", data, positive=1)
+
+
+# ---- schemes ----
+
+
+@pytest.mark.parametrize(
+    ("k", "words"),
+    [
+        (1, "k=1 is out of range: 40 records make from 2 to 40 folds"),
+        (0, "k=0 is out of range"),
+        (-3, "k=-3 is out of range"),
+        (41, "k=41 is out of range"),
+        (2.5, "k must be a whole number, not 2.5"),
+        ("5", "k must be a whole number, not '5'"),
+        (True, "k must be a whole number, not True"),
+    ],
+)
+def test_k_out_of_range(data, k, words):
+    for scheme in (None, "kfold", "stratified_kfold"):
+        refused(ArgumentError, words, cv, "y ~ age", data, k=k, scheme=scheme)
+
+
+@pytest.mark.parametrize("repeats", [0, -1, 1.5, "2", True])
+def test_repeats_out_of_range(data, repeats):
+    refused(ArgumentError, "repeats", cv, "y ~ age", data, repeats=repeats)
+
+
+def test_arguments_that_mean_nothing_for_the_scheme(data):
+    call = ("y ~ age", data)
+    words = ["k=5 means nothing for scheme='loocv'", "leave k out"]
+    refused(ArgumentError, words, cv, *call, scheme="loocv", k=5)
+    refused(ArgumentError, "k=5", cv, *call, scheme="rloocv", k=5)
+    words = ["repeats=3 means nothing for scheme='loocv'", "no randomness"]
+    refused(ArgumentError, words, cv, *call, scheme="loocv", repeats=3)
+    for name in ("k", "repeats"):
+        words = f"{name}=3 means nothing where the folds are given"
+        refused(ArgumentError, words, cv, *call, scheme=KFold(3), **{name: 3})
+        refused(ArgumentError, words, cv, *call, scheme=ROWS % 3, **{name: 3})
+
+
+@pytest.mark.parametrize(
+    ("scheme", "near"),
+    [("rlocv", "rloocv"), ("kfolds", "kfold"), ("LOOCV", "loocv"),
+     ("stratified", "stratified_kfold"), ("agee", "age")],
+)  # fmt: skip
+def test_a_misspelt_scheme(data, scheme, near):
+    words = [f"no scheme {scheme!r}", f"Did you mean {near!r}?", "kfold, stratified"]
+    refused(SchemeError, words, cv, "y ~ amount", data, scheme=scheme)
+
+
+def test_schemes_for_other_outcomes(data):
+    for scheme in ("stratified_kfold", "rloocv"):
+        words = [f"scheme={scheme!r} needs an outcome of classes", "continuous"]
+        refused(SchemeError, words, cv, "age ~ amount", data, scheme=scheme)
+
+
+def test_an_r_scheme_with_a_single_positive(data):
+    alone = data.assign(y=(ROWS == 5).astype(int))
+    words = ["'rloocv' needs at least two records of each class", "class '1' has 1"]
+    refused(SchemeError, words, cv, "y ~ age", alone, scheme="rloocv")
+    named = data.assign(y=np.where(ROWS == 5, "ill", "well"))
+    refused(SchemeError, "class 'ill' has 1", cv, "y ~ age", named, scheme="rloocv")
+
+
+@pytest.mark.parametrize(
+    ("folds", "words"),
+    [
+        (np.where(ROWS % 2, "a", "b"), "must be whole numbers"),
+        (np.where(ROWS == 3, np.nan, ROWS % 4), "missing in 1 rows"),
+        (ROWS % 4 + 0.5, "must be whole numbers"),
+        (np.ones(N), "one value only: 1"),
+        (ROWS % 2 == 0, "must be whole numbers, not bool"),
+        (pd.date_range("2024", periods=N), "must be whole numbers"),
+    ],
+)
+def test_a_column_of_no_folds(data, folds, words):
+    given = data.assign(part=folds)
+    refused(SchemeError, ["'part'", words], cv, "y ~ age", given, scheme="part")
+    refused(SchemeError, words, cv, "y ~ age", data, scheme=given["part"])
+
+
+def test_folds_of_other_rows(data):
+    words = ["the folds in scheme=", "each of the 40 rows", "(5,)"]
+    refused(SchemeError, words, cv, "y ~ age", data, scheme=ROWS[:5])
+    other = pd.Series(ROWS % 3, index=ROWS + 7)
+    refused(SchemeError, "labels", cv, "y ~ age", data, scheme=other)
+    plan = cv("y ~ age", data.head(30), k=3, seed=1).plan
+    words = "the plan is for 30 records, but 40 rows are complete"
+    refused(SchemeError, words, cv, "y ~ age", data, scheme=plan)
+    refused(SchemeError, "KFold is a class", cv, "y ~ age", data, scheme=KFold)
+    refused(SchemeError, "could not split", cv, "y ~ age", data, scheme=KFold(50))
+
+
+# ---- models, metrics, na_action, seeds ----
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("logitt", ["no model 'logitt'", "Did you mean 'logit'?", "xgboost"]),
+        ("XGBost", ["no model 'XGBost'", "'xgboost'?"]),
+        ("forest", ["no model 'forest'", "any scikit-learn"]),
+        (LogisticRegression, "LogisticRegression is a class; make an object of it"),
+        (3, "model=3 is neither a name nor"),
+        (object(), "neither a name nor"),
+    ],
+)
+def test_what_is_no_model(data, model, words):
+    refused(ModelError, words, cv, "y ~ age", data, model=model)
+
+
+def test_models_for_other_outcomes(data):
+    words = ["LogisticRegression does not fit a continuous outcome", "binary"]
+    refused(ModelError, words, cv, "age ~ amount", data, model=LogisticRegression())
+    words = ["LinearRegression does not fit a multiclass outcome", "continuous"]
+    refused(ModelError, words, cv, "g ~ age", data, model=LinearRegression())
+    refused(ModelError, "logistic regression does not fit a continuous outcome", cv,
+            "age ~ amount", data, model="logit")  # fmt: skip
+    refused(ModelError, "linear regression does not fit a multiclass", cv, "g ~ age",
+            data, model="linear")  # fmt: skip
+    refused(ModelError, "Logit needs an outcome of two classes", cv, "age ~ amount",
+            data, model=sm.Logit)  # fmt: skip
+    refused(ModelError, "LinearSVC gives no probabilities", cv, "g ~ age", data,
+            model=LinearSVC(), k=3, seed=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("metrics", "words"),
+    [
+        ("auroq", ["no metric 'auroq'", "Did you mean 'auroc'?"]),
+        (["auroc", "brierr"], ["no metric 'brierr'", "'brier'?"]),
+        ("zzz", ["no metric 'zzz'", "auroc, auprc, brier"]),
+        ([], "metrics is empty"),
+        ("rmse", "needs a continuous outcome, but 'y' is binary"),
+    ],
+)
+def test_a_misspelt_metric(data, metrics, words):
+    refused(MetricError, words, cv, "y ~ age", data, metrics=metrics)
+
+
+def test_a_rank_metric_of_an_outcome_that_is_not_binary(data):
+    words = ["auROC needs a binary outcome", "'age' is continuous"]
+    refused(MetricError, words, cv, "age ~ amount", data, metrics="auroc")
+    words = ["auROC needs a binary outcome", "'g' is multiclass"]
+    refused(MetricError, words, cv, "g ~ age", data, metrics="auroc")
+    result = cv("age ~ amount", data, k=4, seed=1)
+    refused(MetricError, "'age' is continuous", result.estimate, "auroc")
+    refused(MetricError, ["no metric 'rmsee'", "'rmse'"], result.estimate, "rmsee")
+
+
+@pytest.mark.parametrize(
+    ("na_action", "words"),
+    [("dorp", ["'dorp'", "Did you mean 'drop'?", "drop, raise, pass"]),
+     ("raises", "Did you mean 'raise'?"), ("na.omit", "'na.omit'"), (None, "None"),
+     (True, "True")],
+)  # fmt: skip
+def test_a_misspelt_na_action(data, na_action, words):
+    refused(ArgumentError, words, cv, "y ~ age", data, na_action=na_action)
+
+
+@pytest.mark.parametrize("seed", ["1", 1.0, True, [1], np.float64(2)])
+def test_a_seed_that_is_no_seed(data, seed):
+    words = ["seed must be a whole number", type(seed).__name__]
+    refused(ArgumentTypeError, words, cv, "y ~ age", data, seed=seed)
+
+
+def test_a_negative_seed(data):
+    refused(ArgumentError, "0 or more, not -1", cv, "y ~ age", data, seed=-1)
+
+
+# ---- weights ----
+
+
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.where(ROWS == 2, -1.0, 1.0), "must be 0 or more"),
+        (np.where(ROWS == 2, np.nan, 1.0), "missing or infinite in 1 rows"),
+        (np.where(ROWS < 2, np.inf, 1.0), "missing or infinite in 2 rows"),
+        (np.zeros(N), "some above 0"),
+        (np.ones(5), "one value for each of the 40 rows"),
+        (np.ones((N, 2)), "(40, 2)"),
+        (2.0, "one value for each"),
+        (np.full(N, "a"), "must be numbers"),
+        (pd.Series(1.0, index=ROWS + 1), "labels are not those of the data"),
+    ],
+)
+def test_weights_that_are_none(data, weights, words):
+    refused(DataError, words, cv, "y ~ age", data, weights=weights)
+    if np.shape(weights) == (N,) and not isinstance(weights, pd.Series):
+        given = data.assign(w=weights)
+        refused(DataError, words, cv, "y ~ age", given, weights="w")
+
+
+def test_models_that_take_no_weights(data):
+    from sklearn.neighbors import KNeighborsClassifier
+
+    refused(ModelError, "KNeighborsClassifier takes no weights", cv, "y ~ age", data,
+            model=KNeighborsClassifier(3), weights=np.ones(N), seed=1)  # fmt: skip
+
+
+# ---- compare, update, predict ----
+
+
+@pytest.fixture(scope="module")
+def result(data):
+    return cv("y ~ age", data, seed=1)
+
+
+def test_comparing_too_little(result):
+    words = "compare() needs two results or more, not "
+    refused(ComparisonError, words + "1", compare, result)
+    refused(ComparisonError, words + "0", compare)
+    refused(ComparisonError, words + "1", compare, only=result)
+
+
+def test_comparing_what_is_no_result(result, data):
+    refused(ComparisonError, "'b' is a DataFrame, not a result", compare, a=result,
+            b=data)  # fmt: skip
+    refused(ComparisonError, "is a str, not a result", compare, result, "y ~ age")
+    refused(ComparisonError, "list, not a result", compare, [result, result], result)
+
+
+def test_comparing_other_rows_or_outcomes(result, data):
+    fewer = cv("y ~ age", data.head(30), seed=1)
+    words = ["not of the same records: 40 and 30 rows, 10 of them in one only"]
+    refused(ComparisonError, words, compare, whole=result, part=fewer)
+    moved = cv("y ~ age", data.set_axis(ROWS + 1), seed=1)
+    refused(ComparisonError, "2 of them in one only", compare, a=result, b=moved)
+    turned = cv("y ~ age", data, seed=1, positive=0)
+    refused(ComparisonError, "not have the same outcome", compare, a=result, b=turned)
+    number = cv("amount ~ age", data, seed=1)
+    refused(ComparisonError, "y and amount differ", compare, a=result, b=number)
+
+
+def test_comparing_by_what_cannot_be_compared(result):
+    other = result.update(formula="y ~ amount")
+    refused(MetricError, ["no metric 'aurok'", "'auroc'"], compare, result, other,
+            metric="aurok")  # fmt: skip
+    refused(ComparisonError, "no paired test", compare, result, other, metric="auprc")
+    refused(MetricError, "'y' is binary", compare, result, other, metric="rmse")
+    refused(ComparisonError, "between 0 and 1", compare, result, other, level=95)
+
+
+def test_update_with_an_unknown_argument(result):
+    words = ["no argument 'schem'", "Did you mean 'scheme'?"]
+    refused(ArgumentTypeError, words, result.update, schem="loocv")
+    refused(ColumnError, "'aeg'", result.update, formula="y ~ aeg")
+
+
+def test_predicting_from_other_data(result, data):
+    refused(FrameError, "not dict", result.predict, {"age": [1.0]})
+    refused(ColumnError, ["lack the column 'age'", "'agee'"][:1], result.predict,
+            data.rename(columns={"age": "agee"}))  # fmt: skip
+
+
+def test_messages_show_plain_values(data):
+    """No ``np.int64(3)`` in a message."""
+    for call in (
+        lambda: cv("y ~ age", pd.concat([data, data])),
+        lambda: cv("y ~ age", data.assign(age=np.inf)),
+        lambda: cv("y ~ np.log(age)", data),
+        lambda: cv("y ~ age", data.assign(y=np.int64(1))),
+        lambda: cv("y ~ age", data, k=np.int64(1)),
+    ):
+        with pytest.raises(StatcvError) as caught:
+            call()
+        assert not re.search(r"np\.\w+\d+\(", str(caught.value))
+
+
+def test_warnings_name_the_line_of_the_caller(data):
+    gaps = data.assign(age=data["age"].where(ROWS > 1))
+    with pytest.warns(scv.MissingDataWarning, match="2 of 40 rows") as caught:
+        cv("y ~ age", gaps, seed=1)
+    assert caught[0].filename == __file__
