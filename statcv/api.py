@@ -16,9 +16,9 @@ from statcv.engine import run
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
+    ColumnError,
     DataError,
     DistributionalBiasWarning,
-    FormulaError,
     MetricError,
     MissingDataWarning,
     SchemeError,
@@ -289,6 +289,8 @@ def _given_plan(
     scheme: Any, table: pd.DataFrame, design: Design, seed: int
 ) -> FoldPlan:
     if isinstance(scheme, str):
+        if scheme in design.formula.outcome_columns:
+            raise SchemeError(f"scheme={scheme!r} is the outcome: it makes no folds.")
         return plan_from_column(table[scheme].iloc[design.kept], scheme)
     if isinstance(scheme, FoldPlan):
         if scheme.n != design.n:
@@ -326,7 +328,7 @@ def _weights(weights: Any, table: pd.DataFrame, design: Design) -> Weights | Non
         return None
     if isinstance(weights, str):
         if weights not in table.columns:
-            raise FormulaError(
+            raise ColumnError(
                 f"weights={weights!r} is no column of the data."
                 + suggestion(weights, table.columns)
             )
@@ -349,7 +351,9 @@ def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:
     outcome = design.outcome
     if metrics is None:
         return default_metrics(outcome.kind)
-    listed = [metrics] if isinstance(metrics, str) else list(metrics)
+    listed = [metrics] if isinstance(metrics, str) else metrics
+    if not isinstance(listed, Sequence):
+        raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
     if not listed:
         raise MetricError("metrics is empty; leave it out for the usual ones.")
     for name in listed:
