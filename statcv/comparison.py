@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
+DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
 FOLDS_DIFFER = "the folds differ, which adds to the difference"
 
 
@@ -158,24 +159,25 @@ class Comparison:
                     f"{first.design.outcome.name}: {first.design.outcome.describe()}",
                 ),
                 ("records", f"{len(self._observed)}, the same in every result"),
-                *(
-                    (
-                        name,
-                        r.plan.sentence
-                        if _only_scheme(self.results)
-                        else f"{r.learner.label}; {r.plan.scheme}",
-                    )
-                    for name, r in self.results.items()
-                ),
+                *zip(self.results, _in_words(self.results), strict=True),
             ),
             tables={"Estimates": self.table, differences: self.differences},
             shown={"Estimates": shown_table, differences: self._shown_differences()},
             notes=(
                 *(f"Mind: {text}." for text in minded),
+                *self._averaged(),
                 "The test takes the fits as given and counts the variation of the "
                 "records alone; at small n its true error rate is above the nominal "
                 "one.",
             ),
+        )
+
+    def _averaged(self) -> tuple[str, ...]:
+        if all(result.plan.repeats == 1 for result in self.results.values()):
+            return ()
+        return (
+            "What is pooled, and tested, are predictions averaged over repeats: their "
+            f"{self.metric.label} is not the mean of the repeats' values.",
         )
 
     def _shown_differences(self) -> pd.DataFrame:
@@ -296,6 +298,7 @@ def _differs(a: CVResult, b: CVResult) -> tuple[bool, bool]:
     model = (
         a.design.formula.text != b.design.formula.text
         or a.learner.label != b.learner.label
+        or not np.array_equal(_weights(a), _weights(b))
     )
     return model, a.plan.fingerprint != b.plan.fingerprint
 
@@ -303,19 +306,24 @@ def _differs(a: CVResult, b: CVResult) -> tuple[bool, bool]:
 def _to_mind(a: CVResult, b: CVResult) -> str:
     model, folds = _differs(a, b)
     if folds and not model:
-        return (
-            SCHEMES_DIFFER
-            if a.plan.scheme != b.plan.scheme
-            else (
-                "tests two draws of the same scheme: only the seed or the folds differ"
-            )
-        )
+        return SCHEMES_DIFFER if a.plan.scheme != b.plan.scheme else DRAWS_DIFFER
     return FOLDS_DIFFER if folds else ""
 
 
-def _only_scheme(results: Mapping[str, CVResult]) -> bool:
-    first, *others = results.values()
-    return not any(_differs(first, other)[0] for other in others)
+def _weights(result: CVResult) -> Floats:
+    return np.ones(result.design.n) if result.weights is None else result.weights
+
+
+def _in_words(results: Mapping[str, CVResult]) -> list[str]:
+    """Describe each result by that in which they differ."""
+    aspects = (
+        [r.design.formula.text for r in results.values()],
+        [r.learner.label for r in results.values()],
+        [r.plan.sentence for r in results.values()],
+        [f"seed {r.seed}" for r in results.values()],
+    )
+    told = [texts for texts in aspects if len(set(texts)) > 1] or [aspects[1]]
+    return ["; ".join(parts) for parts in zip(*told, strict=True)]
 
 
 def _holm(p: Floats) -> Floats:

@@ -111,7 +111,7 @@ class SeparationWarning(StatcvWarning):
 def warn(message: str, category: type[StatcvWarning]) -> None:
     """Warn at the caller's own line: the nearest frame outside the package."""
     depth, frame = 2, sys._getframe(1)
-    while frame.f_back and frame.f_globals["__name__"].startswith("statcv."):
+    while frame.f_back and frame.f_globals.get("__name__", "").startswith("statcv."):
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from importlib import import_module
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -95,12 +97,17 @@ def is_here(file: Prepared) -> bool:
         return False
 
 
+def _pooch() -> Any:
+    """Import pooch, which makes tqdm warn in notebooks that lack ipywidgets."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return import_module("pooch")
+
+
 def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
     """Return the folder that keeps files: argument, ``STATCV_CACHE``, or default."""
     if cache_dir is None:
-        import pooch
-
-        return Path(os.environ.get("STATCV_CACHE") or pooch.os_cache("statcv"))
+        return Path(os.environ.get("STATCV_CACHE") or _pooch().os_cache("statcv"))
     if not isinstance(cache_dir, str | PathLike):
         raise ArgumentTypeError(
             f"cache_dir is the path of a folder, not {type(cache_dir).__name__}"
@@ -185,8 +192,7 @@ def _require(source: Source) -> None:
 
 def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> Path:
     """Return the path of the source in the cache; download it unless it is there."""
-    import pooch
-
+    pooch = _pooch()
     network = import_module("requests").RequestException
     source, url = file.source, file.source.url(mirror)
     fetch = pooch.HTTPDownloader(progressbar=progress, timeout=TIMEOUT)
@@ -210,8 +216,7 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
 @contextmanager
 def _quiet(wanted: bool) -> Iterator[None]:
     """Keep pooch from telling every step on standard error."""
-    import pooch
-
+    pooch = _pooch()
     logger = pooch.get_logger()
     level = logger.level
     if wanted:

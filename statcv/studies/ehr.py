@@ -55,7 +55,7 @@ def simulate_ehr(
         Variances. The first nine belong to orthogonal directions in the space of
         ``x1`` to ``x9``, the last is the variance of ``x10``.
     coefficients : sequence of 8 floats, default -2, .4, .8, 1.2, .4, 1.2, 3, 2
-        The numbers a0 to a7 of :func:`log_odds`.
+        The numbers a0 to a7 of :func:`statcv.studies.ehr.log_odds`.
     rotation : array of shape (9, 9), optional
         Orthogonal matrix whose columns are those directions. Default: drawn
         uniformly over all orthogonal matrices (Haar measure).

@@ -1,0 +1,109 @@
+"""Sphinx settings: ``sphinx-build -W -n -b html vignettes build/html``."""
+
+import hashlib
+from pathlib import Path
+
+import statcv
+
+HERE = Path(__file__).resolve().parent
+
+project = "statcv"
+author = "The statcv developers"
+copyright = author
+version = release = statcv.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+]
+exclude_patterns = ["_*"]
+nitpicky = True
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+
+# ---- reference ----
+
+autosummary_generate = False
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # the docstrings say the types in words
+numpydoc_show_class_members = False
+nitpick_ignore_regex = [
+    ("py:.*", r"(numpy|pandas|matplotlib|patsy|sklearn|statsmodels)\..*"),
+]
+
+# ---- executed documents ----
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+nb_execution_raise_on_error = True
+nb_execution_timeout = 900
+nb_execution_mode = "cache"
+nb_execution_show_tb = True
+nb_merge_streams = True
+
+
+def _what_outputs_hang_on() -> str:
+    """Return a hash of all that changes the outputs of a cell but its own text.
+
+    The cache of outputs looks at the text of the cells alone; a folder of its own
+    for each state of the package keeps it from showing what is no longer true.
+    """
+    package = Path(statcv.__file__).parent
+    digest = hashlib.sha256(repr(statcv.available_data()["here"].tolist()).encode())
+    for file in sorted([*package.rglob("*.py"), *HERE.glob("*.py")]):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+nb_execution_cache_path = str(
+    HERE.parent / "build" / "jupyter_cache" / _what_outputs_hang_on()
+)
+
+# ---- pages ----
+
+html_theme = "pydata_sphinx_theme"
+html_title = "statcv"
+html_static_path = ["_static"]
+html_css_files = ["custom.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_domain_indices = False
+html_theme_options = {
+    "logo": {"text": "statcv"},
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "show_nav_level": 2,
+    "footer_start": ["copyright"],
+    "footer_center": [],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
+html_sidebars = {
+    page: [] for page in ("index", "install", "loocv-and-rloocv", "formula", "news")
+}
+
+
+# Made by the verbs, never by hand: their fields are not how a user makes them.
+_NOT_MADE_BY_HAND = {
+    "statcv.comparison.Comparison",
+    "statcv.full_model.FullModel",
+    "statcv.inference.Estimate",
+    "statcv.result.CVResult",
+    "statcv.summary.Summary",
+    "statcv.folds.FoldPlan",
+    "statcv.folds.Scheme",
+    "statcv.metrics.Metric",
+}
+
+
+def _hide_signature(app, what, name, obj, options, signature, returned):
+    if name in _NOT_MADE_BY_HAND or (what == "class" and signature == "(*args)"):
+        return "", None
+    return None
+
+
+def setup(app):
+    app.connect("autodoc-process-signature", _hide_signature)
