@@ -13,12 +13,8 @@ from statcv.metrics import auroc
 
 def training_means(plan: FoldPlan, y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the mean outcome of each split's training set, shape (n_splits,)."""
-    total, n = y.sum(), plan.n
-    means = np.empty(plan.n_splits)
-    for split in range(plan.n_splits):
-        out = np.concatenate([plan.test(split), plan.left_out(split)])
-        means[split] = (total - y[out].sum()) / (n - len(out))
-    return means
+    sums, sizes = plan.training_sums(y)
+    return sums / sizes
 
 
 def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
@@ -36,11 +32,12 @@ def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
     Returns
     -------
     float
-        The mean over repeats.
+        The mean over the repeats that hold out both classes; NaN if none does.
     """
     means, values, first = training_means(plan, y), [], 0
     for fold, labels in zip(plan.held_out, plan.labels, strict=True):
         rows = np.flatnonzero(fold >= 0)
         values.append(auroc(y[rows], means[first + fold[rows]]))
         first += len(labels)
-    return float(np.mean(values))
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError
+from statcv.errors import FoldWarning, SchemeError, warn
 from statcv.folds.plan import FoldPlan, Rows, assemble
 
 
@@ -38,9 +38,11 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
             f"the folds {name!r} must be whole numbers, not {column.dtype}; "
             "for text use data[...].astype('category').cat.codes."
         )
-    values = column.to_numpy(dtype=float)
-    if (values != np.round(values)).any():
-        raise SchemeError(f"the folds {name!r} must be whole numbers.")
+    values = column.to_numpy()
+    if not pd.api.types.is_integer_dtype(column):
+        values = column.to_numpy(dtype=float)
+        if not np.isfinite(values).all() or (values != np.round(values)).any():
+            raise SchemeError(f"the folds {name!r} must be whole numbers.")
     labels, fold = np.unique(values.astype(np.int64), return_inverse=True)
     if len(labels) < 2:
         raise SchemeError(f"the folds {name!r} hold one value only: {labels[0]}.")
@@ -55,13 +57,25 @@ def _is_series(folds: Any) -> bool:
 def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     """Make a plan of what a scikit-learn splitter yields.
 
-    A splitter without ``random_state`` gets one from ``seed``. Splits that cover
-    every record in turn are repeats of a partition (``RepeatedKFold``); where a
-    record is held out more often otherwise (``ShuffleSplit``), each split is a
-    repeat by itself. Records in neither set count as dropped from training.
+    A random splitter without ``random_state`` gets one from ``seed``. Splits that
+    cover every record in turn are repeats of a partition (``RepeatedKFold``); where a
+    record is held out more often otherwise (``LeavePOut``), or splits are drawn each
+    by itself (``ShuffleSplit``), every split is a repeat. Records in neither set
+    count as dropped from training.
+
+    Raises
+    ------
+    SchemeError
+        If it needs groups, fails, or yields what is no split of these records.
     """
     name = type(splitter).__name__
-    random = getattr(splitter, "random_state", 0) is None
+    if _is_a(splitter, "Groups"):
+        raise SchemeError(
+            f"{name} needs groups, which a scheme cannot hand to it; make the folds "
+            "beforehand and give them as a column of fold numbers."
+        )
+    shuffles = bool(getattr(splitter, "shuffle", True))
+    random = shuffles and getattr(splitter, "random_state", 0) is None
     if random:
         splitter = copy.copy(splitter)
         splitter.random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -71,24 +85,51 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
         raise SchemeError(
             f"the splitter {name} could not split these data: {error}"
         ) from error
-    splits = [(np.asarray(train), np.asarray(test)) for train, test in pairs]
+    if not pairs:
+        raise SchemeError(f"the splitter {name} yields no split.")
+    splits = [(_positions(train), _positions(test)) for train, test in pairs]
     for number, (train, test) in enumerate(splits, start=1):
-        _check_split(train, test, name, number)
-    held_out = _repeats([test for _, test in splits], len(y))
+        _check_split(train, test, len(y), name, number)
+    tests = [test for _, test in splits]
+    by_chance = _is_a(splitter, "ShuffleSplit")  # disjoint ones would be so by chance
+    held_out = _alone(tests, len(y)) if by_chance else _repeats(tests, len(y))
     dropped = [_neither(train, test, len(y)) for train, test in splits]
+    unused = int((np.bincount(np.concatenate(dropped)) == len(splits)).sum())
+    if unused:
+        warn(
+            f"{unused} of {len(y)} records are in no split of {name}, neither held "
+            "out nor trained on.",
+            FoldWarning,
+        )
     sentence = f"{len(splits)} splits by {name}"
     return assemble(name, sentence, held_out, dropped, seed=seed if random else None)
 
 
-def _check_split(train: Rows, test: Rows, name: str, number: int) -> None:
+def _is_a(splitter: Any, kind: str) -> bool:
+    """Tell scikit-learn's families apart by name; this room does not import it."""
+    return any(kind in base.__name__ for base in type(splitter).__mro__)
+
+
+def _positions(rows: Any) -> Rows:
+    array = np.asarray(rows)
+    return np.flatnonzero(array) if array.dtype == bool else array
+
+
+def _check_split(train: Rows, test: Rows, n: int, name: str, number: int) -> None:
+    if not len(test) or not len(train):
+        raise SchemeError(f"split {number} of {name} is empty on one side.")
+    both = np.concatenate([train, test])
+    if both.min() < 0 or both.max() >= n:
+        raise SchemeError(
+            f"split {number} of {name} is not of these {n} records: it names the "
+            f"positions {both.min()} to {both.max()}."
+        )
     if len(np.intersect1d(train, test)):
         raise SchemeError(f"split {number} of {name} trains on held-out records.")
     if len(np.unique(train)) < len(train) or len(np.unique(test)) < len(test):
         raise SchemeError(
             f"split {number} of {name} holds a record twice; give weights instead."
         )
-    if not len(test) or not len(train):
-        raise SchemeError(f"split {number} of {name} is empty on one side.")
 
 
 def _repeats(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:

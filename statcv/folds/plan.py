@@ -84,15 +84,14 @@ class FoldPlan:
     @cached_property
     def _sorted(self) -> tuple[Rows, NDArray[np.int64]]:
         """Held-out records, split after split, and where each split begins."""
-        rows, starts = [], [0]
+        rows, sizes = [], []
         for repeat, labels in enumerate(self.labels):
             fold = self.held_out[repeat]
             order = np.argsort(fold, kind="stable")
             order = order[np.searchsorted(fold[order], 0) :]
-            sizes = np.bincount(fold[order], minlength=len(labels))
-            starts.extend(starts[-1] + np.cumsum(sizes))
+            sizes.append(np.bincount(fold[order], minlength=len(labels)))
             rows.append(order)
-        return np.concatenate(rows), np.asarray(starts, dtype=np.int64)
+        return np.concatenate(rows), _starts(np.concatenate(sizes))
 
     def name(self, split: int) -> tuple[int, Any]:
         """Return (repeat from 1, the fold's name) of a split."""
@@ -120,9 +119,9 @@ class FoldPlan:
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[Rows, Rows]]:
         """Yield (training, held-out) positions, as scikit-learn's splitters do."""
-        if X is not None and len(X) != self.n:
+        if X is not None and _length(X) != self.n:
             raise SchemeError(
-                f"the plan is for {self.n} records, but there are {len(X)}."
+                f"the plan is for {self.n} records, but there are {_length(X)}."
             )
         for split in range(self.n_splits):
             yield self.train(split), self.test(split)
@@ -140,6 +139,18 @@ class FoldPlan:
         lost = _count_by_split(codes[self.dropped], self.dropped_start, classes)
         return np.bincount(codes, minlength=classes) - held - lost, held
 
+    def training_sums(
+        self, values: NDArray[Any]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return the sum of values over, and the size of, each training set."""
+        rows, starts = self._sorted
+        out = np.zeros(self.n_splits)
+        for members, begin in ((rows, starts), (self.dropped, self.dropped_start)):
+            owner = np.repeat(np.arange(self.n_splits), np.diff(begin))
+            out += np.bincount(owner, values[members], self.n_splits)
+        sizes = self.n - np.diff(starts) - np.diff(self.dropped_start)
+        return values.sum() - out, sizes
+
     @cached_property
     def fingerprint(self) -> str:
         """12 hex digits of what is held out and dropped."""
@@ -153,6 +164,14 @@ class FoldPlan:
             f"<FoldPlan {self.scheme}: {self.n_splits} splits of {self.n} records, "
             f"{self.fingerprint}>"
         )
+
+
+def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _length(X: Any) -> int:
+    return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # sparse has no len
 
 
 def _count_by_split(
@@ -179,14 +198,18 @@ def assemble(
     if labels is None:
         labels = [range(1, fold.max() + 2) for fold in folds]
     n_splits = sum(map(len, labels))
-    sizes = [len(rows) for rows in dropped] or [0] * n_splits
+    sizes = (
+        np.fromiter(map(len, dropped), np.int64)
+        if len(dropped)
+        else np.zeros(n_splits, np.int64)
+    )
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
         held_out=folds,
         labels=tuple(tuple(names) for names in labels),
         dropped=np.concatenate([np.empty(0, np.int32), *dropped]).astype(np.int32),
-        dropped_start=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
+        dropped_start=_starts(sizes),
         rebalanced=rebalanced,
         seed=seed,
     )

@@ -22,12 +22,11 @@ def drop_partners(codes: NDArray[np.intp], rng: np.random.Generator) -> list[Row
     [0, 1, 2, 3]
     """
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
-    partner = np.empty((len(codes), len(members)), dtype=np.intp)
+    partner = np.full((len(codes), len(members)), -1)
     for own, rows in enumerate(members):
         for other, pool in enumerate(members):
             if other != own:
                 rounds = -(-len(rows) // len(pool))
                 deck = np.concatenate([rng.permutation(pool) for _ in range(rounds)])
                 partner[rng.permutation(rows), other] = deck[: len(rows)]
-        partner[rows, own] = -1
-    return [row[row >= 0] for row in partner]
+    return list(partner[partner >= 0].reshape(len(codes), len(members) - 1))
