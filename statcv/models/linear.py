@@ -14,6 +14,7 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.newton import column_units
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Linear:
     """Least squares, as R's ``lm``; of a 0/1 outcome the linear probability model.
 
     Where columns of a training set are linearly dependent, the solution of least
-    norm is taken.
+    norm is taken (in columns scaled to about the same size).
 
     Examples
     --------
@@ -42,7 +43,8 @@ class Linear:
         if training.weights is not None:
             root = np.sqrt(training.weights)
             X, y = X * root[:, None], y * root
-        beta = np.linalg.lstsq(X, y, rcond=None)[0]
+        unit = column_units(X)
+        beta = np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         return PlainFit(partial(_linear, beta), coefficients)
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import re
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, TrainingSet, refuse_kind
@@ -17,8 +21,9 @@ class Sklearn:
 
     It receives the design without its intercept, columns in the order of the
     formula, and the outcome as 0/1 with 1 positive. Every ``random_state`` that is
-    None is set from the seed of the fold. A classifier predicts probabilities, or
-    its decision function where it has none; a regressor its mean.
+    None is set from the seed of the fold, that of an inner ``cv`` too. A classifier
+    predicts probabilities, or its decision function where it has none; a regressor
+    its mean. A scikit-learn ``ConvergenceWarning`` counts the fold as not converged.
 
     Parameters
     ----------
@@ -32,7 +37,7 @@ class Sklearn:
 
     def __post_init__(self) -> None:
         if not self.label:
-            object.__setattr__(self, "label", " ".join(repr(self.estimator).split()))
+            object.__setattr__(self, "label", _text(self.estimator))
 
     @property
     def _name(self) -> str:
@@ -63,8 +68,9 @@ class Sklearn:
         keywords = {}
         if training.weights is not None:
             keywords[_weight_name(estimator)] = training.weights
-        estimator.fit(training.without_intercept, training.y, **keywords)
-        return SklearnFit(estimator, training)
+        fit = functools.partial(estimator.fit, **keywords)
+        converged = _heeding(fit, training.without_intercept, training.y)
+        return SklearnFit(estimator, training, converged)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,14 +119,47 @@ class SklearnFit:
         return np.asarray(score(X), dtype=float).reshape(len(X))
 
 
+def _text(estimator: Any) -> str:
+    """Return the estimator's text in one line, without defaults and addresses."""
+    if type(estimator).__module__.startswith("xgboost."):  # whose text lists all
+        usual = type(estimator)().get_params()
+        chosen = [
+            f"{name}={value!r}"
+            for name, value in estimator.get_params().items()
+            if value is not None and repr(value) != repr(usual.get(name))
+        ]
+        return f"{type(estimator).__name__}({', '.join(chosen)})"
+    return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
+
+
 def _seed(estimator: Any, seed: int) -> None:
-    unset = {
-        name: seed
-        for name, value in estimator.get_params(deep=True).items()
-        if value is None and (name == "random_state" or name.endswith("__random_state"))
-    }
+    unset = {}
+    for name, value in estimator.get_params(deep=True).items():
+        last = name.split("__")[-1]
+        if last == "random_state" and value is None:
+            unset[name] = seed
+        elif last == "cv" and getattr(value, "random_state", 0) is None:
+            value.random_state = seed if getattr(value, "shuffle", True) else None
     if unset:
         estimator.set_params(**unset)
+
+
+def _heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
+    """Fit, and return whether it converged; pass all other warnings on."""
+    from sklearn.exceptions import ConvergenceWarning
+
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always")
+        fit(X, y)
+    converged = True
+    for warning in given:
+        if issubclass(warning.category, ConvergenceWarning):
+            converged = False
+        else:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+    return converged
 
 
 def _weight_name(estimator: Any) -> str:

@@ -11,9 +11,15 @@ import numpy as np
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
+from statcv.models.logit import Logit
+from statcv.models.newton import EXTREME
 
 # These take a value a row, which has to be cut to each training set.
-_ROWWISE = ("offset", "exposure", "groups", "time", "n_trials", "var_weights")
+_ROWWISE = (
+    *("weights", "freq_weights", "var_weights", "sigma", "offset", "exposure"),
+    *("groups", "time", "n_trials", "exog_infl", "status", "entry", "strata"),
+)
+SAME = 1e-3  # of the range of fitted values: how near a refit of a result must come
 
 
 class Statsmodels:
@@ -42,13 +48,7 @@ class Statsmodels:
             keywords = {**model.keywords, **keywords}
             model = model.func
         self.family: Any = getattr(model, "__self__", model)
-        rowwise = [name for name in _ROWWISE if keywords.get(name) is not None]
-        if rowwise:
-            raise ModelError(
-                f"{rowwise[0]}= has a value a row, which cannot be cut to a training "
-                "set; fit without it"
-                + (", or use cv(weights=…)." if "weight" in rowwise[0] else ".")
-            )
+        _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
 
@@ -67,6 +67,10 @@ class Statsmodels:
         name = self.family.__name__
         if name in ("Logit", "Probit") and kind != "binary":
             raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
+        if name == "MNLogit" and kind == "continuous":
+            raise ModelError(
+                "statsmodels MNLogit needs an outcome of classes; write C(…) ~ …"
+            )
         if kind == "multiclass" and name != "MNLogit":
             raise ModelError(
                 f"statsmodels {name} does not fit an outcome of more than two classes; "
@@ -89,15 +93,24 @@ class Statsmodels:
             if parameters.ndim == 1 and len(parameters) == len(training.names)
             else None
         )
-        predict = functools.partial(_predict, result)
-        fitted = predict(training.X)
-        near = np.minimum(fitted, 1 - fitted) < 1e-9
+        predict = functools.partial(_predict, result, training.kind)
         return PlainFit(
             predict,
             coefficients,
             converged=_converged(result),
-            separated=training.kind == "binary" and bool(near.any()),
+            separated=self._separated(training, predict),
         )
+
+    def _separated(self, training: TrainingSet, predict: Any) -> bool:
+        """Separation lies in the data: where our logit has no optimum, none has."""
+        family = type(self.keywords.get("family")).__name__
+        if training.kind != "binary" or (
+            self.family.__name__ not in ("Logit", "Probit") and family != "Binomial"
+        ):
+            return False
+        fitted = predict(training.X)
+        near = np.minimum(fitted, 1 - fitted) < EXTREME
+        return bool(near.any()) and Logit().fit(training).separated
 
     def _fit_keywords(self, model: Any) -> dict[str, Any]:
         """Not every ``fit`` knows ``disp``."""
@@ -119,8 +132,19 @@ class Statsmodels:
         raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
 
 
-def _predict(result: Any, X: Matrix) -> Matrix:
-    return np.asarray(result.predict(X), dtype=float)
+def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
+    for name in _ROWWISE:
+        if keywords.get(name) is None or isinstance(keywords[name], (int, float)):
+            continue
+        raise ModelError(
+            f"{name}= has a value a row, which cannot be cut to a training set; fit "
+            "without it" + (", or use cv(weights=…)." if "weight" in name else ".")
+        )
+
+
+def _predict(result: Any, kind: str, X: Matrix) -> Matrix:
+    predicted = np.asarray(result.predict(X), dtype=float)
+    return predicted[:, 1] if kind == "binary" and predicted.ndim == 2 else predicted
 
 
 def _converged(result: Any) -> bool:
@@ -136,7 +160,8 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
     Raises
     ------
     ModelError
-        If it was not fitted from a formula, or used what cannot be cut to folds.
+        If it was not fitted from a formula, used what cannot be cut to folds, or was
+        fitted in a way that the result does not keep.
     """
     model = fitted.model
     formula = getattr(model, "formula", None)
@@ -146,20 +171,61 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
             "the fitted result was not made from a formula; give cv() the formula "
             "and the data, or fit through statsmodels.formula.api."
         )
-    if np.ndim(model.endog) == 2:
+    if np.ndim(model.data.orig_endog) == 2 and model.data.orig_endog.shape[1] > 1:
         raise ModelError(
             "statsmodels coded the outcome of this result in two columns and takes the "
             "first level for success; code the outcome 0/1, or give cv() the formula."
         )
-    if "Regularized" in type(fitted).__name__:
-        raise ModelError("a regularised fit does not keep how it was fitted.")
     keywords = {
         name: value
         for name, value in model._get_init_kwds().items()
         if value is not None and name not in ("missing_idx", "formula", "model_spec")
     }
+    if hasattr(model, "M"):  # RLM keeps its norm elsewhere
+        keywords["M"] = model.M
     weights = _pop_weights(keywords, model)
-    return str(formula), frame, Statsmodels(type(model), **keywords), weights
+    fit = {"q": fitted.q} if type(model).__name__ == "QuantReg" else {}
+    again = Statsmodels(type(model), fit=fit, **keywords)
+    _check_same(again, fitted, weights)
+    text = str(formula)
+    if type(model).__name__ == "MNLogit":  # which takes numbers for classes
+        left, right = text.split("~", 1)
+        text = f"C({left.strip()}) ~{right}"
+    return text, frame, again, weights
+
+
+def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:
+    """Refuse a result that a refit on its own rows does not give again.
+
+    Penalties, constraints and choices of the fit (a robust scale, say) are not kept
+    in the result, and would be lost in the folds.
+    """
+    model = fitted.model
+    names = tuple(model.exog_names)
+    training = TrainingSet(
+        X=np.asarray(model.exog),
+        y=np.asarray(model.endog),
+        kind="continuous",
+        n_classes=0,
+        names=names,
+        intercept=None,
+        weights=None if weights is None else weights.to_numpy(),
+        seed=0,
+    )
+    try:
+        before = np.asarray(fitted.predict(), dtype=float)
+        after = again.fit(training).predict(training.X)
+        same = bool(np.abs(after - before).max() <= SAME * np.ptp(before) + 1e-8)
+    except (ArithmeticError, AttributeError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"the fitted {again.label} cannot be fitted again: {error}"
+        ) from error
+    if not same:
+        raise ModelError(
+            f"fitting {again.label} again does not give this result: it was fitted "
+            "with a penalty, a constraint or a choice that it does not keep. Give "
+            "cv() formula, data, and model=Statsmodels(…, fit={…})."
+        )
 
 
 def _pop_weights(keywords: dict[str, Any], model: Any) -> Any:
