@@ -13,9 +13,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine.threads import one_thread
 from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
     ConvergenceWarning,
     FitError,
+    ModelError,
     OutcomeError,
     SeparationWarning,
     StatcvError,
@@ -137,13 +141,13 @@ def _fits(
     n_jobs: int | None,
     progress: bool | None,
 ) -> Iterator[_Fold]:
-    from joblib import Parallel, delayed, effective_n_jobs
+    from joblib import Parallel, delayed
 
-    jobs = effective_n_jobs(n_jobs)
+    jobs = _jobs(n_jobs)
     call = (design, plan, model, seed, weights)
     bar = _bar(plan.n_splits, progress)
     if jobs == 1:
-        with bar:
+        with bar, one_thread():
             for split in range(plan.n_splits):
                 yield _fit_fold(split, *call)
                 bar.update()
@@ -154,10 +158,22 @@ def _fits(
         for start in range(0, plan.n_splits, size)
     ]
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
-    with bar:
+    with bar, one_thread():  # here for threads, in each batch for processes
         for folds in parallel(delayed(_fit_batch)(batch, *call) for batch in batches):
             yield from folds
             bar.update(len(folds))
+
+
+def _jobs(n_jobs: Any) -> int:
+    from joblib import effective_n_jobs
+
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))
+    ):
+        raise ArgumentTypeError(f"n_jobs must be a whole number, not {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")
+    return int(effective_n_jobs(n_jobs))
 
 
 def _bar(total: int, progress: bool | None) -> Any:
@@ -171,7 +187,8 @@ def _bar(total: int, progress: bool | None) -> Any:
 
 
 def _fit_batch(splits: Iterable[int], *call: Any) -> list[_Fold]:
-    return [_fit_fold(split, *call) for split in splits]
+    with one_thread():
+        return [_fit_fold(split, *call) for split in splits]
 
 
 def _fit_fold(
@@ -189,7 +206,12 @@ def _fit_fold(
         fitted, others = design.fold(training, np.concatenate([test, partners]))
         key = (seed, 1, split)
         fit = model.fit(_training_set(design, fitted, training, weights, key))
-        predicted = fit.predict(others)
+        predicted = np.asarray(fit.predict(others), dtype=float)
+        if predicted.shape != (len(others), *_columns(design)):
+            raise ModelError(
+                f"{model.label} predicted the shape {predicted.shape} for "
+                f"{len(others)} records of a {design.outcome.kind} outcome."
+            )
     except StatcvError as error:
         raise type(error)(f"in {_where(plan, split)}: {error}") from error
     except Exception as error:
@@ -208,6 +230,11 @@ def _fit_fold(
         coefficients=fit.coefficients,
         absent=design.absent_levels(training),
     )
+
+
+def _columns(design: Design) -> tuple[int, ...]:
+    many = design.outcome.kind == "multiclass"
+    return (len(design.outcome.levels),) if many else ()
 
 
 def _training_set(

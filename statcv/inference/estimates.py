@@ -64,10 +64,12 @@ class Estimate:
         return self.value
 
     def __str__(self) -> str:
+        stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"
+        if np.isnan(self.lower):
+            return f"{stated}, no interval: {self.assumes}"
         return (
-            f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')}), "
-            f"{self.level:.0%} interval {self.lower:.3f} to {self.upper:.3f} "
-            f"by {self.method}"
+            f"{stated}, {100 * self.level:g}% interval {self.lower:.3f} to "
+            f"{self.upper:.3f} by {self.method}"
         )
 
 
@@ -118,8 +120,9 @@ class Scores:
     @cached_property
     def by_repeat(self) -> list[NDArray[np.intp]]:
         """Positions of the predictions of each repeat."""
-        owner = self.repeat[self.split]
-        return [np.flatnonzero(owner == r) for r in range(int(self.repeat.max()) + 1)]
+        first = np.flatnonzero(np.diff(self.repeat, prepend=-1))
+        begin = [*self.starts[first], len(self.split)]
+        return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
 
     @cached_property
     def both_classes(self) -> NDArray[np.bool_]:
@@ -182,7 +185,7 @@ def estimate(
             f"how must be one of {', '.join(HOWS)}, not {how!r}."
             + suggestion(how, HOWS)
         )
-    if not 0 < level < 1:
+    if not isinstance(level, (float, np.floating)) or not 0 < level < 1:
         raise MetricError(f"level must lie between 0 and 1, not {level!r}.")
     if how == "paired" and metric.name != "auroc":
         raise MetricError(f"{metric.label} is no share of pairs; only auROC is.")

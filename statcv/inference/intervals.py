@@ -43,6 +43,7 @@ RECORDS_ONLY = (
     "takes the fits as given and counts the variation of the records alone, so it is "
     "too narrow where n is small"
 )
+NOTHING = "which measures no variation"
 
 
 def normal_quantile(level: float) -> float:
@@ -50,6 +51,11 @@ def normal_quantile(level: float) -> float:
     from scipy.special import ndtri
 
     return float(ndtri((1 + level) / 2))
+
+
+def _constant(values: Floats) -> bool:
+    """Whether values are equal but for rounding."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
 def delong_interval(
@@ -89,16 +95,23 @@ def pairs_interval(
     won : numpy.ndarray, shape (pairs,)
         1 where the positive one has the higher score, 0.5 for a tie, 0 otherwise.
     """
+    if min(len(np.unique(first)), len(np.unique(second))) < 2:
+        return Interval.none("one class has a single record")
+    if np.isnan(won).any():
+        return Interval.none("a prediction is missing")
+    if _constant(won):
+        return Interval.none(f"all pairs are ranked alike, {NOTHING}")
     deviation = won - won.mean()
 
     def clustered(member: NDArray[Any]) -> float:
         return float((np.bincount(member, deviation) ** 2).sum())
 
-    _, same_pair = np.unique(np.stack([first, second]), axis=1, return_inverse=True)
-    total = clustered(first) + clustered(second) - clustered(same_pair.ravel())
-    if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        return Interval.none("one class has a single record")
-    se = float(np.sqrt(max(total, 0.0))) / len(won)
+    pair = first.astype(np.int64) * (int(second.max()) + 1) + second
+    same_pair = np.unique(pair, return_inverse=True)[1]
+    total = clustered(first) + clustered(second) - clustered(same_pair)
+    if total <= 1e-9:
+        return Interval.none("there are too few pairs for a variance")
+    se = float(np.sqrt(total)) / len(won)
     half = normal_quantile(level) * se
     share = float(won.mean())
     method = "pairs clustered by record"
@@ -117,6 +130,10 @@ def corrected_t_interval(
 
     if len(values) < 2:
         return Interval.none("fewer than two folds have a value")
+    if not np.isfinite(values).all():
+        return Interval.none("a fold has an infinite value")
+    if _constant(values):
+        return Interval.none(f"all folds have the same value, {NOTHING}")
     overlap = float(np.mean(n_test / n_train))
     se = float(np.sqrt((1 / len(values) + overlap) * values.var(ddof=1)))
     half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * se
@@ -134,6 +151,10 @@ def mean_interval(losses: Floats, level: float) -> Interval:
     """Interval of a mean of casewise losses, one a record."""
     if len(losses) < 2:
         return Interval.none("there is one record only")
+    if not np.isfinite(losses).all():
+        return Interval.none("a record has an infinite loss")
+    if _constant(losses):
+        return Interval.none(f"all records have the same value, {NOTHING}")
     se = float(losses.std(ddof=1) / np.sqrt(len(losses)))
     half = normal_quantile(level) * se
     mean = float(losses.mean())

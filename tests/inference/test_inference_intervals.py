@@ -1,0 +1,178 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from statcv.folds.rebalance import drop_partners
+from statcv.inference import (
+    corrected_t_interval,
+    delong_interval,
+    mean_interval,
+    pairs_interval,
+)
+from statcv.metrics import delong
+
+
+@st.composite
+def pairs(draw):
+    """Draw pairs of one of several positives and one of several negatives."""
+    size = draw(st.integers(2, 25))
+    first = draw(st.lists(st.integers(0, 5), min_size=size, max_size=size))
+    second = draw(st.lists(st.integers(10, 14), min_size=size, max_size=size))
+    won = draw(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=size, max_size=size))
+    first[:2], second[:2] = [0, 1], [10, 11]
+    return np.array(first), np.array(second), np.array(won)
+
+
+@given(pairs(), st.floats(0.5, 0.99))
+def test_pairs_interval_is_that_of_a_double_loop(drawn, level):
+    first, second, won = drawn
+    mean, total = won.mean(), 0.0
+    for i in range(len(won)):
+        for j in range(len(won)):
+            if first[i] == first[j] or second[i] == second[j]:
+                total += (won[i] - mean) * (won[j] - mean)
+    found = pairs_interval(first, second, won, level)
+    if total <= 1e-9:
+        assert found.method == "none"
+        return
+    se = np.sqrt(total) / len(won)
+    assert found.se == pytest.approx(se, abs=1e-7)
+    half = stats.norm.isf((1 - level) / 2) * se
+    assert found.lower == pytest.approx(mean - half, abs=1e-6)
+    assert found.upper == pytest.approx(mean + half, abs=1e-6)
+
+
+def test_pairs_interval_of_all_pairs_is_near_delong_s():
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(0.8, 1, 80), rng.normal(0, 1, 120)
+    i, j = np.divmod(np.arange(80 * 120), 120)
+    won = (a[i] > b[j]).astype(float)
+    found = pairs_interval(i, 80 + j, won, 0.95)
+    peer = delong(np.repeat([1, 0], [80, 120]), np.concatenate([a, b]))
+    assert won.mean() == pytest.approx(peer.auc)
+    assert found.se == pytest.approx(peer.se, rel=0.02)
+
+
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_pairs_interval_of_fixed_predictions_keeps_its_level(repeats):
+    """Without any fitting the records alone vary, and 95% means 95%."""
+    rng = np.random.default_rng(1)
+    y = np.repeat([0, 1], [120, 80])
+    true = stats.norm.cdf(0.7 / np.sqrt(2))
+    covered, runs = 0, 600
+    for _ in range(runs):
+        score = rng.normal(0.7 * y, 1)
+        drops = [drop_partners(y, rng) for _ in range(repeats)]
+        own = np.tile(np.arange(200), repeats)
+        other = np.concatenate([row for drop in drops for row in drop])
+        positive = y[own] == 1
+        first, second = np.where(positive, own, other), np.where(positive, other, own)
+        won = (score[first] > score[second]).astype(float)
+        interval = pairs_interval(first, second, won, 0.95)
+        covered += interval.lower <= true <= interval.upper
+    margin = 3 * np.sqrt(0.95 * 0.05 / runs)
+    assert abs(covered / runs - 0.95) < margin + 0.005
+
+
+def test_pairs_interval_says_why_it_cannot_be_had():
+    one = pairs_interval(np.zeros(3, int), np.arange(1, 4), np.ones(3), 0.95)
+    assert (one.method, one.assumes) == ("none", "one class has a single record")
+    assert np.isnan([one.lower, one.upper, one.se]).all()
+    won = np.array([1.0, np.nan])
+    gap = pairs_interval(np.array([0, 1]), np.array([2, 3]), won, 0.95)
+    assert gap.assumes == "a prediction is missing"
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=2, max_size=30),
+    st.integers(2, 50),
+    st.floats(0.5, 0.99),
+)
+def test_corrected_t_is_nadeau_and_bengio_s(values, n_test, level):
+    values = np.array([*values, 0.25, 0.75])
+    n_train = np.full(len(values), 3.0 * n_test)
+    found = corrected_t_interval(values, n_train, np.full(len(values), n_test), level)
+    mean = sum(values) / len(values)
+    s2 = sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+    se = ((1 / len(values) + 1 / 3) * s2) ** 0.5
+    half = stats.t(len(values) - 1).isf((1 - level) / 2) * se
+    assert found.se == pytest.approx(se, abs=1e-12)
+    assert found.lower == pytest.approx(mean - half, abs=1e-9)
+    assert found.upper == pytest.approx(mean + half, abs=1e-9)
+
+
+def test_corrected_t_of_ten_folds_in_numbers():
+    values = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 0.5, 0.6, 0.7, 0.8, 0.9])
+    found = corrected_t_interval(values, np.full(10, 90.0), np.full(10, 10), 0.95)
+    se = np.sqrt((0.1 + 1 / 9) * (0.2 / 9))  # squared deviations sum to 0.2
+    assert found.se == pytest.approx(se, abs=1e-15)
+    assert found.upper - 0.7 == pytest.approx(2.262157162740992 * se)  # table of t, 9
+
+
+@given(st.lists(st.floats(-10, 10), min_size=2, max_size=30))
+def test_mean_interval_is_that_of_a_mean(losses):
+    losses = np.array([*losses, 0.0, 1.0])
+    found = mean_interval(losses, 0.9)
+    se = stats.sem(losses)
+    assert found.se == pytest.approx(se, abs=1e-12)
+    half = 1.6448536269514722 * se
+    assert found.lower == pytest.approx(losses.mean() - half, abs=1e-9)
+    assert found.upper == pytest.approx(losses.mean() + half, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("interval", "why"),
+    [
+        (mean_interval(np.array([1.0]), 0.95), "there is one record only"),
+        (mean_interval(np.array([1.0, np.inf]), 0.95), "a record has an infinite loss"),
+        (
+            corrected_t_interval(np.array([1.0]), np.ones(1), np.ones(1), 0.95),
+            "fewer than two folds have a value",
+        ),
+        (
+            corrected_t_interval(np.array([1, np.inf]), np.ones(2), np.ones(2), 0.95),
+            "a fold has an infinite value",
+        ),
+        (
+            corrected_t_interval(np.full(4, 0.1), np.ones(4), np.ones(4), 0.95),
+            "all folds have the same value, which measures no variation",
+        ),
+        (
+            mean_interval(np.full(7, 0.1), 0.95),
+            "all records have the same value, which measures no variation",
+        ),
+        (
+            pairs_interval(np.arange(4), np.arange(4), np.ones(4), 0.95),
+            "all pairs are ranked alike, which measures no variation",
+        ),
+    ],
+)
+def test_what_has_no_interval_says_why(interval, why):
+    assert interval.method == "none"
+    assert interval.assumes == why
+    assert np.isnan([interval.lower, interval.upper, interval.se]).all()
+
+
+def test_delong_of_one_repeat_is_delong_and_of_more_its_mean_variance():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1], [30, 20])
+    scores = [rng.normal(y) for _ in range(3)]
+    one = delong_interval([y], scores[:1], 0.9)
+    peer = delong(y, scores[0], level=0.9)
+    assert (one.lower, one.upper, one.se) == pytest.approx(
+        (peer.lower, peer.upper, peer.se), abs=1e-14
+    )
+    three = delong_interval([y] * 3, scores, 0.9)
+    peers = [delong(y, score) for score in scores]
+    assert three.se**2 == pytest.approx(np.mean([p.se**2 for p in peers]))
+    centre = (three.lower + three.upper) / 2
+    assert centre == pytest.approx(np.mean([p.auc for p in peers]))
+
+
+def test_delong_of_a_single_positive_says_why():
+    found = delong_interval([np.array([0, 0, 1])], [np.array([0.1, 0.2, 0.3])], 0.95)
+    assert found.method == "none"
+    assert found.assumes
+    assert np.isnan(found.se)
