@@ -46,6 +46,8 @@ class Held:
         The same for the records dropped for balance; empty where none were.
     converged, separated : numpy.ndarray of bool, shape (n_splits,)
     seconds : numpy.ndarray, shape (n_splits,)
+    probabilities : bool
+        Whether predictions are probabilities or means, not decision scores.
     coefficients : pandas.DataFrame or None
         A row a split, a column a term.
     absent : dict
@@ -61,6 +63,7 @@ class Held:
     converged: NDArray[np.bool_]
     separated: NDArray[np.bool_]
     seconds: Floats
+    probabilities: bool
     coefficients: pd.DataFrame | None
     absent: dict[tuple[str, Any], list[int]]
 
@@ -76,6 +79,7 @@ class _Fold:
     converged: bool
     separated: bool
     seconds: float
+    probabilities: bool
     coefficients: dict[str, float] | None
     absent: list[tuple[str, Any]]
 
@@ -227,6 +231,7 @@ def _fit_fold(
         converged=fit.converged,
         separated=fit.separated,
         seconds=time.perf_counter() - started,
+        probabilities=fit.probabilities,
         coefficients=fit.coefficients,
         absent=design.absent_levels(training),
     )
@@ -319,6 +324,7 @@ def _gather(folds: list[_Fold], plan: FoldPlan) -> Held:
         converged=np.array([fold.converged for fold in folds]),
         separated=np.array([fold.separated for fold in folds]),
         seconds=np.array([fold.seconds for fold in folds]),
+        probabilities=all(fold.probabilities for fold in folds),
         coefficients=coefficients,
         absent=absent,
     )

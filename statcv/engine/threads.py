@@ -20,7 +20,7 @@ def one_thread() -> Iterator[None]:
     limit is the process's own; the last of several threads to leave lifts it.
     """
     global _inside, _limits
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     with _lock:
         if _inside == 0:
