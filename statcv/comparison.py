@@ -53,7 +53,9 @@ class Comparison:
     def _predictions(self) -> dict[str, Floats]:
         """Each result's prediction of each record, records in one order."""
         return {
-            name: result.scores.mean_prediction()[1]
+            name: self.metric.readable(
+                result.scores.mean_prediction()[1], result.scores.probabilities
+            )
             for name, result in self.results.items()
         }
 

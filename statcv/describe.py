@@ -82,16 +82,15 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
     if result.plan.repeats > 1 and headline.how != "per_fold":
-        notes.append(
-            f"Monte Carlo sd of {name} over {result.plan.repeats} repeats: "
-            f"{headline.sd:.3f}."
-        )
+        single = result.plan.repeats == result.plan.n_splits
+        unit = "splits" if single else "repeats: Monte Carlo"
+        notes.append(f"{name} over {result.plan.repeats} {unit} sd {headline.sd:.3f}.")
     if result.plan.rebalanced and result.plan.repeats == 1:
         notes.append(
             "The dropped records were drawn once; repeats=20 averages over draws and "
             "shows how far they move the estimate."
         )
-    if result.design.outcome.kind == "binary":
+    if result.design.outcome.kind == "binary" and result.weights is None:
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."

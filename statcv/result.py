@@ -189,6 +189,7 @@ class CVResult:
             partner_row=held.partner_row,
             partner_predicted=held.partner_predicted,
             rebalanced=plan.rebalanced,
+            probabilities=held.probabilities,
         )
 
     def estimate(
@@ -296,7 +297,11 @@ class CVResult:
         predicted = self._full_fit.predict(self.design.matrix)
         y = self.design.y
         baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
-        values = {m: self._metric(m)(y, predicted, baseline) for m in self.metric_names}
+        values = {}
+        for name in self.metric_names:
+            metric = self._metric(name)
+            read = metric.readable(predicted, self.held.probabilities)
+            values[name] = metric(y, read, baseline)
         return pd.Series(values, name="apparent", dtype=float)
 
     @property

@@ -228,7 +228,7 @@ def _check_classes(
         )
     if not scheme.rebalanced and counts[rarest] < k:
         warn(
-            f"class {names[rarest]!r} has {counts[rarest]} records, fewer than the "
-            f"{k} folds: {k - counts[rarest]} folds hold none of it.",
+            f"class {names[rarest]!r} has fewer records ({counts[rarest]}) than there "
+            f"are folds ({k}): in {k - counts[rarest]} of them it is not held out.",
             FoldWarning,
         )

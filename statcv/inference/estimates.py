@@ -23,7 +23,7 @@ from statcv.inference.intervals import (
     mean_interval,
     pairs_interval,
 )
-from statcv.metrics import Metric, auroc, round_significant
+from statcv.metrics import Metric, auroc, get_metric, round_significant
 
 HOWS = ("pooled", "per_fold", "paired")
 Floats = NDArray[np.float64]
@@ -92,6 +92,8 @@ class Scores:
     partner_split, partner_row, partner_predicted
         The same for records dropped for balance.
     rebalanced : bool
+    probabilities : bool
+        Whether predictions are probabilities or means, not decision scores.
     """
 
     y: NDArray[Any]
@@ -106,6 +108,7 @@ class Scores:
     partner_row: NDArray[np.intp]
     partner_predicted: Floats
     rebalanced: bool
+    probabilities: bool = True
 
     @property
     def n_splits(self) -> int:
@@ -200,7 +203,8 @@ def estimate(
 def _value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
     rows = scores.row[where]
     baseline = scores.baseline[scores.split[where]] if metric.uses_baseline else None
-    return float(metric(scores.y[rows], scores.predicted[where], baseline))
+    predicted = metric.readable(scores.predicted[where], scores.probabilities)
+    return float(metric(scores.y[rows], predicted, baseline))
 
 
 def _finish(
@@ -241,21 +245,22 @@ def _pooled_interval(
         predictions = [scores.predicted[where] for where in scores.by_repeat]
         return delong_interval(outcomes, predictions, level)
     if metric.name == "rmse":
-        return _root(_casewise_interval(scores, _squared_error, level))
+        return _root(_record_interval(scores, get_metric("mse"), level))
     if metric.casewise is not None:
-        return _casewise_interval(scores, metric.casewise, level)
+        return _record_interval(scores, metric, level)
     return Interval.none(f"no closed form is known for a pooled {metric.label}")
 
 
-def _squared_error(y: Floats, predicted: Floats) -> Floats:
-    return np.asarray((y - predicted) ** 2)
+def _casewise(scores: Scores, metric: Metric) -> Floats:
+    """Return the loss of each prediction."""
+    assert metric.casewise is not None
+    predicted = metric.readable(scores.predicted, scores.probabilities)
+    return metric.casewise(scores.y[scores.row], predicted)
 
 
-def _casewise_interval(
-    scores: Scores, casewise: Callable[..., Floats], level: float
-) -> Interval:
+def _record_interval(scores: Scores, metric: Metric, level: float) -> Interval:
     """Mean over records of each record's loss, averaged over repeats."""
-    losses = casewise(scores.y[scores.row], scores.predicted)
+    losses = _casewise(scores, metric)
     place = np.unique(scores.row, return_inverse=True)[1]
     return mean_interval(np.bincount(place, losses) / np.bincount(place), level)
 
@@ -273,19 +278,25 @@ def _root(interval: Interval) -> Interval:
 
 
 def _per_fold(scores: Scores, metric: Metric, level: float) -> Estimate:
-    values = np.full(scores.n_splits, np.nan)
-    starts = scores.starts
-    for split in (
-        np.flatnonzero(scores.both_classes) if metric.rank else range(scores.n_splits)
-    ):
-        where = np.arange(starts[split], starts[split + 1])
-        values[split] = _value(scores, metric, where)
+    sizes = np.diff(scores.starts)
+    if metric.casewise is not None:
+        values = np.bincount(scores.split, _casewise(scores, metric)) / sizes
+    else:
+        values = np.full(scores.n_splits, np.nan)
+        admitted = scores.both_classes if metric.rank else sizes >= _least(metric)
+        for split in np.flatnonzero(admitted):
+            where = np.arange(scores.starts[split], scores.starts[split + 1])
+            values[split] = _value(scores, metric, where)
     defined = ~np.isnan(values)
-    sizes = np.diff(starts)
     interval = corrected_t_interval(
         values[defined], scores.n_train[defined], sizes[defined], level
     )
     return _finish(metric, "per_fold", values, interval, level)
+
+
+def _least(metric: Metric) -> int:
+    """Return how many records a fold must hold: one has no variance to explain."""
+    return 2 if metric.uses_baseline else 1
 
 
 def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:

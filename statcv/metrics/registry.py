@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
@@ -38,9 +39,8 @@ class Metric:
         Its direction.
     outcomes : frozenset of str
         Kinds of outcome: "binary", "multiclass", "continuous".
-    rank : bool
-        Whether it depends on the order of the predictions only; pooled over folds,
-        such a metric compares predictions of different fits.
+    reads : {"order", "classes", "probabilities", "numbers"}
+        What it reads of the predictions.
     casewise : callable or None
         ``casewise(y, prediction)``, the records' values whose mean the metric is;
         None where it is no such mean.
@@ -60,9 +60,42 @@ class Metric:
     function: Callable[..., float]
     greater_is_better: bool
     outcomes: frozenset[str]
-    rank: bool = False
+    reads: str = "numbers"
     casewise: Callable[..., Floats] | None = None
     uses_baseline: bool = False
+
+    @property
+    def rank(self) -> bool:
+        """Whether it depends on the order of the predictions only.
+
+        Pooled over folds, such a metric compares predictions of different fits.
+        """
+        return self.reads == "order"
+
+    def readable(self, prediction: Floats, probabilities: bool = True) -> Floats:
+        """Return what the metric reads of predictions.
+
+        Predictions that are no probabilities but scores, positive where they speak
+        for class 1, have an order and a class; a metric of probabilities then
+        reads NaN.
+
+        Parameters
+        ----------
+        prediction : numpy.ndarray
+        probabilities : bool
+            Whether they are probabilities (or means), not scores.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> METRICS["accuracy"].readable(np.array([-2.0, 0.3]), probabilities=False)
+        array([0., 1.])
+        """
+        if probabilities or self.reads in ("order", "numbers"):
+            return prediction
+        if self.reads == "classes":
+            return (prediction > 0).astype(float)
+        return np.full_like(prediction, np.nan)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -105,10 +138,24 @@ def _metric(
 
 _CLASSES = ("binary", "multiclass")
 _ALL = (
-    _metric("auroc", "auROC", auroc, "binary", higher=True, rank=True),
-    _metric("auprc", "auPR", auprc, "binary", higher=True, rank=True),
-    _metric("brier", "Brier score", brier, *_CLASSES, casewise=casewise_brier),
-    _metric("log_loss", "log-loss", log_loss, *_CLASSES, casewise=casewise_log_loss),
+    _metric("auroc", "auROC", auroc, "binary", higher=True, reads="order"),
+    _metric("auprc", "auPR", auprc, "binary", higher=True, reads="order"),
+    _metric(
+        "brier",
+        "Brier score",
+        brier,
+        *_CLASSES,
+        casewise=casewise_brier,
+        reads="probabilities",
+    ),
+    _metric(
+        "log_loss",
+        "log-loss",
+        log_loss,
+        *_CLASSES,
+        casewise=casewise_log_loss,
+        reads="probabilities",
+    ),
     _metric(
         "accuracy",
         "accuracy",
@@ -116,6 +163,7 @@ _ALL = (
         *_CLASSES,
         higher=True,
         casewise=casewise_accuracy,
+        reads="classes",
     ),
     _metric(
         "balanced_accuracy",
@@ -123,6 +171,7 @@ _ALL = (
         balanced_accuracy,
         *_CLASSES,
         higher=True,
+        reads="classes",
     ),
     _metric("rmse", "RMSE", rmse, "continuous"),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),

@@ -68,6 +68,10 @@ class Fit(Protocol):
     def separated(self) -> bool:
         """Whether fitted probabilities ran to 0 or 1."""
 
+    @property
+    def probabilities(self) -> bool:
+        """Whether it predicts probabilities or means, not decision scores."""
+
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means, (m,), or (m, classes) for more than two.
 
@@ -97,6 +101,7 @@ class PlainFit:
     coefficients: dict[str, float] | None = None
     converged: bool = True
     separated: bool = False
+    probabilities: bool = True
 
     def predict(self, X: Matrix) -> Matrix:
         """Return predictions at the rows of ``X``."""

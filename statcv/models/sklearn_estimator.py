@@ -97,6 +97,13 @@ class SklearnFit:
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
         return {"Intercept": float(intercept[0]), **values}
 
+    @property
+    def probabilities(self) -> bool:
+        """False for a classifier that has a decision function alone."""
+        from sklearn.base import is_classifier
+
+        return not is_classifier(self.estimator) or _has_probabilities(self.estimator)
+
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, decision values or means."""
         from sklearn.base import is_classifier
@@ -105,7 +112,7 @@ class SklearnFit:
             X = np.delete(X, self.training.intercept, axis=1)
         if not is_classifier(self.estimator):
             return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X))
-        if hasattr(self.estimator, "predict_proba"):
+        if _has_probabilities(self.estimator):
             given = np.asarray(self.estimator.predict_proba(X), dtype=float)
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
@@ -115,8 +122,14 @@ class SklearnFit:
                 f"{type(self.estimator).__name__} gives no probabilities, which an "
                 "outcome of more than two classes needs."
             )
-        score = getattr(self.estimator, "decision_function", self.estimator.predict)
-        return np.asarray(score(X), dtype=float).reshape(len(X))
+        if hasattr(self.estimator, "decision_function"):
+            return np.asarray(self.estimator.decision_function(X)).reshape(len(X))
+        # bare classes, as scores that are positive where they speak for class 1
+        return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X)) - 0.5
+
+
+def _has_probabilities(estimator: Any) -> bool:
+    return hasattr(estimator, "predict_proba")
 
 
 def _text(estimator: Any) -> str:

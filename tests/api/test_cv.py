@@ -13,6 +13,7 @@ import statsmodels.formula.api as smf
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.svm import LinearSVC
 
 import statcv as scv
 from statcv.errors import (
@@ -279,6 +280,37 @@ def test_a_fitted_result_in_place_of_formula_and_data(spector, rloocv):
     assert gap.abs().max() < 1e-6
     with pytest.raises(ArgumentTypeError, match="already holds"):
         scv.cv(fitted, spector)
+
+
+def test_decision_scores_have_an_order_and_a_class_but_no_probability(spector):
+    res = scv.cv("GRADE ~ GPA", spector, model=LinearSVC(C=10.0), k=4, seed=1)
+    table = res.predictions
+    right = (table["predicted"] > 0) == table["observed"]
+    assert float(res.estimate("accuracy")) == pytest.approx(right.mean())
+    with pytest.warns(UndefinedMetricWarning, match="2 of 6 .* brier, log_loss"):
+        metrics = res.metrics().set_index("metric")
+    assert metrics["estimate"].isna().sum() == 2
+    fit = LinearSVC(C=10.0, random_state=1).fit(spector[["GPA"]], spector["GRADE"])
+    accuracy = fit.score(spector[["GPA"]], spector["GRADE"])
+    assert res.apparent["accuracy"] == pytest.approx(accuracy)
+
+
+def test_r2_of_a_single_record_is_undefined(spector):
+    res = scv.cv("GPA ~ TUCE", spector, scheme="loocv")
+    row = res.metrics().set_index("metric").loc["r2"]
+    assert row["n_undefined"] == 32
+    table = res.predictions
+    error = ((table["observed"] - table["predicted"]) ** 2).sum()
+    others = (spector["GPA"].sum() - spector["GPA"]) / 31
+    spread = ((spector["GPA"] - others) ** 2).sum()
+    assert row["estimate"] == pytest.approx(1 - error / spread)
+
+
+def test_metrics_that_are_no_names(spector):
+    with pytest.raises(ArgumentTypeError, match="metrics must be"):
+        scv.cv("GRADE ~ GPA", spector, metrics=3)
+    with pytest.raises(KeyError, match="Did you mean 'TUCE'"):
+        scv.cv("GRADE ~ GPA", spector, weights="TUCEE")
 
 
 def test_multiclass(spector):
