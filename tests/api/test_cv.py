@@ -287,7 +287,7 @@ def test_decision_scores_have_an_order_and_a_class_but_no_probability(spector):
     table = res.predictions
     right = (table["predicted"] > 0) == table["observed"]
     assert float(res.estimate("accuracy")) == pytest.approx(right.mean())
-    with pytest.warns(UndefinedMetricWarning, match="2 of 6 .* brier, log_loss"):
+    with pytest.warns(UndefinedMetricWarning, match="2 of 6 .*brier, log_loss"):
         metrics = res.metrics().set_index("metric")
     assert metrics["estimate"].isna().sum() == 2
     fit = LinearSVC(C=10.0, random_state=1).fit(spector[["GPA"]], spector["GRADE"])
