@@ -9,15 +9,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.comparison import Comparison, make_comparison, name_results
 from statcv.engine import run
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
-    ColumnError,
-    DataError,
     DistributionalBiasWarning,
     MetricError,
     MissingDataWarning,
@@ -25,9 +22,10 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.given import plan_from_column, plan_from_splitter
+from statcv.folds import SCHEMES
+from statcv.folds.resolve import resolve_plan
 from statcv.formula import Design, as_frame, make_design
+from statcv.formula.columns import row_values, row_weights
 from statcv.formula.design import counted
 from statcv.metrics import default_metrics, get_metric
 from statcv.models import resolve_model
@@ -35,7 +33,6 @@ from statcv.models.statsmodels_model import unwrap_result
 from statcv.result import Call, CVResult
 from statcv.seeds import resolve_seed
 
-Weights = NDArray[np.float64]
 LEANS = 0.05  # how far the mean model's auROC may be from 0.5 without a warning
 
 
@@ -143,7 +140,7 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         )
     given = {**_DEFAULTS, **arguments}
     formula, data, model = given["formula"], given["data"], given["model"]
-    row_weights = given["weights"]
+    given_weights = given["weights"]
     if hasattr(formula, "model") and hasattr(formula, "params"):
         if data is not None or model is not None:
             raise ArgumentTypeError(
@@ -151,14 +148,14 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
                 "model out, or give cv() the formula as text."
             )
         formula, data, model, kept_weights = unwrap_result(formula)
-        row_weights = kept_weights if row_weights is None else row_weights
+        given_weights = kept_weights if given_weights is None else given_weights
     if data is None:
         raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
     table = as_frame(data)
     seed = resolve_seed(given["seed"])
     scheme = given["scheme"]
     fold_column = _fold_column(scheme, table)
-    weight_column = [row_weights] if isinstance(row_weights, str) else []
+    weight_column = [given_weights] if isinstance(given_weights, str) else []
     design = make_design(
         formula,
         table,
@@ -167,10 +164,22 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         na_action=given["na_action"],
         not_in_dot=[*weight_column, *fold_column],
     )
-    weights = _weights(row_weights, table, design)
+    weights = None
+    if given_weights is not None:
+        weights = row_weights(given_weights, table, design.kept)
     learner = resolve_model(model, design.outcome.kind)
     names = _metric_names(given["metrics"], design)
-    plan = _plan(scheme, given["k"], given["repeats"], table, design, seed)
+    outcome = design.outcome
+    plan = resolve_plan(
+        _folds_by_row(scheme, table, design),
+        outcome.y,
+        outcome.kind,
+        k=given["k"],
+        repeats=given["repeats"],
+        seed=seed,
+        levels=outcome.levels,
+        columns=table.columns,
+    )
     _warn_missing(design)
     held = run(
         design,
@@ -246,105 +255,20 @@ def compare(
 
 
 def _fold_column(scheme: Any, table: pd.DataFrame) -> list[str]:
+    """Return the column of fold numbers that ``scheme`` names, if it does."""
     named = isinstance(scheme, str) and scheme not in SCHEMES
     return [scheme] if named and scheme in table.columns else []
 
 
-def _plan(
-    scheme: Any,
-    k: int | None,
-    repeats: int | None,
-    table: pd.DataFrame,
-    design: Design,
-    seed: int,
-) -> FoldPlan:
-    outcome = design.outcome
-    if scheme is None:
-        scheme = "kfold" if outcome.kind == "continuous" else "stratified_kfold"
-    if isinstance(scheme, str) and (scheme in SCHEMES or scheme not in table.columns):
-        if scheme not in SCHEMES:
-            raise SchemeError(
-                f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}, any "
-                "scikit-learn splitter, and the data's columns of fold numbers."
-                + suggestion(scheme, [*SCHEMES, *table.columns])
-            )
-        return make_plan(
-            scheme,
-            outcome.y,
-            outcome.kind,
-            k=k,
-            repeats=repeats,
-            seed=seed,
-            levels=outcome.levels,
-        )
-    for name, value in (("k", k), ("repeats", repeats)):
-        if value is not None:
-            raise ArgumentError(
-                f"{name}={value!r} means nothing where the folds are given."
-            )
-    return _given_plan(scheme, table, design, seed)
-
-
-def _given_plan(
-    scheme: Any, table: pd.DataFrame, design: Design, seed: int
-) -> FoldPlan:
-    if isinstance(scheme, str):
-        if scheme in design.formula.outcome_columns:
-            raise SchemeError(f"scheme={scheme!r} is the outcome: it makes no folds.")
-        return plan_from_column(table[scheme].iloc[design.kept], scheme)
-    if isinstance(scheme, FoldPlan):
-        if scheme.n != design.n:
-            raise SchemeError(
-                f"the plan is for {scheme.n} records, but {design.n} rows are complete."
-            )
+def _folds_by_row(scheme: Any, table: pd.DataFrame, design: Design) -> Any:
+    """Turn a column's name or an array of fold numbers into a series of the rows."""
+    column = _fold_column(scheme, table)
+    if column and column[0] in design.formula.outcome_columns:
+        raise SchemeError(f"scheme={scheme!r} is the outcome: it makes no folds.")
+    known = scheme is None or isinstance(scheme, (str, type))
+    if not column and (known or hasattr(scheme, "split")):
         return scheme
-    if isinstance(scheme, type):
-        raise SchemeError(f"scheme={scheme.__name__} is a class; make an object of it.")
-    if hasattr(scheme, "split"):
-        return plan_from_splitter(scheme, design.y, seed)
-    folds = _a_row_each(scheme, table, "the folds in scheme=", SchemeError)
-    return plan_from_column(folds.iloc[design.kept], "scheme")
-
-
-def _a_row_each(
-    values: Any, table: pd.DataFrame, name: str, error: type[Exception]
-) -> pd.Series[Any]:
-    """Return values as a series of the data's rows, by label where they have some."""
-    if isinstance(values, pd.Series):
-        if not values.index.is_unique or not values.index.isin(table.index).all():
-            raise error(f"{name} are a series whose labels are not those of the data.")
-        return values.reindex(table.index)
-    array = np.asarray(values)
-    if array.ndim != 1 or len(array) != len(table):
-        raise error(
-            f"{name} must have one value for each of the {len(table)} rows of the "
-            f"data, but have the shape {array.shape}."
-        )
-    return pd.Series(array, index=table.index)
-
-
-def _weights(weights: Any, table: pd.DataFrame, design: Design) -> Weights | None:
-    if weights is None:
-        return None
-    if isinstance(weights, str):
-        if weights not in table.columns:
-            raise ColumnError(
-                f"weights={weights!r} is no column of the data."
-                + suggestion(weights, table.columns)
-            )
-        column = table[weights]
-    else:
-        column = _a_row_each(weights, table, "the weights", DataError)
-    try:
-        values = column.iloc[design.kept].to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise DataError("the weights must be numbers.") from None
-    if not np.isfinite(values).all():
-        count = int((~np.isfinite(values)).sum())
-        raise DataError(f"the weights are missing or infinite in {count} rows.")
-    if (values < 0).any() or not (values > 0).any():
-        raise DataError("the weights must be 0 or more, and some above 0.")
-    return np.asarray(values)
+    return row_values(scheme, table, "scheme").iloc[design.kept]
 
 
 def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:

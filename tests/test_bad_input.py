@@ -421,10 +421,10 @@ def test_a_column_of_no_folds(data, folds, words):
 
 
 def test_folds_of_other_rows(data):
-    words = ["the folds in scheme=", "each of the 40 rows", "(5,)"]
-    refused(SchemeError, words, cv, "y ~ age", data, scheme=ROWS[:5])
+    words = ["scheme=", "each of the 40 rows", "(5,)"]
+    refused(DataError, words, cv, "y ~ age", data, scheme=ROWS[:5])
     other = pd.Series(ROWS % 3, index=ROWS + 7)
-    refused(SchemeError, "labels", cv, "y ~ age", data, scheme=other)
+    refused(DataError, "labels", cv, "y ~ age", data, scheme=other)
     plan = cv("y ~ age", data.head(30), k=3, seed=1).plan
     words = "the plan is for 30 records, but 40 rows are complete"
     refused(SchemeError, words, cv, "y ~ age", data, scheme=plan)
