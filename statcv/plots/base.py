@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # Okabe & Ito's colours, which people with any colour vision tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "#7f7f7f"
+CURVE = "curve"  # marks the named line of a curve, whose repeats are not
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -28,8 +29,13 @@ def new_axes(ax: Axes | None) -> Axes:
 
 def next_colour(ax: Axes) -> str:
     """Return the colour after those of the curves already drawn."""
-    drawn = sum(1 for line in ax.lines if line.get_gid() == "curve")
+    drawn = sum(line.get_gid() == CURVE for line in ax.lines)
     return COLOURS[drawn % len(COLOURS)]
+
+
+def has_curves(ax: Axes) -> bool:
+    """Return whether curves were drawn on these Axes before."""
+    return any(line.get_gid() == CURVE for line in ax.lines)
 
 
 def require_binary(result: Readable, picture: str) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.metrics import pr_curve, roc_curve
 from statcv.plots.base import (
+    CURVE,
     GREY,
+    has_curves,
     new_axes,
     next_colour,
     require_binary,
@@ -18,6 +22,8 @@ from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
 
 
 def plot_roc(
@@ -48,21 +54,14 @@ def plot_roc(
     """
     require_binary(result, "a ROC curve")
     ax = new_axes(ax)
-    colour, first = next_colour(ax), True
-    scores = result.scores
-    if not any(line.get_gid() == "curve" for line in ax.lines):
+    if not has_curves(ax):
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
-    for where in scores.by_repeat:
-        curve = roc_curve(scores.y[scores.row[where]], scores.predicted[where])
-        ax.plot(
-            curve.fpr,
-            curve.tpr,
-            color=colour,
-            gid="curve" if first else "repeat",
-            label=_legend(result, "auroc", label) if first else None,
-            **_thinner(len(scores.by_repeat)),
-        )
-        first = False
+
+    def points(y: Floats, score: Floats) -> tuple[Floats, Floats]:
+        curve = roc_curve(y, score)
+        return curve.fpr, curve.tpr
+
+    _draw(result, ax, points, _legend(result, "auroc", label))
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
@@ -98,22 +97,15 @@ def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) 
     """
     require_binary(result, "a precision-recall curve")
     ax = new_axes(ax)
-    colour, first = next_colour(ax), True
-    scores = result.scores
-    if not any(line.get_gid() == "curve" for line in ax.lines):
-        ax.axhline(float(np.mean(scores.y)), color=GREY, linewidth=0.8, linestyle=":")
-    for where in scores.by_repeat:
-        curve = pr_curve(scores.y[scores.row[where]], scores.predicted[where])
-        ax.step(
-            curve.recall,
-            curve.precision,
-            where="post" if curve.recall[0] > curve.recall[-1] else "pre",
-            color=colour,
-            gid="curve" if first else "repeat",
-            label=_legend(result, "auprc", label) if first else None,
-            **_thinner(len(scores.by_repeat)),
-        )
-        first = False
+    if not has_curves(ax):
+        share = float(np.mean(result.scores.y))
+        ax.axhline(share, color=GREY, linewidth=0.8, linestyle=":")
+
+    def points(y: Floats, score: Floats) -> tuple[Floats, Floats]:
+        curve = pr_curve(y, score)
+        return curve.recall, curve.precision
+
+    _draw(result, ax, points, _legend(result, "auprc", label), drawstyle="steps-pre")
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",
@@ -125,10 +117,23 @@ def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) 
     return ax
 
 
-def _thinner(repeats: int) -> dict[str, Any]:
-    if repeats == 1:
-        return {"linewidth": 1.8}
-    return {"linewidth": 0.9, "alpha": max(0.15, 1 / np.sqrt(repeats))}
+def _draw(
+    result: Readable,
+    ax: Axes,
+    points: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    legend: str,
+    **style: Any,
+) -> None:
+    """Draw a line a repeat, thinner where there are many; the first is named."""
+    scores, colour = result.scores, next_colour(ax)
+    repeats = len(scores.by_repeat)
+    style |= {"linewidth": 1.8 if repeats == 1 else 0.9}
+    style |= {"alpha": max(0.15, 1 / np.sqrt(repeats))}
+    for number, where in enumerate(scores.by_repeat):
+        x, y = points(scores.y[scores.row[where]], scores.predicted[where])
+        (line,) = ax.plot(x, y, color=colour, **style)
+        if number == 0:
+            line.set(gid=CURVE, label=legend)
 
 
 def _solid_legend(ax: Axes, place: Literal["lower left", "lower right"]) -> None:

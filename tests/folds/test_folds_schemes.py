@@ -1,5 +1,4 @@
 import pickle
-import time
 import tracemalloc
 
 import numpy as np
@@ -147,18 +146,15 @@ def test_loocv_holds_out_each_record_by_itself():
     assert plan.sentence == "leave-one-out, each record held out by itself"
 
 
-def test_a_large_rebalanced_plan_is_small_and_fast():
+def test_a_large_rebalanced_plan_is_small():
     n = 200_000
     y = (np.random.default_rng(0).random(n) < 0.3).astype(int)
     tracemalloc.start()
-    started = time.perf_counter()
     plan = make_plan("rloocv", y, "binary", seed=1)
     training, held = plan.counts(y, 2)
-    seconds = time.perf_counter() - started
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 1000 * n  # n × n bits would be 25 000 a record
-    assert seconds < 10
     assert len(np.unique(training, axis=0)) == 1
     assert (held.sum(axis=1) == 1).all()
     stored = plan.held_out.nbytes + plan.dropped.nbytes + plan.dropped_start.nbytes
