@@ -96,7 +96,7 @@ def test_panel(results, tmp_path):
 
 def test_repeats_draw_a_line_each():
     res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, repeats=5, seed=1)
-    chance, *lines = scv.plot_roc(res).lines
+    _chance, *lines = scv.plot_roc(res).lines
     assert len(lines) == 5
     assert [line.get_gid() for line in lines] == ["curve"] + [None] * 4
 
