@@ -178,7 +178,6 @@ class CVResult:
         tested = np.bincount(held.split, minlength=plan.n_splits)
         return Scores(
             y=self.design.y,
-            binary=self.design.outcome.kind == "binary",
             split=held.split,
             row=held.row,
             predicted=held.predicted,

@@ -81,7 +81,6 @@ class Scores:
     ----------
     y : numpy.ndarray, shape (n,)
         Coded outcome of the records.
-    binary : bool
     split, row : numpy.ndarray of int, shape (m,)
         The split, and the record; sorted by split.
     predicted : numpy.ndarray, shape (m,) or (m, classes)
@@ -97,7 +96,6 @@ class Scores:
     """
 
     y: NDArray[Any]
-    binary: bool
     split: NDArray[np.intp]
     row: NDArray[np.intp]
     predicted: Floats

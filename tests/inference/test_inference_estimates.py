@@ -35,7 +35,6 @@ def make_scores(y, split, predicted, repeat=None, partners=None, n_train=None):
     partner_split, partner_row, partner_predicted = partners or none
     return Scores(
         y=np.asarray(y),
-        binary=True,
         split=np.asarray(split),
         row=np.arange(len(split)) % len(y),
         predicted=np.asarray(predicted, dtype=float),
