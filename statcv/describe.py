@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.errors import plural
 from statcv.formula.design import counted
 from statcv.metrics import get_metric
 from statcv.readable import Readable
@@ -19,7 +20,7 @@ def summarise(result: Readable, level: float) -> Summary:
     shown = {f"Metrics, with {level:.0%} intervals": _metrics(tables["Metrics"])}
     spread = result.held.coefficients
     if spread is not None:
-        caption = f"Coefficients over {result.plan.n_splits} folds"
+        caption = f"Coefficients over {plural(result.plan.n_splits, 'fold')}"
         table = spread.agg(["mean", "std", "min", "max"]).T
         tables[caption] = table.rename(columns={"std": "sd"})
         shown[caption] = pd.DataFrame(
@@ -81,10 +82,12 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
         notes.append(f"{name} has no interval: {headline.assumes}.")
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
-    if result.plan.repeats > 1 and headline.how != "per_fold":
-        single = result.plan.repeats == result.plan.n_splits
-        unit = "splits" if single else "repeats: Monte Carlo"
-        notes.append(f"{name} over {result.plan.repeats} {unit} sd {headline.sd:.3f}.")
+    repeated = result.plan.repeats > 1 and not result.scores.by_split
+    if repeated and headline.how != "per_fold":
+        notes.append(
+            f"{name} over {result.plan.repeats} repeats: Monte Carlo sd "
+            f"{headline.sd:.3f}."
+        )
     if result.plan.rebalanced and result.plan.repeats == 1:
         notes.append(
             "The dropped records were drawn once; repeats=20 averages over draws and "
@@ -96,6 +99,13 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
         )
     held, splits = result.held, result.plan.n_splits
+    if held.coefficients is not None and held.coefficients.isna().any(axis=None):
+        lacking = held.coefficients.isna().sum()
+        told = ", ".join(f"{term} {n}" for term, n in lacking.items() if n)
+        notes.append(
+            f"Coefficients of terms that no training row has are left out ({told} "
+            f"of {splits} fits)."
+        )
     if not held.converged.all():
         notes.append(
             f"{int((~held.converged).sum())} of {splits} fits did not converge."

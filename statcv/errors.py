@@ -64,6 +64,10 @@ class ArgumentTypeError(StatcvError, TypeError):
     """An argument of the wrong type."""
 
 
+class CoefficientError(StatcvError, AttributeError):
+    """A model that has no coefficients."""
+
+
 class ComparisonError(StatcvError, ValueError):
     """Results that cannot be compared with each other."""
 
@@ -114,6 +118,15 @@ def warn(message: str, category: type[StatcvWarning]) -> None:
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("statcv."):
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, category, stacklevel=depth)
+
+
+def plural(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "split"), plural(3, "split")
+    ('1 split', '3 splits')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from statcv.describe import summarise
 from statcv.engine import Held, fit_all
-from statcv.errors import MetricError, UndefinedMetricWarning, warn
+from statcv.errors import CoefficientError, MetricError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc, training_means
 from statcv.formula import Design
+from statcv.formula.parse import updated_formula
 from statcv.full_model import FullModel
 from statcv.inference import Estimate, Scores, make_estimate
 from statcv.metrics import Metric, get_metric
@@ -145,15 +146,15 @@ class CVResult:
 
     @cached_property
     def coefficients(self) -> pd.DataFrame:
-        """A row a fold and repeat, a column a term.
+        """A row a fold and repeat, a column a term; NaN where nothing was learnt of it.
 
         Raises
         ------
-        AttributeError
-            If the model has no coefficients.
+        CoefficientError
+            If the model has no coefficients; it is an AttributeError too.
         """
         if self.held.coefficients is None:
-            raise AttributeError(f"{self.learner.label} has no coefficients.")
+            raise CoefficientError(f"{self.learner.label} has no coefficients.")
         return pd.concat([self._split_names, self.held.coefficients], axis=1)
 
     @cached_property
@@ -215,7 +216,8 @@ class CVResult:
         chosen = self._metric(metric or self.metric_names[0])
         found = make_estimate(self.scores, chosen, how, level)
         if found.n_undefined:
-            unit = "folds" if found.how == "per_fold" else "repeats"
+            by_fold = found.how == "per_fold" and not self.scores.by_split
+            unit = "folds" if by_fold else _unit(self.scores)
             warn(
                 f"{chosen.label} ({found.how.replace('_', ' ')}) has no value in "
                 f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
@@ -320,7 +322,9 @@ class CVResult:
         Parameters
         ----------
         **changes
-            Arguments of :func:`statcv.cv`; ``formula`` and ``data`` too.
+            Arguments of :func:`statcv.cv`; ``formula`` and ``data`` too. In a formula
+            whose left side is a dot, dots stand for the sides of the old one:
+            ``res.update(formula=". ~ . + age")``.
 
         Examples
         --------
@@ -329,6 +333,9 @@ class CVResult:
         >>> res.update(scheme="rloocv").plan.scheme
         'rloocv'
         """
+        if isinstance(changes.get("formula"), str):
+            old = self.design.formula.text
+            changes["formula"] = updated_formula(old, changes["formula"])
         frame = sys._getframe(1)
         scope = ChainMap(
             frame.f_locals, frame.f_globals, dict(self.design.formula.functions)
@@ -339,10 +346,12 @@ class CVResult:
     def rows(self) -> str:
         """The rows in words: ``n = 180 of 200, 20 incomplete``."""
         design = self.design
-        if design.n == design.n_given:
-            return f"n = {design.n}"
-        lost = design.n_given - design.n
-        return f"n = {design.n} of {design.n_given}, {lost} incomplete"
+        text = f"n = {design.n}"
+        if design.n < design.n_given:
+            lost = design.n_given - design.n
+            text += f" of {design.n_given}, {lost} incomplete"
+        held = len(np.unique(self.held.row))
+        return text if held == design.n else f"{text}; {held} of them held out"
 
     @cached_property
     def mean_model_auroc(self) -> float:
@@ -382,3 +391,7 @@ class CVResult:
         from statcv.plots import plot_panel
 
         return plot_panel(self)
+
+
+def _unit(scores: Scores) -> str:
+    return "splits" if scores.by_split else "repeats"

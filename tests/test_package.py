@@ -88,6 +88,7 @@ def test_top_level_files():
 )
 def test_every_error_is_a_builtin_error_too(error):
     builtin = (ValueError, TypeError, KeyError, RuntimeError, OSError, ImportError)
+    builtin += (AttributeError,)
     assert issubclass(error, builtin)
     assert str(error("what was wrong")) == "what was wrong"
 

@@ -24,6 +24,7 @@ from statcv.errors import (
     SeparationWarning,
     StatcvError,
     UnseenLevelWarning,
+    plural,
     warn,
 )
 from statcv.folds import FoldPlan
@@ -232,9 +233,27 @@ def _fit_fold(
         separated=fit.separated,
         seconds=time.perf_counter() - started,
         probabilities=fit.probabilities,
-        coefficients=fit.coefficients,
+        coefficients=_learnt(fit.coefficients, design.names, fitted),
         absent=design.absent_levels(training),
     )
+
+
+def _learnt(
+    coefficients: dict[str, float] | None, names: tuple[str, ...], fitted: Floats
+) -> dict[str, float] | None:
+    """Put NaN for columns that no training row has, of which nothing was learnt."""
+    if coefficients is None or (fitted != 0).any(axis=0).all():
+        return coefficients
+    empty = [n for n, j in zip(names, (fitted != 0).any(axis=0), strict=True) if not j]
+    starts = tuple(f"{name}[" for name in empty)  # of one class of several
+    return {
+        term: np.nan if term in empty or _of_class(term, starts) else value
+        for term, value in coefficients.items()
+    }
+
+
+def _of_class(term: str, starts: tuple[str, ...]) -> bool:
+    return term.startswith(starts) and term.rpartition("[")[2][:-1].isdigit()
 
 
 def _columns(design: Design) -> tuple[int, ...]:
@@ -347,8 +366,9 @@ def _warn(held: Held, plan: FoldPlan, model: Model) -> None:
             SeparationWarning,
         )
     for (factor, level), splits in held.absent.items():
+        sets = plural(len(splits), "training set")
         warn(
-            f"level {level!r} of {factor} is absent from {len(splits)} training sets "
+            f"level {level!r} of {factor} is absent from {sets} "
             f"({_listed(plan, splits)}): nothing was learnt of it there.",
             UnseenLevelWarning,
         )

@@ -158,7 +158,13 @@ class Scores:
             return "pooled"
         if self.rebalanced and metric.name == "auroc":
             return "paired"
-        return "per_fold" if self.both_classes.all() else "pooled"
+        alone = self.by_split and len(self.by_repeat) > 1
+        return "per_fold" if alone or self.both_classes.all() else "pooled"
+
+    @property
+    def by_split(self) -> bool:
+        """Whether every repeat is one split, as where splits overlap."""
+        return len(self.by_repeat) == self.n_splits
 
 
 def estimate(
@@ -206,10 +212,17 @@ def _value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
 
 
 def _finish(
-    metric: Metric, how: str, values: Floats, interval: Interval, level: float
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    values: Floats,
+    interval: Interval,
+    level: float,
 ) -> Estimate:
     defined = values[~np.isnan(values)]
     lower, upper = metric.bounds
+    if metric.name == "brier":
+        upper = 1.0 if scores.predicted.ndim == 1 else 2.0
     return Estimate(
         metric=metric.name,
         label=metric.label,
@@ -229,15 +242,20 @@ def _finish(
 
 def _pooled(scores: Scores, metric: Metric, level: float) -> Estimate:
     values = np.array([_value(scores, metric, where) for where in scores.by_repeat])
+    if metric.rank:  # average precision is 1 where there is nothing but positives
+        outcomes = [scores.y[scores.row[where]] for where in scores.by_repeat]
+        values[[len(np.unique(y)) < 2 for y in outcomes]] = np.nan
     interval = _pooled_interval(scores, metric, values, level)
-    return _finish(metric, "pooled", values, interval, level)
+    return _finish(scores, metric, "pooled", values, interval, level)
 
 
 def _pooled_interval(
     scores: Scores, metric: Metric, values: Floats, level: float
 ) -> Interval:
     if np.isnan(values).any():
-        return Interval.none("the metric is undefined")
+        unit = "splits" if scores.by_split else "repeats"
+        count = int(np.isnan(values).sum())
+        return Interval.none(f"it is undefined in {count} of {len(values)} {unit}")
     if metric.name == "auroc":
         outcomes = [scores.y[scores.row[where]] for where in scores.by_repeat]
         predictions = [scores.predicted[where] for where in scores.by_repeat]
@@ -289,7 +307,7 @@ def _per_fold(scores: Scores, metric: Metric, level: float) -> Estimate:
     interval = corrected_t_interval(
         values[defined], scores.n_train[defined], sizes[defined], level
     )
-    return _finish(metric, "per_fold", values, interval, level)
+    return _finish(scores, metric, "per_fold", values, interval, level)
 
 
 def _least(metric: Metric) -> int:
@@ -313,7 +331,7 @@ def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
     first = np.where(positive, own, other)
     second = np.where(positive, other, own)
     interval = pairs_interval(first, second, won, level)
-    return _finish(metric, "paired", values, interval, level)
+    return _finish(scores, metric, "paired", values, interval, level)
 
 
 def _paired_within_folds(scores: Scores, metric: Metric, level: float) -> Estimate:
@@ -331,4 +349,4 @@ def _paired_within_folds(scores: Scores, metric: Metric, level: float) -> Estima
     why = "no fit left out records of both classes"
     if (pairs > 0).any():
         why = "no interval is known for the pairs within folds; see how='per_fold'"
-    return _finish(metric, "paired", values, Interval.none(why), level)
+    return _finish(scores, metric, "paired", values, Interval.none(why), level)

@@ -124,7 +124,8 @@ def corrected_t_interval(
     """Interval of a mean over folds by the corrected t (Nadeau & Bengio 2003).
 
     Training sets overlap, so folds are dependent; the variance of their mean is
-    taken as (1/J + n_test/n_train) s² over J folds of all repeats.
+    taken as (1/J + n_test/n_train) s² over J folds of all repeats, which is what a
+    correlation of n_test/n between folds gives.
     """
     from scipy.special import stdtrit
 
@@ -143,7 +144,7 @@ def corrected_t_interval(
         mean + half,
         se,
         "corrected t over folds",
-        "takes the correlation of folds as n_test/n_train",
+        "takes the correlation of folds as n_test/n",
     )
 
 

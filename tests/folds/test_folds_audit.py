@@ -40,7 +40,7 @@ def test_leave_one_out_gives_the_label_away(ones, zeros):
     # average precision of all positives tied last is their share,
     share = ones / (ones + zeros)
     assert float(mean.estimate("auprc", "pooled")) == pytest.approx(share)
-    # and the trapezoid of the paper half of it (PAPERS.md C, Fig. S2d)
+    # and the trapezoid of the paper half of it (Austin et al. 2024, Fig. S2d)
     table = mean.predictions
     precision, recall, _ = precision_recall_curve(table["observed"], table["predicted"])
     assert auc(recall, precision) == pytest.approx(share / 2)
@@ -78,7 +78,7 @@ def test_the_audit_is_what_running_the_mean_gives(ones, zeros, scheme, seed, rep
 
 
 def test_random_folds_follow_the_closed_form():
-    """Negative mean, random folds of P: PAPERS.md C, .7640 at N = 100, P = 4, ½."""
+    """Austin et al. 2024: .764 for random folds of 4 of 100, half positive."""
     n, ones, size = 100, 50, 4
 
     def hypergeometric(k, total, good, draws):

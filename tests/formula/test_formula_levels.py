@@ -33,7 +33,7 @@ def test_a_level_absent_from_a_training_set_is_a_warning(data):
         result = cv("y ~ x + g", data, scheme="fold", seed=1)
     assert len(caught) == 1
     message = str(caught[0].message)
-    assert "level 'rare' of g is absent from 1 training sets (fold 1)" in message
+    assert "level 'rare' of g is absent from 1 training set (fold 1)" in message
     assert caught[0].filename == __file__
     assert np.isfinite(result.predictions["predicted"]).all()
     assert result.design.names == ("Intercept", "x", "g[T.b]", "g[T.rare]")

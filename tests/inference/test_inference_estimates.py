@@ -368,7 +368,7 @@ def test_more_classes_have_casewise_estimates(data):
 
 
 def test_the_paired_estimate_is_fair_on_noise_and_leave_one_out_is_not():
-    """PAPERS.md C and D: noise, n = 40, two covariates, balance one half."""
+    """Noise, n = 40, two covariates, balance one half."""
     paired, pooled = [], []
     for seed in range(150):
         rng = np.random.default_rng(seed)
