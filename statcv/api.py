@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import SCHEMES
+from statcv.folds.audit import LEANS
 from statcv.folds.resolve import resolve_plan
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_values, row_weights
@@ -32,8 +33,6 @@ from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.result import Call, CVResult
 from statcv.seeds import resolve_seed
-
-LEANS = 0.05  # how far the mean model's auROC may be from 0.5 without a warning
 
 
 def cv(
@@ -72,9 +71,10 @@ def cv(
         unpenalised logistic regression for classes, least squares for numbers.
     scheme : str or object, optional
         ``"kfold"``, ``"stratified_kfold"``, ``"loocv"``, ``"rloocv"``; a scikit-learn
-        splitter; a :class:`statcv.folds.FoldPlan`; the name of a column of fold
-        numbers, or the numbers themselves. By default ``"stratified_kfold"`` for
-        classes, ``"kfold"`` for numbers.
+        splitter, or a list of (training, held-out) pairs of positions; a
+        :class:`statcv.folds.FoldPlan`; the name of a column of fold numbers, or the
+        numbers themselves. By default ``"stratified_kfold"`` for classes, ``"kfold"``
+        for numbers.
     k : int, optional
         Number of folds of the k-fold schemes; 10, or n where that is less.
     repeats : int, optional
@@ -139,6 +139,10 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
             f"cv() has no argument {unknown[0]!r}." + suggestion(unknown[0], _CV_NAMES)
         )
     given = {**_DEFAULTS, **arguments}
+    if not (given["progress"] is None or isinstance(given["progress"], bool)):
+        raise ArgumentTypeError(
+            f"progress must be True, False or None, not {given['progress']!r}."
+        )
     formula, data, model = given["formula"], given["data"], given["model"]
     given_weights = given["weights"]
     if hasattr(formula, "model") and hasattr(formula, "params"):
@@ -265,7 +269,15 @@ def _folds_by_row(scheme: Any, table: pd.DataFrame, design: Design) -> Any:
     column = _fold_column(scheme, table)
     if column and column[0] in design.formula.outcome_columns:
         raise SchemeError(f"scheme={scheme!r} is the outcome: it makes no folds.")
-    known = scheme is None or isinstance(scheme, (str, type))
+    if isinstance(scheme, (int, np.integer)):
+        raise SchemeError(f"scheme={scheme} is a number; for {scheme} folds say k.")
+    if isinstance(scheme, Iterator):
+        raise SchemeError(
+            "scheme= can be read once only; give the splitter itself, or a list of "
+            "(training, held-out) pairs."
+        )
+    pairs = isinstance(scheme, list) and all(isinstance(s, tuple) for s in scheme)
+    known = scheme is None or pairs or isinstance(scheme, (str, type))
     if not column and (known or hasattr(scheme, "split")):
         return scheme
     return row_values(scheme, table, "scheme").iloc[design.kept]
@@ -287,7 +299,10 @@ def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:
                 f"{metric.label} needs a {' or '.join(sorted(metric.outcomes))} "
                 f"outcome, but {outcome.name!r} is {outcome.kind}."
             )
-    return tuple(get_metric(name).name for name in listed)
+    names = tuple(get_metric(name).name for name in listed)
+    if len(set(names)) < len(names):
+        raise MetricError(f"metrics names one twice: {', '.join(names)}.")
+    return names
 
 
 def _warn_missing(design: Design) -> None:

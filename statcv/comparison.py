@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
+from statcv.folds.audit import LEANS
 from statcv.metrics import Metric, delong_test, get_metric
 from statcv.result import CVResult
 from statcv.summary import Summary, number, p_value
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+LONG = 24  # a name longer than this makes the tables too wide
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
 DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
 FOLDS_DIFFER = "the folds differ, which adds to the difference"
@@ -93,12 +95,15 @@ class Comparison:
         a, b = self._predictions[first], self._predictions[second]
         test = self._delong if self.metric.name == "auroc" else self._casewise
         numbers, reason = test(a, b)
-        minded = _to_mind(self.results[first], self.results[second])
+        pair = (self.results[first], self.results[second])
+        minded = [reason, _to_mind(*pair)]
+        if self.metric.name == "auroc":
+            minded.append(_leaning(*pair))
         return {
             "first": first,
             "second": second,
             **numbers,
-            "mind": "; ".join(part for part in (reason, minded) if part),
+            "mind": "; ".join(filter(None, minded)),
         }
 
     def _delong(self, a: Floats, b: Floats) -> tuple[dict[str, float], str]:
@@ -161,7 +166,7 @@ class Comparison:
                     f"{first.design.outcome.name}: {first.design.outcome.describe()}",
                 ),
                 ("records", f"{len(self._observed)}, the same in every result"),
-                *zip(self.results, _in_words(self.results), strict=True),
+                *_in_words(self.results),
             ),
             tables={"Estimates": self.table, differences: self.differences},
             shown={"Estimates": shown_table, differences: self._shown_differences()},
@@ -259,22 +264,28 @@ def make_comparison(
 
 
 def name_results(results: tuple[CVResult, ...]) -> dict[str, CVResult]:
-    """Name results by the one thing in which they all differ."""
-    if not all(isinstance(r, CVResult) for r in results):
+    """Name results by that in which they differ, if that is short."""
+    if len(results) < 2 or not all(isinstance(r, CVResult) for r in results):
         return {f"argument {i}": r for i, r in enumerate(results, start=1)}
-    aspects = (
-        [r.plan.scheme for r in results],
+    told = _differences(results, [r.plan.scheme for r in results])
+    names = [", ".join(parts) for parts in zip(*told, strict=True)]
+    if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
+        return dict(zip(names, results, strict=True))
+    return {f"result {i}": r for i, r in enumerate(results, start=1)}
+
+
+def _differences(
+    results: Sequence[CVResult], schemes: Sequence[str]
+) -> list[Sequence[str]]:
+    """Return the aspects in which results differ; their seeds only if in no other."""
+    aspects: list[Sequence[str]] = [
+        schemes,
         [r.learner.label for r in results],
         [r.design.formula.text for r in results],
-        [f"seed {r.seed}" for r in results],
-    )
-    varying = [names for names in aspects if len(set(names)) > 1]
-    if len(varying) == 1 and len(set(varying[0])) == len(results):
-        return dict(zip(varying[0], results, strict=True))
-    joined = [", ".join(parts) for parts in zip(*varying, strict=True)]
-    if len(set(joined)) == len(results):
-        return dict(zip(joined, results, strict=True))
-    return {f"result {i}": r for i, r in enumerate(results, start=1)}
+        ["unweighted" if r.weights is None else "weighted" for r in results],
+    ]
+    told = [texts for texts in aspects if len(set(texts)) > 1]
+    return told or [[f"seed {r.seed}" for r in results]]
 
 
 def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
@@ -296,10 +307,11 @@ def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
 
 
 def _differs(a: CVResult, b: CVResult) -> tuple[bool, bool]:
-    """Return whether the models, and whether the folds, differ."""
+    """Return whether the models or their data, and whether the folds, differ."""
     model = (
-        a.design.formula.text != b.design.formula.text
-        or a.learner.label != b.learner.label
+        a.learner.label != b.learner.label
+        or a.design.names != b.design.names
+        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
         or not np.array_equal(_weights(a), _weights(b))
     )
     return model, a.plan.fingerprint != b.plan.fingerprint
@@ -312,20 +324,28 @@ def _to_mind(a: CVResult, b: CVResult) -> str:
     return FOLDS_DIFFER if folds else ""
 
 
+def _leaning(a: CVResult, b: CVResult) -> str:
+    """Say where pooling leans, since the test compares pooled predictions."""
+    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
+    if abs(worst.mean_model_auroc - 0.5) <= LEANS:
+        return ""
+    return (
+        "pooled over folds whose training means give labels away: the training mean "
+        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
+    )
+
+
 def _weights(result: CVResult) -> Floats:
     return np.ones(result.design.n) if result.weights is None else result.weights
 
 
-def _in_words(results: Mapping[str, CVResult]) -> list[str]:
-    """Describe each result by that in which they differ."""
-    aspects = (
-        [r.design.formula.text for r in results.values()],
-        [r.learner.label for r in results.values()],
-        [r.plan.sentence for r in results.values()],
-        [f"seed {r.seed}" for r in results.values()],
+def _in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
+    """Describe each result by that in which they differ, unless its name does."""
+    told = _differences(
+        [*results.values()], [r.plan.sentence for r in results.values()]
     )
-    told = [texts for texts in aspects if len(set(texts)) > 1] or [aspects[1]]
-    return ["; ".join(parts) for parts in zip(*told, strict=True)]
+    texts = ["; ".join(parts) for parts in zip(*told, strict=True)]
+    return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
 
 
 def _holm(p: Floats) -> Floats:

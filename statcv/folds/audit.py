@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from statcv.folds.plan import FoldPlan
 from statcv.metrics import auroc
 
+LEANS = 0.05  # how far the mean model's auROC may be from 0.5 and not be told
+
 
 def training_means(plan: FoldPlan, y: NDArray[Any]) -> NDArray[np.float64]:
     """Return the mean outcome of each split's training set, shape (n_splits,)."""

@@ -47,6 +47,22 @@ def test_a_comparison_of_schemes_says_so(results):
     assert "tests the schemes, not the models" in str(comparison)
 
 
+def test_pooling_that_leans_is_to_be_minded(spector):
+    a = scv.cv("GRADE ~ GPA", spector, k=5, repeats=2, seed=1)
+    b = a.update(formula=". ~ . + PSI")
+    (minded,) = scv.compare(a, b).differences["mind"]
+    assert "give labels away" in minded
+    assert "averaged over repeats" in str(scv.compare(a, b))
+
+
+def test_other_data_are_no_other_scheme(results, spector):
+    other = spector.assign(GPA=spector["GPA"].to_numpy()[::-1])
+    changed = results["rloocv"].update(data=other)
+    assert (
+        "schemes" not in scv.compare(a=results["loocv"], b=changed).differences.mind[0]
+    )
+
+
 def test_models_on_the_same_folds(spector):
     small = scv.cv("GRADE ~ GPA", spector, scheme="rloocv", seed=2)
     large = small.update(formula=FORMULA)
