@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import statcv
 from statcv.errors import (
@@ -87,8 +87,28 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _fail(message: str, code: int = 2) -> int:
-    print(f"statcv: {message}", file=sys.stderr)
+    print(f"statcv: {_one_line(message)}", file=sys.stderr)
     return code
+
+
+def _one_line(message: str) -> str:
+    """Say in words where the caret of a formula that does not parse stands."""
+    text, *place = message.splitlines()
+    carets = [
+        line.index("^") for line in place if line.strip("^ ") == "" and "^" in line
+    ]
+    if not carets:
+        return " ".join([text, *map(str.strip, place)])
+    indent = len(place[0]) - len(place[0].lstrip())
+    return f"{text} (at character {carets[0] - indent + 1} of {place[0].strip()!r})"
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and exit with 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def _reason(error: Exception) -> str:
@@ -115,7 +135,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="statcv",
         description="Cross-validation for statisticians.",
         epilog=EXAMPLES,
@@ -288,11 +308,16 @@ def _read_file(path: Path) -> pd.DataFrame:
     name, content = path.name.lower(), BytesIO(path.read_bytes())
     if name.endswith(".parquet"):
         return pd.read_parquet(content, engine="pyarrow")
-    table: pd.DataFrame = pd.read_csv(
-        content,
-        sep="\t" if name.endswith((".tsv", ".tsv.gz")) else ",",
-        compression="gzip" if name.endswith(".gz") else None,
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)  # rows too long
+        table: pd.DataFrame = pd.read_csv(
+            content,
+            sep="\t" if name.endswith((".tsv", ".tsv.gz")) else ",",
+            compression="gzip" if name.endswith(".gz") else None,
+            index_col=False,
+        )
+    if table.shape[1] == 1 and ";" in table.columns[0]:
+        raise DataError("its fields are set off by ';', not by ','; write it anew.")
     unnamed = table.columns[0] == "Unnamed: 0"
     return table.set_index("Unnamed: 0").rename_axis(None) if unnamed else table
 
