@@ -69,35 +69,38 @@ class Summary:
 
     def to_markdown(self) -> str:
         """Return GitHub-flavoured Markdown."""
-        parts = [f"### {self.title}", ""]
-        parts += [f"- **{name}**: {text}" for name, text in self.facts]
+        parts = [f"### {_plain(self.title)}", ""]
+        parts += [f"- **{_plain(name)}**: {_plain(text)}" for name, text in self.facts]
         for caption, table in self.shown.items():
             rows = _cells(table)
-            parts += ["", f"**{caption}**", "", _pipes(rows[0])]
-            parts.append(_pipes([":--"] + ["--:"] * table.shape[1]))
+            parts += ["", f"**{_plain(caption)}**", "", _pipes(rows[0])]
+            parts.append("| " + " | ".join([":--"] + ["--:"] * table.shape[1]) + " |")
             parts += map(_pipes, rows[1:])
-        parts += ["", *[f"- {note}" for note in self.notes]]
+        parts += ["", *[f"- {_plain(note)}" for note in self.notes]]
         return "\n".join(parts).rstrip() + "\n"
 
     def to_latex(self) -> str:
-        r"""Return a ``tabular`` a table, for the ``booktabs`` package."""
-        parts = []
+        r"""Return facts, a ``tabular`` a table, for ``booktabs``, and the notes."""
+        parts = [rf"\paragraph{{{_latex(self.title)}}}", r"\begin{description}"]
+        parts += [rf"\item[{_latex(name)}] {_latex(text)}" for name, text in self.facts]
+        parts += [r"\end{description}", ""]
         for caption, table in self.shown.items():
             head, *rows = [
                 " & ".join(map(_latex, row)) + r" \\" for row in _cells(table)
             ]
             columns = "l" + "r" * table.shape[1]
             parts += [
-                f"% {caption}",
+                rf"\textbf{{{_latex(caption)}}}\par",
                 rf"\begin{{tabular}}{{{columns}}}",
                 r"\toprule",
                 head,
                 r"\midrule",
                 *rows,
                 r"\bottomrule",
-                r"\end{tabular}",
+                r"\end{tabular}\par",
                 "",
             ]
+        parts += [rf"{{\footnotesize {_latex(note)}\par}}" for note in self.notes]
         return "\n".join(parts)
 
 
@@ -111,7 +114,12 @@ def _cells(table: pd.DataFrame) -> list[list[str]]:
 
 
 def _pipes(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+    return "| " + " | ".join(map(_plain, cells)) + " |"
+
+
+def _plain(text: str) -> str:
+    """Escape what Markdown would take for markup."""
+    return "".join("\\" + c if c in "\\`*_{}[]<>|~" else c for c in text)
 
 
 _LATEX = {
@@ -126,6 +134,10 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "−": "$-$",
+    "–": "--",
+    "∞": r"$\infty$",
+    "<": "$<$",
+    ">": "$>$",
     "²": "$^2$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",

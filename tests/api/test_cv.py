@@ -12,7 +12,12 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.model_selection import (
+    KFold,
+    LeaveOneOut,
+    StratifiedShuffleSplit,
+    cross_val_predict,
+)
 from sklearn.svm import LinearSVC
 
 import statcv as scv
@@ -313,6 +318,47 @@ def test_metrics_that_are_no_names(spector):
         scv.cv("GRADE ~ GPA", spector, weights="TUCEE")
 
 
+def test_update_expands_the_dots_of_a_formula(rloocv):
+    smaller = rloocv.update(formula=". ~ . - TUCE")
+    assert set(smaller.design.names) == {"Intercept", "GPA", "PSI"}
+    assert smaller.update(formula=". ~ .").design.names == smaller.design.names
+
+
+def test_pairs_of_positions_as_a_scheme(spector):
+    splitter = KFold(4, shuffle=True, random_state=1)
+    pairs = list(splitter.split(spector))
+    listed = scv.cv("GPA ~ TUCE", spector, scheme=pairs)
+    given = scv.cv("GPA ~ TUCE", spector, scheme=splitter)
+    assert listed.plan.fingerprint == given.plan.fingerprint
+    with pytest.raises(ValueError, match="read once"):
+        scv.cv("GPA ~ TUCE", spector, scheme=splitter.split(spector))
+    with pytest.raises(ValueError, match="for 5 folds say k"):
+        scv.cv("GPA ~ TUCE", spector, scheme=5)
+
+
+def test_splits_that_overlap_are_stated_one_by_one(spector):
+    splitter = StratifiedShuffleSplit(3, test_size=8, random_state=1)
+    res = scv.cv("GRADE ~ GPA", spector, scheme=splitter)
+    assert res.estimate().how == "per_fold"
+    held = res.predictions["row"].nunique()
+    assert f"n = 32; {held} of them held out" in repr(res)
+
+
+def test_a_term_of_which_nothing_was_learnt_has_no_coefficient(spector):
+    data = spector.assign(group=np.where(spector.index == 0, "rare", "usual"))
+    with pytest.warns(scv.UnseenLevelWarning, match="1 training set "):
+        res = scv.cv("GPA ~ group", data, scheme="loocv")
+    column = res.coefficients["group[T.usual]"]
+    assert np.isnan(res.coefficients["Intercept"]).sum() == 0
+    with pytest.warns(scv.UnseenLevelWarning):
+        other = scv.cv("GPA ~ C(group, Treatment('usual'))", data, scheme="loocv")
+    rare = other.coefficients.iloc[:, -1]
+    assert np.isnan(rare[0])
+    assert rare[1:].notna().all()
+    assert column.notna().all()
+    assert "left out" in str(other.summary())
+
+
 def test_multiclass(spector):
     rng = np.random.default_rng(2)
     data = spector.assign(level=rng.choice(["low", "mid", "top"], 32))
@@ -348,6 +394,8 @@ def test_summary_in_other_formats(kfold):
     assert markup.count("<table") == markup.count("</table>") == 3
     assert "&lt;" not in summary.title
     assert r"\toprule" in summary.to_latex()
+    assert r"GRADE \textasciitilde{} GPA" in summary.to_latex()
+    assert r"GRADE \~ GPA" in summary.to_markdown()
     assert "| auROC |" in summary.to_markdown()
     assert repr(summary) == str(summary)
 
