@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FoldWarning, SchemeError, warn
+from statcv.errors import FoldWarning, SchemeError, plural, warn
 from statcv.folds.plan import FoldPlan, Rows, assemble
 
 
@@ -46,7 +46,8 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
     labels, fold = np.unique(values.astype(np.int64), return_inverse=True)
     if len(labels) < 2:
         raise SchemeError(f"the folds {name!r} hold one value only: {labels[0]}.")
-    sentence = f"{len(labels)} folds as given by {name}"
+    by = "" if name == "scheme" else f" by {name}"
+    sentence = f"{len(labels)} folds as given{by}"
     return assemble("given", sentence, [fold], labels=[labels.tolist()])
 
 
@@ -101,7 +102,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             "out nor trained on.",
             FoldWarning,
         )
-    sentence = f"{len(splits)} splits by {name}"
+    sentence = f"{plural(len(splits), 'split')} by {name}"
     return assemble(name, sentence, held_out, dropped, seed=seed if random else None)
 
 
@@ -162,3 +163,14 @@ def _neither(train: Rows, test: Rows, n: int) -> Rows:
     used = np.zeros(n, dtype=bool)
     used[train] = used[test] = True
     return np.flatnonzero(~used)
+
+
+class GivenSplits:
+    """A list of (training, held-out) pairs in the part of a splitter."""
+
+    def __init__(self, pairs: list[Any]) -> None:
+        self.pairs = pairs
+
+    def split(self, X: Any, y: Any) -> list[Any]:
+        """Return the pairs."""
+        return self.pairs

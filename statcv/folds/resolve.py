@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError, suggestion
-from statcv.folds.given import plan_from_column, plan_from_splitter
+from statcv.folds.given import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.folds.plan import FoldPlan
 from statcv.folds.schemes import SCHEMES, make_plan
 
@@ -30,9 +30,10 @@ def resolve_plan(
 
     Parameters
     ----------
-    scheme : str, FoldPlan, scikit-learn splitter, pandas.Series or None
-        A series holds the fold number of each record. None is class-stratified
-        k-fold for classes, k-fold for numbers.
+    scheme : str, FoldPlan, scikit-learn splitter, pandas.Series, list or None
+        A series holds the fold number of each record, a list (training, held-out)
+        pairs of positions. None is class-stratified k-fold for classes, k-fold for
+        numbers.
     y, kind, k, repeats, seed, levels
         As :func:`make_plan` takes them.
     columns : collection of str
@@ -72,4 +73,6 @@ def resolve_plan(
         return scheme
     if isinstance(scheme, type):
         raise SchemeError(f"scheme={scheme.__name__} is a class; make an object of it.")
+    if isinstance(scheme, list):
+        scheme = GivenSplits(scheme)
     return plan_from_splitter(scheme, y, seed)

@@ -63,10 +63,9 @@ def row_weights(
         If weights are missing, negative, infinite, or all zero.
     """
     column = row_values(values, frame, "weights").iloc[kept]
-    try:
-        weights = column.to_numpy(dtype=float, na_value=np.nan)
-    except (TypeError, ValueError):
-        raise DataError("the weights must be numbers.") from None
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        raise DataError(f"the weights must be numbers, not {column.dtype}.")
+    weights = column.to_numpy(dtype=float, na_value=np.nan)
     if not np.isfinite(weights).all():
         count = int((~np.isfinite(weights)).sum())
         raise DataError(f"the weights are missing or infinite in {count} rows.")

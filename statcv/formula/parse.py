@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,3 +187,22 @@ def _mark_dots(text: str) -> str:
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser reports what is unclosed, and where
     return "".join(marked)
+
+
+def updated_formula(old: str, new: str) -> str:
+    """Put the sides of a formula for the dots of a new one, as R's ``update``.
+
+    Only where the left side is a dot: elsewhere ``.`` means all other columns.
+
+    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
+    'y ~ (age + np.log(bmi)) - age'
+    >>> updated_formula("y ~ age", "y ~ .")
+    'y ~ .'
+    """
+    left, _, right = new.partition("~")
+    if left.strip() != ".":
+        return new
+    outcome, _, terms = old.partition("~")
+    alone = r"(?<![\w.)\]'\"])\.(?![\w.])"
+    inside = f"({terms.strip()})"
+    return f"{outcome.strip()} ~" + re.sub(alone, lambda _: inside, right)

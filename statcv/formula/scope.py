@@ -164,10 +164,12 @@ class _Reader(ast.NodeTransformer):
         self.used: dict[str, None] = {}
         self.functions: dict[str, Any] = {}
         self.renamed = False
+        self.top: ast.expr | None = None
 
     def factor(self) -> Factor:
         """Return the factor that the expression makes."""
         tree = _parsed(self.code)
+        self.top = tree.body
         if isinstance(tree.body, ast.Name):
             self._column(tree.body.id)  # a function by itself is no term
         if any(isinstance(node, _INNER) for node in ast.walk(tree)):
@@ -180,7 +182,9 @@ class _Reader(ast.NodeTransformer):
         return Factor(self.code, python, tuple(self.used))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        if isinstance(node.op, (ast.BitXor, ast.BitOr)):
+        if isinstance(node.op, ast.BitXor) or (
+            isinstance(node.op, ast.BitOr) and node is self.top
+        ):
             raise FormulaError(_foreign_operator(node.op, self.code))
         return self.generic_visit(node)
 

@@ -19,6 +19,10 @@ _ROWWISE = (
     *("weights", "freq_weights", "var_weights", "sigma", "offset", "exposure"),
     *("groups", "time", "n_trials", "exog_infl", "status", "entry", "strata"),
 )
+_GROUPED = (
+    *("MixedLM", "BinomialBayesMixedGLM", "PoissonBayesMixedGLM", "PHReg"),
+    *("GEE", "OrdinalGEE", "NominalGEE", "ConditionalLogit", "ConditionalPoisson"),
+)
 SAME = 1e-3  # of the range of fitted values: how near a refit of a result must come
 
 
@@ -48,6 +52,11 @@ class Statsmodels:
             keywords = {**model.keywords, **keywords}
             model = model.func
         self.family: Any = getattr(model, "__self__", model)
+        if self.family.__name__ in _GROUPED:
+            raise ModelError(
+                f"statsmodels {self.family.__name__} is not supported: it models "
+                "groups of records or times, not one record after another."
+            )
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
@@ -55,9 +64,12 @@ class Statsmodels:
     @property
     def label(self) -> str:
         """How print and summary call it."""
-        family = self.keywords.get("family")
-        named = f", {type(family).__name__}" if family is not None else ""
-        return f"statsmodels {self.family.__name__}{named}"
+        chosen = [
+            _in_words(name, value)
+            for name, value in {**self.keywords, **self.fit_keywords}.items()
+            if name != "disp"
+        ]
+        return ", ".join([f"statsmodels {self.family.__name__}", *chosen])
 
     def __repr__(self) -> str:
         return self.label
@@ -132,6 +144,17 @@ class Statsmodels:
         raise ModelError(f"statsmodels {name} takes no weights; WLS and GLM do.")
 
 
+def _in_words(name: str, value: Any) -> str:
+    """Return a keyword as labels show it, a family with its link, no addresses."""
+    if name == "family":
+        default = type(type(value)().link)
+        link = type(value.link)
+        return type(value).__name__ + ("" if link is default else f" ({link.__name__})")
+    if isinstance(value, (str, int, float, bool)):
+        return f"{name}={value!r}"
+    return f"{name}={type(value).__name__}"
+
+
 def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
     for name in _ROWWISE:
         if keywords.get(name) is None or isinstance(keywords[name], (int, float)):
@@ -190,7 +213,7 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
     text = str(formula)
     if type(model).__name__ == "MNLogit":  # which takes numbers for classes
         left, right = text.split("~", 1)
-        text = f"C({left.strip()}) ~{right}"
+        text = f"C({left.strip()}) ~ {right.strip()}"
     return text, frame, again, weights
 
 
