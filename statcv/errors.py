@@ -100,6 +100,10 @@ class UnseenLevelWarning(StatcvWarning):
     """A training set lacks a level of a categorical predictor."""
 
 
+class PrivacyWarning(StatcvWarning):
+    """What was asked for tells others more of a record than they should know."""
+
+
 class UndefinedMetricWarning(StatcvWarning):
     """A metric has no value somewhere; the places are counted."""
 
