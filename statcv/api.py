@@ -292,14 +292,10 @@ def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:
         raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
     if not listed:
         raise MetricError("metrics is empty; leave it out for the usual ones.")
-    for name in listed:
-        metric = get_metric(name)
-        if outcome.kind not in metric.outcomes:
-            raise MetricError(
-                f"{metric.label} needs a {' or '.join(sorted(metric.outcomes))} "
-                f"outcome, but {outcome.name!r} is {outcome.kind}."
-            )
-    names = tuple(get_metric(name).name for name in listed)
+    chosen = [get_metric(name) for name in listed]
+    for metric in chosen:
+        metric.check_outcome(outcome.kind, outcome.name)
+    names = tuple(metric.name for metric in chosen)
     if len(set(names)) < len(names):
         raise MetricError(f"metrics names one twice: {', '.join(names)}.")
     return names

@@ -251,10 +251,10 @@ def make_comparison(
     names = list(results)
     for name in names[1:]:
         _same_records(names[0], results[names[0]], name, results[name])
-    first = results[names[0]]
+    outcome = results[names[0]].design.outcome
     defaults = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
-    chosen = get_metric(metric or defaults[first.design.outcome.kind])
-    first.estimate(chosen.name, how="pooled")  # refuses a metric of other outcomes
+    chosen = get_metric(metric or defaults[outcome.kind])
+    chosen.check_outcome(outcome.kind, outcome.name)
     if chosen.name != "auroc" and chosen.casewise is None:
         raise ComparisonError(
             f"no paired test is known for {chosen.label}: it is neither auROC nor a "

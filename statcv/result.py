@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.describe import summarise
 from statcv.engine import Held, fit_all
-from statcv.errors import CoefficientError, MetricError, UndefinedMetricWarning, warn
+from statcv.errors import CoefficientError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc, training_means
 from statcv.formula import Design
@@ -227,12 +227,7 @@ class CVResult:
 
     def _metric(self, name: str) -> Metric:
         metric = get_metric(name)
-        kind = self.design.outcome.kind
-        if kind not in metric.outcomes:
-            raise MetricError(
-                f"{metric.label} is for {' or '.join(sorted(metric.outcomes))} "
-                f"outcomes, but {self.design.outcome.name!r} is {kind}."
-            )
+        metric.check_outcome(self.design.outcome.kind, self.design.outcome.name)
         return metric
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:

@@ -145,6 +145,10 @@ class Scores:
 
     def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
         """Return each held-out record once, with its prediction averaged."""
+        return self._averaged
+
+    @cached_property
+    def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
         rows = np.unique(self.row)
         place = np.searchsorted(rows, self.row)
         total = np.zeros((len(rows), *self.predicted.shape[1:]))

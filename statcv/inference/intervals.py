@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics import delong
+from statcv.metrics.placements import normal_quantile
 
 Floats = NDArray[np.float64]
 
@@ -44,13 +45,6 @@ RECORDS_ONLY = (
     "too narrow where n is small"
 )
 NOTHING = "which measures no variation"
-
-
-def normal_quantile(level: float) -> float:
-    """Return the two-sided normal quantile of a confidence level."""
-    from scipy.special import ndtri
-
-    return float(ndtri((1 + level) / 2))
 
 
 def _constant(values: Floats) -> bool:

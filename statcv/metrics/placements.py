@@ -254,7 +254,7 @@ def delong_test(
     gained, spared = won[:1] - won[1:], beaten[:1] - beaten[1:]
     estimate, se = area(gained, spared), standard_error(gained, spared)
     statistic = _ratio(estimate, se)
-    margin = _normal_quantile(level) * se
+    margin = normal_quantile(level) * se
     reason = _shortage(positive, scores)
     if se == 0 and estimate != 0:
         reason = _SAME_EVERYWHERE
@@ -299,7 +299,7 @@ def _area_interval(
 ) -> tuple[float, float]:
     from scipy.special import expit, logit
 
-    margin = _normal_quantile(level) * se
+    margin = normal_quantile(level) * se
     if interval == "wald" or se == 0 or np.isnan(se):
         return float(np.clip(auc - margin, 0, 1)), float(np.clip(auc + margin, 0, 1))
     centre, spread = logit(auc), margin / (auc * (1 - auc))
@@ -313,7 +313,8 @@ def _check_level(level: float) -> None:
         )
 
 
-def _normal_quantile(level: float) -> float:
+def normal_quantile(level: float) -> float:
+    """Return the two-sided normal quantile of a confidence level."""
     from scipy.special import ndtri
 
     return -float(ndtri((1 - level) / 2))

@@ -64,6 +64,14 @@ class Metric:
     casewise: Callable[..., Floats] | None = None
     uses_baseline: bool = False
 
+    def check_outcome(self, kind: str, name: str) -> None:
+        """Raise MetricError where it is not for outcomes of this kind."""
+        if kind not in self.outcomes:
+            raise MetricError(
+                f"{self.label} needs a {' or '.join(sorted(self.outcomes))} outcome, "
+                f"but {name!r} is {kind}."
+            )
+
     @property
     def rank(self) -> bool:
         """Whether it depends on the order of the predictions only.
