@@ -1,0 +1,91 @@
+"""Rows that differ in number from split to split, in two flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Ragged:
+    """Lists of record numbers, one after the other.
+
+    Attributes
+    ----------
+    values : numpy.ndarray of int32
+        The lists, joined.
+    starts : numpy.ndarray of int64, shape (lists + 1,)
+        Where each begins in ``values``, and where the last ends.
+
+    Examples
+    --------
+    >>> lists = Ragged.of([[3, 4], [], [5]])
+    >>> lists[0], lists.sizes, lists.owners
+    (array([3, 4]), array([2, 0, 1]), array([0, 0, 2]))
+    """
+
+    values: NDArray[np.int32]
+    starts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, lists: Iterable[Sequence[int] | NDArray[Any]]) -> Ragged:
+        """Join lists."""
+        arrays = [np.asarray(one, dtype=np.int32) for one in lists]
+        sizes = np.fromiter(map(len, arrays), np.int64, len(arrays))
+        return cls.split(np.concatenate([np.empty(0, np.int32), *arrays]), sizes)
+
+    @classmethod
+    def split(cls, values: NDArray[Any], sizes: NDArray[Any]) -> Ragged:
+        """Cut joined values into lists of the given sizes."""
+        starts = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return cls(values.astype(np.int32, copy=False), starts)
+
+    @classmethod
+    def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
+        """List the positions of each group, rising; -1 belongs to none."""
+        order = np.argsort(group, kind="stable")
+        order = order[np.searchsorted(group[order], 0) :]
+        return cls.split(order, np.bincount(group[order], minlength=groups))
+
+    @classmethod
+    def empty(cls, lists: int) -> Ragged:
+        """Make that many empty lists."""
+        return cls(np.empty(0, np.int32), np.zeros(lists + 1, np.int64))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    def __getitem__(self, number: int) -> NDArray[np.intp]:
+        start, stop = self.starts[number], self.starts[number + 1]
+        return self.values[start:stop].astype(np.intp)
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The length of each list."""
+        return np.diff(self.starts)
+
+    @property
+    def owners(self) -> NDArray[np.intp]:
+        """The list to which each value belongs."""
+        return np.repeat(np.arange(len(self)), self.sizes)
+
+    def rising(self) -> Ragged:
+        """Sort each list."""
+        order = np.lexsort((self.values, self.owners))
+        return Ragged(self.values[order], self.starts)
+
+    def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
+        """Count the classes in each list: shape (lists, classes)."""
+        cells = self.owners * classes + codes[self.values]
+        table = np.bincount(cells, minlength=len(self) * classes)
+        return table.reshape(len(self), classes)
+
+    def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Sum the values over each list."""
+        chosen = np.asarray(values[self.values], dtype=np.float64)
+        return np.bincount(self.owners, chosen, len(self)).astype(np.float64)
