@@ -1,10 +1,10 @@
 """Folds from a keyed hash of an identifier: the same record, the same fold, anywhere.
 
-A value is brought to one written form and hashed by HMAC-SHA-256 under a secret key.
-The first seven bytes of the hash, as a big-endian number, are its *digest*; the fold is
-the digest modulo k, or the interval it lies in. Hospitals that share the key agree on
-every record without showing it, and so does a database
-(:func:`statcv.folds.hashing_sql.sql_fold`).
+A value is brought to one written form (:mod:`statcv.folds.identifiers`) and hashed by
+HMAC-SHA-256 under a secret key. The first seven bytes of the hash, as a big-endian
+number, are its *digest*; the fold is the digest modulo k, or the interval it lies in.
+Hospitals that share the key agree on every record without showing it, and so does a
+database (:func:`statcv.folds.hashing_sql.sql_fold`).
 
 Make the key once, by ``python -c "import secrets; print(secrets.token_hex(32))"``, hand
 it over as a password, and keep it in the environment variable ``STATCV_KEY``.
@@ -13,28 +13,25 @@ it over as a password, and keep it in the environment variable ``STATCV_KEY``.
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import unicodedata
-from collections.abc import Iterable, Mapping, Set
-from datetime import date, datetime
+from collections.abc import Iterable
+from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from numbers import Integral, Real
 from typing import Any, Final, Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
-    DataError,
     PrivacyWarning,
     SchemeError,
     warn,
 )
+from statcv.folds.identifiers import check_present, one_column, rows, written
+from statcv.folds.identifiers import normalise as normalise
 
 
 class _Origin(Enum):
@@ -45,115 +42,7 @@ FROM_ENVIRONMENT: Final = _Origin.ENVIRONMENT
 Key = bytes | str | Literal[_Origin.ENVIRONMENT]
 Folds = NDArray[np.int64]
 Digests = NDArray[np.uint64]
-
-
-# -- one written form -----------------------------------------------------------------
-
-
-def normalise(value: Any) -> str:
-    r"""Return the written form of a value, which is what is hashed.
-
-    - Text: Unicode NFC, without the white space around it (what ``str.strip()`` takes
-      off: Unicode's White_Space and U+001C to U+001F). Case, inner space and leading
-      zeros stay. Empty text is a value; numbers and dates in text are not parsed.
-    - Whole numbers, from floats and decimals too: digits. 1, 1.0 and Decimal("1.00")
-      are ``1``, -0.0 is ``0``. Long identifiers belong in text or integers: a float
-      above 2**53 lost digits when it was read.
-    - Other numbers: ``repr`` of the float (float32 widened, decimals rounded to it).
-    - Dates and times: the day, ``YYYY-MM-DD``; the time of day is cut off, a time
-      zone not converted.
-    - Refused: truth values (to Python True equals 1, and every database writes it in
-      its own way), bytes (their encoding is unknown), infinity, and what is missing.
-
-    Examples
-    --------
-    >>> normalise("  Ame\u0301lie "), normalise(7.0), normalise("007")
-    ('Amélie', '7', '007')
-    """
-    if isinstance(value, str):
-        return _written_text(value)
-    if type(value) in (int, float) and value == value:  # at once; the rest is slower
-        return _written_number(value)
-    if pd.api.types.is_scalar(value) and pd.isna(value):
-        raise _missing(1, 1)
-    if isinstance(value, (Real, Decimal)) and not isinstance(value, bool):
-        return _written_number(value)
-    if isinstance(value, date):
-        return (value.date() if isinstance(value, datetime) else value).isoformat()
-    if isinstance(value, np.datetime64):
-        return str(value.astype("datetime64[D]"))
-    raise DataError(
-        f"a value of type {type(value).__name__} cannot be hashed; text, numbers "
-        "and dates can; turn it into text, the same wherever it is hashed."
-    )
-
-
-def _written_text(text: str) -> str:
-    if text.isascii():
-        return text.strip()
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(
-            f"text that is not valid Unicode cannot be hashed ({error.reason}); read "
-            "the data with the encoding in which they were written."
-        ) from None
-    return unicodedata.normalize("NFC", text).strip()
-
-
-def _written_number(value: Any) -> str:
-    if not isinstance(value, (int, Integral)):
-        if not math.isfinite(value):
-            raise DataError("an infinite number cannot be hashed.")
-        if value != int(value):
-            return repr(float(value))
-    return str(int(value))
-
-
-def _missing(count: int, n: int) -> DataError:
-    return DataError(
-        f"{count} of {n} values to hash {'is' if count == 1 else 'are'} missing, and "
-        "what is missing has no fold; leave those rows out (data.dropna(subset=[…])), "
-        "or give each an identifier of its own."
-    )
-
-
-def _texts(values: Any) -> tuple[list[str], NDArray[np.intp] | None]:
-    """Return written forms, and which of them each value has (None: one each)."""
-    column = _column(values)
-    absent = column.isna()
-    kind, own = column.dtype.kind, (np.dtype, pd.DatetimeTZDtype)  # not Arrow's
-    if kind == "f" and not isinstance(column.dtype, own):
-        absent |= np.isnan(column.to_numpy(dtype=float, na_value=np.nan))
-    if absent.any():
-        raise _missing(int(absent.sum()), len(column))
-    if kind == "M" and isinstance(column.dtype, own):
-        column = pd.Series(column.dt.tz_localize(None).dt.floor("D"))
-    items, codes = column.tolist(), None
-    if column.dtype != object and not isinstance(column.dtype, pd.StringDtype):
-        codes, unique = pd.factorize(column)  # among objects True would pass for 1
-        items = unique.tolist()
-    texts = [
-        v.strip() if type(v) is str and v.isascii() else normalise(v) for v in items
-    ]
-    if codes is None and len(distinct := dict.fromkeys(texts)) < len(texts):
-        place = {text: i for i, text in enumerate(distinct)}
-        codes = np.fromiter(map(place.__getitem__, texts), np.intp, len(texts))
-        texts = list(distinct)
-    return texts, codes
-
-
-def _column(values: Any) -> pd.Series[Any]:
-    if getattr(values, "ndim", 1) == 1:
-        if isinstance(values, (pd.Series, pd.Index, pd.Categorical, np.ndarray)):
-            return pd.Series(values).reset_index(drop=True)
-        if isinstance(values, Iterable) and not isinstance(
-            values, (str, bytes, Mapping, Set)
-        ):
-            return pd.Series(list(values), dtype=object)
-    raise ArgumentTypeError(
-        f"values must be one column or list, not {type(values).__name__}."
-    )
+_AT_ONCE = 2**17  # values hashed at a time, which bounds the memory beside the result
 
 
 # -- the hash -------------------------------------------------------------------------
@@ -164,8 +53,10 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
 
     Parameters
     ----------
-    values : Series, Index, array or list
-        What :func:`normalise` reads; none may be missing.
+    values : Series, Index, array, list or DataFrame
+        What :func:`statcv.folds.identifiers.normalise` reads; none may be missing. The
+        columns of a frame count together: what is hashed is their written forms, in
+        order, with U+001F between them (a text that holds it inside is refused).
     key : bytes or str, optional
         The secret; text counts as its UTF-8 bytes. By default what the environment
         variable ``STATCV_KEY`` holds. ``None`` is plain SHA-256, and warns.
@@ -187,8 +78,15 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
     >>> keyed_digest(["what do ya want for nothing?"], b"Jefe")
     array([25856945554415733], dtype=uint64)
     """
-    secret = None if key is None else _key_bytes(key)
-    texts, codes = _texts(values)
+    secret = None if key is None else check_key(key)
+    values = one_column(values)
+    check_present(values)
+    digests = np.empty(len(values), dtype=np.uint64)
+    for start in range(0, len(values), _AT_ONCE):
+        texts, codes = written(rows(values, start, start + _AT_ONCE))
+        hashes = _hashes(map(str.encode, texts), secret)
+        found = np.frombuffer(hashes, dtype=">u8")[::4] >> np.uint64(8)
+        digests[start : start + _AT_ONCE] = found[codes]
     if secret is None:
         warn(
             "values are hashed without a key, so anyone can hash every candidate and "
@@ -197,9 +95,7 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
             "Give key=, the same wherever records are compared.",
             PrivacyWarning,
         )
-    hashes = _hashes(map(str.encode, texts), secret)
-    digests = np.frombuffer(hashes, dtype=">u8")[::4].astype(np.uint64) >> np.uint64(8)
-    return digests if codes is None else digests[codes]
+    return digests
 
 
 def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds:
@@ -215,7 +111,9 @@ def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds
     array([3, 3, 3, 1])
     """
     k = check_k(k)
-    return (keyed_digest(values, key) % np.uint64(k)).astype(np.int64)
+    digests = keyed_digest(values, key)
+    digests %= np.uint64(k)
+    return digests.view(np.int64)
 
 
 def balanced_folds(
@@ -241,6 +139,12 @@ def balanced_folds(
     """
     k = check_k(k)
     digests = keyed_digest(values, key)
+    thresholds = even_thresholds(digests, k)
+    return assign(digests, thresholds), thresholds
+
+
+def even_thresholds(digests: Digests, k: int) -> Digests:
+    """Return the k - 1 thresholds of :func:`balanced_folds` for these digests."""
     distinct, counts = np.unique(digests, return_counts=True)
     if len(distinct) < k:
         raise SchemeError(
@@ -255,8 +159,7 @@ def balanced_folds(
     cut = np.maximum.accumulate(np.maximum(cut - step, 1)) + step
     cut = np.minimum(cut, len(distinct) - (k - 1) + step)
     low, high = distinct[cut - 1], distinct[cut]
-    thresholds = low + (high - low + np.uint64(1)) // np.uint64(2)
-    return assign(digests, thresholds), thresholds
+    return low + (high - low + np.uint64(1)) // np.uint64(2)
 
 
 def assign(digests: Any, thresholds: Any) -> Folds:
@@ -288,7 +191,7 @@ def pads(key: Key = FROM_ENVIRONMENT) -> tuple[bytes, bytes]:
     >>> inner[:6] + outer[:6]
     b'ESUDSB/9?.9('
     """
-    block = _key_bytes(key)
+    block = check_key(key)
     block = hashlib.sha256(block).digest() if len(block) > 64 else block
     block = block.ljust(64, b"\0")
     return bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block)
@@ -310,7 +213,8 @@ def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
     return hashes
 
 
-def _key_bytes(key: Key) -> bytes:
+def check_key(key: Key) -> bytes:
+    """Return the bytes of a key, or say why it is none."""
     if key is FROM_ENVIRONMENT:
         held = os.environ.get(key.value)
         if not held:

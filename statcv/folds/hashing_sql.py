@@ -4,49 +4,89 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Callable
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.folds.hashing import check_k
+from statcv.folds.hashing import assign, check_k
+from statcv.folds.identifiers import SEPARATOR
 
-# quote, text, hmac, fold; in SQLite a misspelt name in "" would become its own text
+
+@dataclass(frozen=True)
+class _Dialect:
+    quote: str
+    character: str
+    text: str
+    blob: str
+    hmac: str
+    digest: str
+    interval: Callable[[str, list[int]], str]
+
+
+def _sum_of_steps(digest: str, bounds: list[int]) -> str:
+    """Count thresholds by a sum, whose one digest DuckDB works out only once."""
+    steps = (f"CAST({digest} >= {bound} AS BIGINT)" for bound in bounds)
+    return f"({' + '.join(steps)})"
+
+
+def _listed(bounds: Iterable[int]) -> str:
+    return ", ".join(map(str, bounds))
+
+
+# in SQLite a misspelt name in "" would become its own text
 _DIALECTS = {
-    "duckdb": (
-        '"',
-        "encode(nfc_normalize(trim(CAST({} AS VARCHAR), {})))",
-        "sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
-        "CAST('0x' || substr({}, 1, 14) AS BIGINT) % {}",
+    "duckdb": _Dialect(
+        quote='"',
+        character="chr({})",
+        text="nfc_normalize(trim(CAST({} AS VARCHAR), {}))",
+        blob="encode({})",
+        hmac="sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
+        digest="CAST('0x' || substr({}, 1, 14) AS BIGINT)",
+        interval=_sum_of_steps,
     ),
-    "sqlite": (
-        "`",
-        "CAST(nfc_normalize(trim(CAST({} AS TEXT), {})) AS BLOB)",
-        "sha256(CAST(:opad || sha256(CAST(:ipad || {} AS BLOB)) AS BLOB))",
-        "big_endian(substr({}, 1, 7)) % {}",
+    "sqlite": _Dialect(
+        quote="`",
+        character="char({})",
+        text="nfc_normalize(trim(CAST({} AS TEXT), {}))",
+        blob="CAST({} AS BLOB)",
+        hmac="sha256(CAST(:opad || sha256(CAST(:ipad || {} AS BLOB)) AS BLOB))",
+        digest="big_endian(substr({}, 1, 7))",
+        interval=lambda digest, bounds: f"interval_of({digest}, '{_listed(bounds)}')",
     ),
-    "postgresql": (
-        '"',
-        "convert_to(normalize(btrim(CAST({} AS text), {}), NFC), 'UTF8')",
-        "sha256(CAST(%(opad)s AS bytea) || sha256(CAST(%(ipad)s AS bytea) || {}))",
-        "mod(('x' || encode(substr({}, 1, 7), 'hex'))::bit(56)::bigint, {})",
+    "postgresql": _Dialect(
+        quote='"',
+        character="chr({})",
+        text="normalize(btrim(CAST({} AS text), {}), NFC)",
+        blob="convert_to({}, 'UTF8')",
+        hmac="sha256(CAST(%(opad)s AS bytea) || sha256(CAST(%(ipad)s AS bytea) || {}))",
+        digest="('x' || encode(substr({}, 1, 7), 'hex'))::bit(56)::bigint",
+        interval=lambda digest, bounds: (
+            f"width_bucket({digest}, ARRAY[{_listed(bounds)}]::bigint[])"
+        ),
     ),
 }
 _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
 
 
-def sql_fold(column: str, k: int, dialect: str) -> str:
+def sql_fold(
+    column: str | Sequence[str], k: int, dialect: str, thresholds: Any = None
+) -> str:
     """Return an SQL expression for the fold of each row.
 
-    The fold is that of :func:`statcv.folds.hashing.keyed_fold`. The expression holds no
-    key: its two :func:`statcv.folds.hashing.pads` are bound as parameters. Text is
-    brought to its written form in SQL, so the column may hold any text (without
-    U+0000), or whole numbers of an integer type; turn floats and dates into text first.
-    NULL stays NULL.
+    The fold is that of :func:`statcv.folds.hashing.keyed_fold`; with thresholds, the
+    interval in which the digest lies. The expression holds no key: its two
+    :func:`statcv.folds.hashing.pads` are bound as parameters. Text is brought to its
+    written form in SQL, so the column may hold any text (without U+0000), or whole
+    numbers of an integer type; turn floats and dates into text first. NULL stays NULL.
 
     Parameters
     ----------
-    column : str
-        Its name, which is quoted.
+    column : str or list of str
+        Its name, which is quoted. Several count together, as those of a frame do; that
+        no text holds U+001F inside is not checked.
     k : int
         The number of folds.
     dialect : {"duckdb", "sqlite", "postgresql"}
@@ -55,6 +95,9 @@ def sql_fold(column: str, k: int, dialect: str) -> str:
         UTF-8) ``%(ipad)s`` and ``%(opad)s`` of psycopg 3. psycopg2 would write them
         into the query; a server that logs statements logs parameters too, unless
         ``log_parameter_max_length`` is 0.
+    thresholds : array-like of int, optional
+        The k - 1 of :func:`statcv.folds.hashing.balanced_folds`. They are written into
+        the expression, being no secret.
 
     Examples
     --------
@@ -73,19 +116,35 @@ def sql_fold(column: str, k: int, dialect: str) -> str:
             f"there is no dialect {dialect!r}; there are {', '.join(_DIALECTS)}."
             + suggestion(dialect, _DIALECTS)
         )
-    if not isinstance(column, str) or not column or "\0" in column:
+    k, sql = check_k(k), _DIALECTS[dialect]
+    columns = [column] if isinstance(column, str) else column
+    if not isinstance(columns, (list, tuple)) or not columns:
         raise ArgumentError(f"column must be the name of a column, not {column!r}.")
-    quote, text, hmac, fold = _DIALECTS[dialect]
-    name = quote + column.replace(quote, 2 * quote) + quote
-    if dialect == "postgresql":
-        name = name.replace("%", "%%")  # psycopg takes a single one for a parameter
-    character = "char({})" if dialect == "sqlite" else "chr({})"
-    space = " || ".join(map(character.format, _WHITE_SPACE))
-    return fold.format(hmac.format(text.format(name, space)), check_k(k))
+    character = sql.character.format
+    space = " || ".join(map(character, _WHITE_SPACE))
+    names = (_quoted(name, sql.quote, dialect) for name in columns)
+    texts = (sql.text.format(name, space) for name in names)
+    text = f" || {character(ord(SEPARATOR))} || ".join(texts)
+    digest = sql.digest.format(sql.hmac.format(sql.blob.format(text)))
+    if thresholds is None:
+        return f"mod({digest}, {k})" if dialect == "postgresql" else f"{digest} % {k}"
+    assign([], thresholds)  # says what is wrong with them
+    bounds = [int(bound) for bound in thresholds]
+    if len(bounds) != k - 1:
+        raise ArgumentError(f"{len(bounds)} thresholds do not make k={k} folds.")
+    return sql.interval(digest, bounds)
+
+
+def _quoted(name: str, quote: str, dialect: str) -> str:
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ArgumentError(f"column must be the name of a column, not {name!r}.")
+    quoted = quote + name.replace(quote, 2 * quote) + quote
+    # psycopg takes a single per cent sign for a parameter
+    return quoted.replace("%", "%%") if dialect == "postgresql" else quoted
 
 
 def register_sqlite(connection: Any) -> None:
-    """Give an ``sqlite3`` connection ``sha256``, ``nfc_normalize``, ``big_endian``."""
+    """Give an ``sqlite3`` connection the functions that the expression calls."""
     encoding = connection.execute("PRAGMA encoding").fetchone()[0]
     if encoding != "UTF-8":
         raise ArgumentError(f"the database must hold text as UTF-8, not {encoding}.")
@@ -96,6 +155,16 @@ def register_sqlite(connection: Any) -> None:
     }
     for name, function in functions.items():
         connection.create_function(name, 1, function, deterministic=True)
+    connection.create_function("interval_of", 2, _interval_of, deterministic=True)
+
+
+def _interval_of(digest: int | None, bounds: str) -> int | None:
+    return None if digest is None else bisect_right(_read(bounds), digest)
+
+
+@lru_cache(maxsize=8)
+def _read(bounds: str) -> tuple[int, ...]:
+    return tuple(map(int, bounds.split(", ")))
 
 
 def register_duckdb(connection: Any) -> None:

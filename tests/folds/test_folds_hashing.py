@@ -36,10 +36,10 @@ from statcv.folds.hashing import (
     balanced_folds,
     keyed_digest,
     keyed_fold,
-    normalise,
     pads,
 )
 from statcv.folds.hashing_sql import register_duckdb, register_sqlite, sql_fold
+from statcv.folds.identifiers import normalise
 
 KEY = b"a key for the tests"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -236,6 +236,45 @@ def test_equal_instants_of_two_zones_keep_each_its_own_day():
     assert keyed_digest([there, here], KEY).tolist() == expected[::-1]
 
 
+@given(st.lists(st.tuples(TEXT, TEXT, st.integers(-2, 2)), min_size=1, max_size=8))
+def test_columns_of_a_frame_are_joined(parts):
+    frame = pd.DataFrame(parts).astype({0: object, 1: object, 2: float})
+    written = [tuple(normalise(part) for part in row) for row in parts]
+    if any("\x1f" in part for row in written for part in row):
+        with pytest.raises(
+            DataError, match=r"column [01] holds .* U\+001F.*take it out"
+        ):
+            keyed_digest(frame, KEY)
+        return
+    digests = keyed_digest(frame, KEY).tolist()
+    assert digests == [number("\x1f".join(row)) for row in written]
+    same = [[a == b for a in written] for b in written]
+    assert same == [[a == b for a in digests] for b in digests]
+
+
+def test_a_frame_of_one_column_is_that_column():
+    frame = pd.DataFrame({"id": ["a\x1fb", "\x1f", ""]})
+    expected = keyed_digest(frame["id"], KEY)
+    np.testing.assert_array_equal(keyed_digest(frame, KEY), expected)
+    frame["other"] = [1, None, None]
+    with pytest.raises(DataError, match="2 of 3 values of 'other' to hash are missing"):
+        keyed_digest(frame, KEY)
+    with pytest.raises(ArgumentTypeError, match="column at least"):
+        keyed_digest(frame[[]], KEY)
+
+
+@pytest.mark.parametrize("form", [list, pd.Series, np.array, pd.Categorical])
+def test_many_values_are_hashed_in_pieces(monkeypatch, form):
+    values = form([f"P{i % 23}" for i in range(50)])
+    whole = keyed_digest(values, KEY)
+    monkeypatch.setattr("statcv.folds.hashing._AT_ONCE", 7)
+    np.testing.assert_array_equal(keyed_digest(values, KEY), whole)
+    assert whole.tolist() == [number(f"P{i % 23}") for i in range(50)]
+    gaps = pd.Series([None, *values, None])
+    with pytest.raises(DataError, match="2 of 52 values to hash are missing"):
+        keyed_digest(gaps, KEY)
+
+
 def test_no_values_no_folds():
     assert keyed_fold([], 5, KEY).tolist() == []
 
@@ -288,7 +327,7 @@ def test_what_cannot_be_hashed(values, message):
 
 @pytest.mark.parametrize(
     "values",
-    ["abc", b"abc", 5, {"a": 1}, {1, 2}, np.zeros((2, 2)), pd.DataFrame({"a": [1]})],
+    ["abc", b"abc", 5, {"a": 1}, {1, 2}, np.zeros((2, 2)), np.array(5)],
 )
 def test_values_must_be_one_column(values):
     with pytest.raises(ArgumentTypeError, match="one column or list, not"):
@@ -516,6 +555,49 @@ def test_whole_numbers_and_nulls_in_sql(sqlite, duck, engine):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize("k", [2, 10, 60])
+def test_balanced_folds_in_sql(sqlite, duck, engine, k):
+    connection = {"sqlite": sqlite, "duckdb": duck}[engine]
+    numbers = list(range(500))
+    folds, thresholds = balanced_folds(numbers, k, KEY)
+    connection.execute("CREATE TABLE t (id BIGINT)")
+    connection.execute(f"INSERT INTO t VALUES {', '.join(f'({v})' for v in numbers)}")
+    connection.execute("INSERT INTO t VALUES (NULL)")
+    query = f"SELECT id, {sql_fold('id', k, engine, thresholds)} FROM t"
+    found = dict(connection.execute(query, BOUND).fetchall())
+    assert found.pop(None) is None
+    assert found == dict(zip(numbers, folds.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_digest_on_a_threshold_is_above_it_in_sql(sqlite, duck, engine):
+    connection = {"sqlite": sqlite, "duckdb": duck}[engine]
+    on = number("7")
+    query = f"SELECT {sql_fold('id', 3, engine, [on - 1, on])} FROM (SELECT 7 AS id)"
+    assert connection.execute(query, BOUND).fetchone() == (2,)
+    query = f"SELECT {sql_fold('id', 3, engine, [on, on + 1])} FROM (SELECT 7 AS id)"
+    assert connection.execute(query, BOUND).fetchone() == (1,)
+
+
+PAIRS = [(a, b) for a in ("", "x", " é ", "e\u0301", "1") for b in ("", "x", "é", "1 ")]
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_several_columns_in_sql(sqlite, duck, engine):
+    connection = {"sqlite": sqlite, "duckdb": duck}[engine]
+    connection.execute("CREATE TABLE t (n INTEGER, a VARCHAR, b VARCHAR)")
+    for i, pair in enumerate([*PAIRS, (None, "x"), ("x", None)]):
+        connection.execute("INSERT INTO t VALUES (?, ?, ?)", (i, *pair))
+    query = f"SELECT {sql_fold(['a', 'b'], 97, engine)} FROM t ORDER BY n"
+    *found, first, second = [
+        fold for (fold,) in connection.execute(query, BOUND).fetchall()
+    ]
+    assert found == keyed_fold(pd.DataFrame(PAIRS), 97, KEY).tolist()
+    assert first is None
+    assert second is None
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_registered_sha256_is_sha256(sqlite, duck, engine):
     connection = {"sqlite": sqlite, "duckdb": duck}[engine]
     function = "hex(sha256(?))" if engine == "sqlite" else "upper(sha256(?::BLOB))"
@@ -549,6 +631,15 @@ def test_sql_holds_no_key_and_names_what_it_lacks():
     for column in ("", "a\0b", 5):
         with pytest.raises(ArgumentError, match="name of a column"):
             sql_fold(column, 5, "duckdb")
+    for columns in ([], ["id", ""], {"id"}):
+        with pytest.raises(ArgumentError, match="name of a column"):
+            sql_fold(columns, 5, "duckdb")
+    with pytest.raises(ArgumentError, match="1 thresholds do not make k=5 folds"):
+        sql_fold("id", 5, "duckdb", [7])
+    with pytest.raises(ArgumentError, match="rising"):
+        sql_fold("id", 3, "duckdb", [7, 7])
+    with pytest.raises(ArgumentTypeError, match="integers"):
+        sql_fold("id", 3, "duckdb", ["7", "8); DROP TABLE t"])
 
 
 def postgres_binaries() -> Path | None:
@@ -618,6 +709,35 @@ def test_postgresql_makes_the_same_folds(postgres):
         expected = keyed_fold(whole, k, KEY) if column == "n" else expected_folds(k)
         assert [int(line) for line in told.split()] == list(expected)
     assert psql("SELECT count(*) FROM t").strip() == str(len(IDENTIFIERS))
+
+
+def test_postgresql_makes_balanced_folds_and_joins_columns(postgres):
+    _, psql = postgres
+    whole = range(len(IDENTIFIERS))
+    folds, thresholds = balanced_folds(whole, 60, KEY)
+    both = pd.DataFrame({"n": whole, ODD_NAME: IDENTIFIERS})
+    both = both[["\x1f" not in text.strip() for text in IDENTIFIERS]]
+    bound = ", ".join(rf"'\x{pad.hex()}'" for pad in pads(KEY))
+    for sql, at, expected in (
+        (sql_fold("n", 60, "postgresql", thresholds), whole, folds),
+        (
+            sql_fold(["n", ODD_NAME], 97, "postgresql"),
+            both.n,
+            keyed_fold(both, 97, KEY),
+        ),
+    ):
+        fold = sql.replace("%%", "%").replace("%(ipad)s", "$1")
+        fold = fold.replace("%(opad)s", "$2")
+        told = psql(
+            f"PREPARE q (bytea, bytea) AS SELECT {fold} FROM t ORDER BY n;\n"
+            f"EXECUTE q ({bound});\n"
+        )
+        found = [int(line) for line in told.split()]
+        assert [found[i] for i in at] == expected.tolist()
+    assert len(both) > 9000
+    nothing = sql_fold("n", 3, "postgresql", [5, 6]).replace("%(ipad)s", "''")
+    nothing = nothing.replace("%(opad)s", "''")
+    assert psql(f"SELECT {nothing} IS NULL FROM (SELECT NULL::int AS n) AS s") == "t\n"
 
 
 def test_psycopg_takes_the_expression_as_it_is(postgres):
