@@ -128,6 +128,8 @@ def largest_k(class_counts: ArrayLike) -> int:
     """Return the most folds of which each can hold every class: k ≤ min n_c.
 
     The chapter, "When the Minority Class is Too Rare"; 1 means that no k will do.
+    Beyond it, k folds merged into n_c blocks can be the folds of k = n_c (in the
+    chapter: are) if n_c divides k, else only where there are very few records.
 
     Parameters
     ----------

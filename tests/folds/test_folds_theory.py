@@ -1,5 +1,5 @@
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, product
 from math import comb, inf, nan
 
 import numpy as np
@@ -169,6 +169,30 @@ def test_beyond_the_largest_k_some_fold_lacks_a_class(counts):
         assert theory.stratified_quotas(counts, k).min() >= 1
     if k < sum(counts):
         assert theory.stratified_quotas(counts, k + 1).min() == 0
+
+
+def can_be_merged(common, rare, k):
+    """Whether blocks, each with one rare record, can be the fewer folds."""
+    quotas = theory.stratified_quotas([common, rare], k)
+    full, lacking = quotas[quotas[:, 1] > 0], quotas[quotas[:, 1] == 0]
+    fewer = sorted(theory.stratified_quotas([common, rare], rare).tolist())
+    for blocks in product(range(rare), repeat=len(lacking)):
+        merged = full.copy()
+        np.add.at(merged, list(blocks), lacking)
+        if sorted(merged.tolist()) == fewer:
+            return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("k", "rare"), [(4, 2), (6, 2), (6, 3), (3, 2), (4, 3), (5, 2), (6, 4), (7, 3)]
+)
+def test_merged_folds_are_the_fewer_where_the_rare_count_divides_k(k, rare):
+    enough = k * (k // rare + 2)  # blocks of unlike sizes then differ by two or more
+    for common in range(enough, enough + k):
+        assert can_be_merged(common, rare, k) == (k % rare == 0)
+    if k % rare == 0:
+        assert all(can_be_merged(c, rare, k) for c in range(k, enough))
 
 
 # balanced error
