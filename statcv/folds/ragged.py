@@ -53,6 +53,13 @@ class Ragged:
         return cls.split(order, np.bincount(group[order], minlength=groups))
 
     @classmethod
+    def joined(cls, parts: Iterable[Ragged]) -> Ragged:
+        """Put the lists of several after each other."""
+        listed = list(parts)
+        values = np.concatenate([part.values for part in listed])
+        return cls.split(values, np.concatenate([part.sizes for part in listed]))
+
+    @classmethod
     def empty(cls, lists: int) -> Ragged:
         """Make that many empty lists."""
         return cls(np.empty(0, np.int32), np.zeros(lists + 1, np.int64))
@@ -63,6 +70,28 @@ class Ragged:
     def __getitem__(self, number: int) -> NDArray[np.intp]:
         start, stop = self.starts[number], self.starts[number + 1]
         return self.values[start:stop].astype(np.intp)
+
+    def part(self, first: int, last: int) -> Ragged:
+        """Return the lists from ``first`` up to ``last``."""
+        starts = self.starts[first : last + 1]
+        return Ragged(self.values[starts[0] : starts[-1]], starts - starts[0])
+
+    def chosen(self, numbers: NDArray[Any]) -> Ragged:
+        """Return the lists of those numbers, as often as each is given."""
+        sizes = self.sizes[numbers]
+        made = Ragged.split(np.empty(int(sizes.sum()), np.int32), sizes)
+        place = np.arange(len(made.values)) - np.repeat(made.starts[:-1], sizes)
+        made.values[:] = self.values[place + np.repeat(self.starts[numbers], sizes)]
+        return made
+
+    def beside(self, other: Ragged) -> Ragged:
+        """Join each list with the other's of the same number, rising."""
+        if not len(self.values) or not len(other.values):
+            return self if len(self.values) else other
+        owners = np.concatenate([self.owners, other.owners])
+        values = np.concatenate([self.values, other.values])
+        order = np.lexsort((values, owners))
+        return Ragged(values[order], self.starts + other.starts)
 
     @property
     def sizes(self) -> NDArray[np.int64]:

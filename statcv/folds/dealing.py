@@ -1,0 +1,293 @@
+"""Units dealt to folds as evenly as units that may not be cut allow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds.ragged import Ragged
+
+Ints = NDArray[np.int64]
+Cost = tuple[int, int]
+
+CLASS_WEIGHT = 4  # of the spread of a class, where that of sizes weighs 1
+STARTS = 6  # orders tried where there are few units
+FEW = 400  # units times folds up to which several orders are tried
+PAIRS = 1500  # pairs of folds that may exchange units, at most
+ALL_PAIRS = 200  # up to so many pairs, each is tried in turn
+MANY_FOLDS = 500  # beyond which units are not exchanged
+SOME_KINDS = 60  # kinds of units that a fold offers in exchange
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The different rows of a table, and which of them each row is.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray of int64, shape (kinds, columns)
+    of : numpy.ndarray of intp, shape (rows,)
+    """
+
+    rows: Ints
+    of: NDArray[np.intp]
+
+
+def kinds_of_rows(table: NDArray[np.integer]) -> Kinds:
+    """Find the different rows of a table of counts.
+
+    >>> import numpy as np
+    >>> kinds = kinds_of_rows(np.array([[2, 0], [0, 1], [2, 0]]))
+    >>> kinds.rows.tolist(), kinds.of.tolist()
+    ([[0, 1], [2, 0]], [1, 0, 1])
+    """
+    key = np.zeros(len(table), dtype=np.int64)
+    largest = 0
+    for column in table.T:
+        base = int(column.max(initial=0)) + 1
+        if (largest + 1) * base >= 2**62:
+            key = np.unique(key, return_inverse=True)[1].astype(np.int64)
+            largest = int(key.max(initial=0))
+        key = key * base + column
+        largest = (largest + 1) * base - 1
+    if largest < 4 * len(table) + 1000:  # few possible keys: no need to sort
+        present = np.bincount(key, minlength=largest + 1) > 0
+        of = (np.cumsum(present) - 1)[key]
+        first = np.zeros(int(present.sum()), dtype=np.intp)
+        first[of] = np.arange(len(key))
+    else:
+        _, first, of = np.unique(key, return_index=True, return_inverse=True)
+    return Kinds(table[first].astype(np.int64), of.astype(np.intp, copy=False))
+
+
+def deal(
+    table: NDArray[np.integer], k: int, rng: np.random.Generator, *, by_class: bool
+) -> NDArray[np.intp]:
+    """Deal units at random to k folds, as evenly as whole units allow.
+
+    A unit is one record, or a stratum whose records never part. Units with the same
+    counts are exchangeable: chance alone decides which of them goes where.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of int, shape (units, classes)
+        How many records of each class a unit holds.
+    k : int
+        Number of folds, at most the number of units.
+    rng : numpy.random.Generator
+    by_class : bool
+        Whether to even out the counts of each class, and then the sizes of folds;
+        otherwise the sizes alone.
+
+    Returns
+    -------
+    numpy.ndarray of intp, shape (units,)
+        The fold of each unit, from 0. No fold is empty.
+
+    Notes
+    -----
+    Of single records, the counts of each class and the sizes of folds differ by at
+    most one. Of larger units, the sum over classes of the largest count in a fold is
+    made small first, since rebalancing loses that many records; then the spread.
+    Like units are dealt together, from the largest down, each to the fold that has
+    fewest of its classes; then folds exchange units while that helps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sizes = np.array([[3], [1], [1], [1], [2], [2], [2]])
+    >>> fold = deal(sizes, 3, np.random.default_rng(1), by_class=False)
+    >>> np.bincount(fold, sizes[:, 0])
+    array([4., 4., 4.])
+    """
+    if not by_class:
+        table = table.sum(axis=1, keepdims=True)
+    kinds = kinds_of_rows(table)
+    many = np.bincount(kinds.of, minlength=len(kinds.rows))
+    placed = _place(kinds.rows, many, k, rng)
+    fold = np.empty(len(table), dtype=np.intp)
+    shuffled = rng.permutation(len(table))
+    fold[shuffled[np.argsort(kinds.of[shuffled], kind="stable")]] = placed
+    return rng.permutation(k)[fold]
+
+
+def _place(
+    rows: Ints, many: NDArray[np.intp], k: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return the fold of every unit, kind after kind."""
+    units = int(many.sum())
+    size = rows.sum(axis=1)
+    order = np.lexsort(((rows**2).sum(axis=1), size))[::-1]
+    placed = _place_in_order(rows, many, k, order, rng)
+    if size.max(initial=0) <= 1 or k > MANY_FOLDS:
+        return placed
+    kind = np.repeat(np.arange(len(rows)), many)
+    placed, cost = _exchange(rows, kind, placed, k, rng)
+    for _ in range(STARTS - 1 if units * k <= FEW else 0):
+        noise = rng.uniform(0.5, 1.5, len(rows)) * size
+        other = _place_in_order(rows, many, k, np.argsort(-noise), rng)
+        other, other_cost = _exchange(rows, kind, other, k, rng)
+        if other_cost < cost:
+            placed, cost = other, other_cost
+    return placed
+
+
+def _place_in_order(
+    rows: Ints,
+    many: NDArray[np.intp],
+    k: int,
+    order: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> NDArray[np.intp]:
+    """Place kind by kind, each unit where it adds least to the sum of squares."""
+    held = np.zeros((k, rows.shape[1]), dtype=np.int64)
+    size = np.zeros(k, dtype=np.int64)
+    placed = np.empty(int(many.sum()), dtype=np.intp)
+    stops = np.cumsum(many)
+    for kind in order:
+        row, total = rows[kind], rows[kind].sum()
+        load = held @ row * CLASS_WEIGHT + size * total
+        step = int(row @ row * CLASS_WEIGHT + total**2)
+        times = _fill(load, step, int(many[kind]), rng)
+        chosen = np.flatnonzero(times)
+        held[chosen] += times[chosen, None] * row
+        size[chosen] += times[chosen] * total
+        placed[stops[kind] - many[kind] : stops[kind]] = np.repeat(
+            chosen, times[chosen]
+        )
+    return placed
+
+
+def _fill(load: Ints, step: int, many: int, rng: np.random.Generator) -> Ints:
+    """Say how often each fold is chosen, always the least loaded, ties by lot.
+
+    >>> import numpy as np
+    >>> _fill(np.array([0, 5, 2]), 2, 4, np.random.default_rng(1))
+    array([3, 0, 1])
+    """
+    times = np.zeros(len(load), dtype=np.int64)
+    if step == 0:
+        times[0] = many
+        return times
+    if many > len(load):  # all choices but the last few, from the common level
+        rising = np.sort(load)
+        room = step * (many - len(load))
+        below = np.arange(1, len(load) + 1) * rising - np.cumsum(rising)
+        last = int(np.searchsorted(below, room, side="right"))
+        level = (room + int(rising[:last].sum())) // last
+        times = np.maximum(0, (level - load) // step)
+    while (left := many - int(times.sum())) > 0:
+        now = load + times * step
+        near = np.flatnonzero(now < now.min() + step)
+        near = rng.permutation(near)
+        times[near[np.argsort(now[near], kind="stable")][:left]] += 1
+    return times
+
+
+def _cost(held: Ints) -> Cost:
+    """Return what to make small: the sum of the largest counts, then the squares."""
+    return int(held.max(axis=0).sum()), int(_squares(held).sum())
+
+
+def _squares(held: Ints) -> Ints:
+    squares: Ints = CLASS_WEIGHT * (held**2).sum(axis=-1) + held.sum(axis=-1) ** 2
+    return squares
+
+
+def _exchange(
+    rows: Ints,
+    kind: NDArray[np.intp],
+    placed: NDArray[np.intp],
+    k: int,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.intp], Cost]:
+    """Move or swap units between two folds at a time while it lowers the cost."""
+    held = np.zeros((k, rows.shape[1]), dtype=np.int64)
+    np.add.at(held, placed, rows[kind])
+    least = int(np.maximum(-(-held.sum(axis=0) // k), rows.max(axis=0)).sum())
+    units = Ragged.grouped(placed, k)
+    moved: dict[int, NDArray[np.intp]] = {}
+    tried, better = 0, True
+    while better and tried < PAIRS and not _is_even(held, least):
+        better = False
+        for one, other in _pairs(held, rng):
+            tried += 1
+            if tried > PAIRS or _is_even(held, least):
+                break
+            mine, yours = (moved.get(f, units[f]) for f in (one, other))
+            new = _best_exchange(rows, kind, held, (one, mine), (other, yours), rng)
+            if new is not None:
+                better = True
+                moved[one], moved[other] = new
+                for fold in (one, other):
+                    held[fold] = rows[kind[moved[fold]]].sum(axis=0)
+    placed = placed.copy()
+    for fold, chosen in moved.items():
+        placed[chosen] = fold
+    return placed, _cost(held)
+
+
+def _is_even(held: Ints, least: int) -> bool:
+    size = held.sum(axis=1)
+    return bool(held.max(axis=0).sum() <= least and np.ptp(size) <= 1)
+
+
+def _pairs(held: Ints, rng: np.random.Generator) -> Ints:
+    """List pairs of folds: all of few; of many, the extreme ones with some others."""
+    k = len(held)
+    if k * (k - 1) <= ALL_PAIRS * 2:
+        return rng.permutation(np.array(list(combinations(range(k), 2))))
+    size = held.sum(axis=1)
+    extreme = np.unique([*held.argmax(axis=0), size.argmax(), size.argmin()])
+    others = rng.integers(k, size=ALL_PAIRS // len(extreme))
+    pairs = np.array([(e, o) for e in extreme for o in others if e != o])
+    return rng.permutation(pairs)
+
+
+def _best_exchange(
+    rows: Ints,
+    kind: NDArray[np.intp],
+    held: Ints,
+    one: tuple[int, NDArray[np.intp]],
+    other: tuple[int, NDArray[np.intp]],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+    """Return the units of two folds after the best move or swap, None if none helps."""
+    (f, mine), (g, yours) = one, other
+    rest = np.delete(held, (f, g), axis=0).max(axis=0, initial=0)
+    give = [_one_of_each(kind, units, rng) for units in (mine, yours)]
+    # the last row is no unit: a move, which may not take a fold's only unit
+    gain = [np.vstack([rows[kind[units]], 0 * rows[:1]]) for units in give]
+    change = gain[0][:, None] - gain[1][None]
+    new_f, new_g = held[f] - change, held[g] + change
+    peaks = np.maximum(np.maximum(new_f, new_g), rest).sum(axis=-1)
+    squares = _squares(new_f) + _squares(new_g)
+    if len(mine) == 1:
+        peaks[:-1, -1] = np.iinfo(np.int64).max
+    if len(yours) == 1:
+        peaks[-1, :-1] = np.iinfo(np.int64).max
+    least = int(peaks.min())
+    a, b = np.unravel_index(
+        np.where(peaks == least, squares, np.iinfo(np.int64).max).argmin(), peaks.shape
+    )
+    if (least, squares[a, b]) >= (peaks[-1, -1], squares[-1, -1]):
+        return None
+    leaving, coming = give[0][a : a + 1], give[1][b : b + 1]
+    return (
+        np.concatenate([mine[~np.isin(mine, leaving)], coming]),
+        np.concatenate([yours[~np.isin(yours, coming)], leaving]),
+    )
+
+
+def _one_of_each(
+    kind: NDArray[np.intp], units: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return a unit of each kind; of very many kinds, some."""
+    units = rng.permutation(units)
+    first = np.unique(kind[units], return_index=True)[1]
+    return units[
+        first if len(first) <= SOME_KINDS else rng.permutation(first)[:SOME_KINDS]
+    ]
