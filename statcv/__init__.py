@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from statcv import folds, metrics, models, studies
-    from statcv.api import compare, cv
+    from statcv.api import compare, cv, fold_plan
     from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data
     from statcv.errors import (
         ConvergenceWarning,
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
         UndefinedMetricWarning,
         UnseenLevelWarning,
     )
+    from statcv.folds.strata import by_hash, by_quantile, by_value
     from statcv.plots import plot_balance, plot_panel, plot_pr, plot_predicted, plot_roc
 
 __version__ = "0.1.0"
 
 _ROOMS = ("folds", "metrics", "models", "studies")
 _HOMES = {
-    "statcv.api": ("compare", "cv"),
+    "statcv.api": ("compare", "cv", "fold_plan"),
     "statcv.datasets": ("available_data", "fetch_cfs", "fetch_ptb", "load_data"),
     "statcv.errors": (
         "ConvergenceWarning",
@@ -45,6 +46,7 @@ _HOMES = {
         "UndefinedMetricWarning",
         "UnseenLevelWarning",
     ),
+    "statcv.folds.strata": ("by_hash", "by_quantile", "by_value"),
     "statcv.plots": (
         "plot_balance",
         "plot_panel",
@@ -67,10 +69,14 @@ __all__ = [
     "UndefinedMetricWarning",
     "UnseenLevelWarning",
     "available_data",
+    "by_hash",
+    "by_quantile",
+    "by_value",
     "compare",
     "cv",
     "fetch_cfs",
     "fetch_ptb",
+    "fold_plan",
     "folds",
     "load_data",
     "metrics",

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from statcv.comparison import Comparison, make_comparison, name_results
 from statcv.engine import run
@@ -18,19 +17,19 @@ from statcv.errors import (
     DistributionalBiasWarning,
     MetricError,
     MissingDataWarning,
-    SchemeError,
     suggestion,
     warn,
 )
-from statcv.folds import SCHEMES
+from statcv.folds import FoldPlan
 from statcv.folds.audit import LEANS
-from statcv.folds.resolve import resolve_plan
 from statcv.formula import Design, as_frame, make_design
-from statcv.formula.columns import row_values, row_weights
+from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
+from statcv.formula.scope import quoted
 from statcv.metrics import default_metrics, get_metric
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
+from statcv.planning import Holdout
 from statcv.result import Call, CVResult
 from statcv.seeds import resolve_seed
 
@@ -42,7 +41,10 @@ def cv(
     model: Any = None,
     scheme: Any = None,
     k: int | None = None,
+    p: float | None = None,
     repeats: int | None = None,
+    stratify: Any = None,
+    rebalance: Any = None,
     positive: Any = None,
     na_action: str = "drop",
     metrics: str | Sequence[str] | None = None,
@@ -70,15 +72,35 @@ def cv(
         :class:`statcv.models.Statsmodels` or ``functools.partial``. By default
         unpenalised logistic regression for classes, least squares for numbers.
     scheme : str or object, optional
-        ``"kfold"``, ``"stratified_kfold"``, ``"loocv"``, ``"rloocv"``; a scikit-learn
-        splitter, or a list of (training, held-out) pairs of positions; a
-        :class:`statcv.folds.FoldPlan`; the name of a column of fold numbers, or the
-        numbers themselves. By default ``"stratified_kfold"`` for classes, ``"kfold"``
-        for numbers.
+        A name in ``statcv.folds.SCHEMES``: ``"kfold"``, ``"stratified_kfold"``,
+        ``"rkfold"``, ``"loocv"``, ``"rloocv"``, ``"lpocv"``, ``"stratified_lpocv"``,
+        ``"rlpocv"``, ``"leave_pair_out"``, ``"tournament_leave_pair_out"``,
+        ``"montecarlo"``, ``"bootstrap"``; a scikit-learn splitter, or a list of
+        (training, held-out) pairs of positions; a :class:`statcv.folds.FoldPlan`; the
+        name of a column of fold numbers, or the numbers themselves. By default
+        ``"stratified_kfold"`` for classes, ``"kfold"`` for numbers and where a
+        stratifier makes the folds.
     k : int, optional
         Number of folds of the k-fold schemes; 10, or n where that is less.
+    p : int or float, optional
+        Records held out at a time by the leave-p-out schemes; the share held out by
+        ``"montecarlo"``, 0.25.
     repeats : int, optional
-        How often a random scheme is drawn; 1.
+        How often records are held out anew; 25 for ``"montecarlo"``, 100 for
+        ``"bootstrap"``, else 1.
+    stratify : str, list of str or stratifier, optional
+        The fold-stratifying covariate: records with equal values never part (what
+        scikit-learn calls ``groups``; classes are spread evenly by
+        ``scheme="stratified_kfold"``). A numeric column is cut into k quantile bins,
+        one a fold; of text, dates, categories and of several columns together a
+        keyed hash tells the fold; under ``"loocv"`` each value is held out by itself.
+        :func:`~statcv.by_quantile`, :func:`~statcv.by_hash` and
+        :func:`~statcv.by_value` say it outright.
+    rebalance : str or Bags, optional
+        How training sets are given class totals equal to each other: ``"subsample"``
+        (drop the fewest records), ``"weight"``, ``"upsample"``, ``"all"`` (average
+        over every subsample), ``"bag"``. ``"subsample"`` for the schemes whose name
+        begins with r, nothing for others.
     positive : optional
         The level of a binary outcome that counts as positive; the second by default,
         as in R's ``glm``.
@@ -157,8 +179,7 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
     table = as_frame(data)
     seed = resolve_seed(given["seed"])
-    scheme = given["scheme"]
-    fold_column = _fold_column(scheme, table)
+    holdout = Holdout.read(given, table)
     weight_column = [given_weights] if isinstance(given_weights, str) else []
     design = make_design(
         formula,
@@ -166,24 +187,15 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         scope=scope,
         positive=given["positive"],
         na_action=given["na_action"],
-        not_in_dot=[*weight_column, *fold_column],
+        not_in_dot=[*weight_column, *holdout.not_in_dot],
     )
     weights = None
     if given_weights is not None:
         weights = row_weights(given_weights, table, design.kept)
     learner = resolve_model(model, design.outcome.kind)
     names = _metric_names(given["metrics"], design)
-    outcome = design.outcome
-    plan = resolve_plan(
-        _folds_by_row(scheme, table, design),
-        outcome.y,
-        outcome.kind,
-        k=given["k"],
-        repeats=given["repeats"],
-        seed=seed,
-        levels=outcome.levels,
-        columns=table.columns,
-    )
+    columns = design.formula.outcome_columns
+    plan = holdout.plan(design.kept, design.outcome, columns, seed)
     _warn_missing(design)
     held = run(
         design,
@@ -206,6 +218,90 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     )
     _warn_bias(result)
     return result
+
+
+def fold_plan(
+    formula: str | None = None,
+    data: Any = None,
+    *,
+    scheme: Any = None,
+    k: int | None = None,
+    p: float | None = None,
+    repeats: int | None = None,
+    stratify: Any = None,
+    rebalance: Any = None,
+    positive: Any = None,
+    na_action: str = "drop",
+    seed: int | np.random.Generator | None = None,
+) -> FoldPlan:
+    """Say who is held out and on whom each fit trains, and fit nothing.
+
+    The plan that :func:`cv` would make with the same arguments: ``cv(…, scheme=plan)``
+    uses it, ``cross_val_predict(…, cv=plan)`` in scikit-learn as well, and
+    ``plan.to_frame()`` takes it anywhere else.
+
+    Parameters
+    ----------
+    formula : str, optional
+        The outcome, or a whole formula, of which rows that miss a covariate are left
+        out. Schemes that do not look at the outcome need none.
+    data : data frame
+        pandas, polars, pyarrow or DuckDB.
+    scheme, k, p, repeats, stratify, rebalance, positive, na_action, seed
+        As :func:`cv` takes them.
+
+    Returns
+    -------
+    FoldPlan
+
+    Raises
+    ------
+    StatcvError
+        One of its kinds for every wrong argument.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="rloocv", seed=1)
+    >>> print(plan)
+    rloocv: rebalanced leave-one-out: each record held out by itself, a random \
+record of each other class dropped; training sets of 10/20 each
+    32 records, 32 splits; folds 38ac3b0da9f1
+    >>> plan.to_frame().head(2)
+       repeat  fold  position  row      role
+    0       1     1         0    0  held out
+    1       1     2         1    1  held out
+    """
+    if data is None:
+        raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")
+    table = as_frame(data)
+    seed = resolve_seed(seed)
+    given = {
+        "scheme": scheme,
+        "k": k,
+        "p": p,
+        "repeats": repeats,
+        "stratify": stratify,
+        "rebalance": rebalance,
+    }
+    holdout = Holdout.read(given, table)
+    if formula is None:
+        return holdout.plan(np.arange(len(table)), None, (), seed)
+    if isinstance(formula, str) and "~" not in formula:
+        named = quoted(formula) if formula in table.columns else formula
+        formula = f"{named} ~ 1"
+    frame = sys._getframe(1)
+    design = make_design(
+        formula,
+        table,
+        scope=ChainMap(frame.f_locals, frame.f_globals),
+        positive=positive,
+        na_action=na_action,
+        not_in_dot=holdout.not_in_dot,
+    )
+    _warn_missing(design)
+    columns = design.formula.outcome_columns
+    return holdout.plan(design.kept, design.outcome, columns, seed)
 
 
 def compare(
@@ -256,31 +352,6 @@ def compare(
     if len(joined) < len(results) + len(named):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
     return make_comparison(joined, metric, level)
-
-
-def _fold_column(scheme: Any, table: pd.DataFrame) -> list[str]:
-    """Return the column of fold numbers that ``scheme`` names, if it does."""
-    named = isinstance(scheme, str) and scheme not in SCHEMES
-    return [scheme] if named and scheme in table.columns else []
-
-
-def _folds_by_row(scheme: Any, table: pd.DataFrame, design: Design) -> Any:
-    """Turn a column's name or an array of fold numbers into a series of the rows."""
-    column = _fold_column(scheme, table)
-    if column and column[0] in design.formula.outcome_columns:
-        raise SchemeError(f"scheme={scheme!r} is the outcome: it makes no folds.")
-    if isinstance(scheme, (int, np.integer)):
-        raise SchemeError(f"scheme={scheme} is a number; for {scheme} folds say k.")
-    if isinstance(scheme, Iterator):
-        raise SchemeError(
-            "scheme= can be read once only; give the splitter itself, or a list of "
-            "(training, held-out) pairs."
-        )
-    pairs = isinstance(scheme, list) and all(isinstance(s, tuple) for s in scheme)
-    known = scheme is None or pairs or isinstance(scheme, (str, type))
-    if not column and (known or hasattr(scheme, "split")):
-        return scheme
-    return row_values(scheme, table, "scheme").iloc[design.kept]
 
 
 def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:

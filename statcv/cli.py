@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 WIDTH = 79
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
-CALL = ["model", "scheme", "k", "repeats", "positive", "na_action", "metrics"]
-CALL += ["weights", "seed", "n_jobs", "progress"]
+CALL = ["model", "scheme", "k", "p", "repeats", "stratify", "rebalance", "positive"]
+CALL += ["na_action", "metrics", "weights", "seed", "n_jobs", "progress"]
 EXAMPLES = """\
 examples:
   statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
@@ -170,9 +170,15 @@ def _add_call(add: Any) -> None:
     add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
     add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
     add("--model", metavar="NAME", help="logit, linear, xgboost, mean or negmean")
-    schemes = "kfold, stratified_kfold, loocv, rloocv"
-    add("--scheme", metavar="NAME", help=f"{schemes}, or a column of fold numbers")
+    schemes = "kfold, stratified_kfold, rkfold, loocv, rloocv, lpocv, rlpocv"
+    others = "leave_pair_out, montecarlo, bootstrap, or a column of fold numbers"
+    add("--scheme", metavar="NAME", help=f"{schemes}, {others}")
     add("-k", "--k", type=int, metavar="K", help="number of folds (10)")
+    add("-p", "--p", type=_number, metavar="P", help="records, or share, held out")
+    together = "columns whose equal values never part"
+    add("--stratify", type=_names, metavar="A,B", help=together)
+    evened = "subsample, weight, upsample, all or bag"
+    add("--rebalance", metavar="HOW", help=f"even out training sets: {evened}")
     add("--repeats", type=int, metavar="N", help="draw the folds so often (1)")
     add("--positive", metavar="LEVEL", help="the positive class; else the second")
     missing = {"choices": ("drop", "raise", "pass"), "default": "drop"}
@@ -190,6 +196,14 @@ def _add_call(add: Any) -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _number(text: str) -> float:
+    """Return a whole number, or a share."""
+    try:
+        return int(text) if text.strip().isdigit() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
 
 
 def _level(text: str) -> float:
@@ -239,13 +253,15 @@ def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVRe
     from statcv.api import cv as _cv
 
     _call = {name: getattr(_options, name) for name in CALL}
+    if _call["stratify"] is not None and len(_call["stratify"]) == 1:
+        _call["stratify"] = _call["stratify"][0]
     return _cv(_options.formula, _data, **{**_call, **_change})
 
 
 def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return what differs between the results to compare, by their names.
 
-    Of several schemes k and repeats go to those that take them; if none does, to
+    Of several schemes k, p and repeats go to those that take them; if none does, to
     all, for cv() to refuse.
     """
     from statcv.folds import SCHEMES
@@ -268,7 +284,7 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     if len(set(names)) < max(len(names), 2):
         raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
     changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
-    for argument, flag in (("k", "has_k"), ("repeats", "random")):
+    for argument, flag in (("k", "has_k"), ("p", "has_p"), ("repeats", "random")):
         takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)] or names
         for name, change in changes.items():
             change[argument] = getattr(options, argument) if name in takers else None

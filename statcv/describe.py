@@ -88,31 +88,31 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             f"{name} over {result.plan.repeats} repeats: Monte Carlo sd "
             f"{headline.sd:.3f}."
         )
-    if result.plan.rebalanced and result.plan.repeats == 1:
+    drawn = {"subsample": "dropped", "upsample": "repeated"}
+    by_class = result.design.outcome.kind != "continuous"
+    if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
         notes.append(
-            "The dropped records were drawn once; repeats=20 averages over draws and "
-            "shows how far they move the estimate."
+            f"The {drawn[result.plan.rebalance]} records were drawn once; repeats=20 "
+            "averages over draws and shows how far they move the estimate."
         )
     if result.design.outcome.kind == "binary" and result.weights is None:
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
         )
-    held, splits = result.held, result.plan.n_splits
+    held, fits = result.held, result.plan.n_fits
     if held.coefficients is not None and held.coefficients.isna().any(axis=None):
         lacking = held.coefficients.isna().sum()
         told = ", ".join(f"{term} {n}" for term, n in lacking.items() if n)
         notes.append(
             f"Coefficients of terms that no training row has are left out ({told} "
-            f"of {splits} fits)."
+            f"of {fits} fits)."
         )
     if not held.converged.all():
-        notes.append(
-            f"{int((~held.converged).sum())} of {splits} fits did not converge."
-        )
+        notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
     if held.separated.any():
         notes.append(
-            f"{int(held.separated.sum())} of {splits} fits separate the classes "
+            f"{int(held.separated.sum())} of {fits} fits separate the classes "
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(notes)

@@ -17,11 +17,11 @@ from statcv.describe import summarise
 from statcv.engine import Held, fit_all
 from statcv.errors import CoefficientError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.folds.audit import mean_model_auroc, training_means
+from statcv.folds.audit import mean_model_auroc
 from statcv.formula import Design
 from statcv.formula.parse import updated_formula
 from statcv.full_model import FullModel
-from statcv.inference import Estimate, Scores, make_estimate
+from statcv.inference import Estimate, LeftOut, Scores, make_estimate
 from statcv.metrics import Metric, get_metric
 from statcv.models import Fit, Model
 from statcv.summary import Summary
@@ -81,64 +81,64 @@ class CVResult:
         there are more than two, or the number; ``predicted`` the probability of the
         positive class or the mean, or a column a class.
         """
-        held, outcome = self.held, self.design.outcome
+        scores, outcome = self.scores, self.design.outcome
         names = self._split_names
         table = pd.DataFrame(
             {
-                "repeat": names["repeat"].to_numpy()[held.split],
-                "fold": names["fold"].to_numpy()[held.split],
-                "row": self.design.labels[held.row],
-                "observed": self._observed(held.row),
+                "repeat": names["repeat"].to_numpy()[scores.split],
+                "fold": names["fold"].to_numpy()[scores.split],
+                "row": self.design.labels[scores.row],
+                "observed": self._observed(scores.row),
             }
         )
         if outcome.kind != "multiclass":
-            return table.assign(predicted=held.predicted)
+            return table.assign(predicted=scores.predicted)
         columns = [f"predicted_{level}" for level in outcome.levels]
-        wide = pd.DataFrame(held.predicted, columns=columns)
+        wide = pd.DataFrame(scores.predicted, columns=columns)
         return pd.concat([table, wide], axis=1)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row a pair that one fit left out: held-out record and dropped partner.
+        """A row a pair of different classes that one fit left out.
 
-        Columns repeat, fold, row, partner, observed, predicted, predicted_partner;
-        empty where no record was dropped for balance.
+        A held-out record and its partner, dropped for balance or held out with it:
+        columns repeat, fold, row, partner, observed, predicted, predicted_partner.
+        Empty where the scheme does not compare such pairs.
         """
-        held, partner = self.scores.pairs
-        own, other = self.held.row[held], self.held.partner_row[partner]
-        names = self._split_names
-        table = pd.DataFrame(
-            {
-                "repeat": names["repeat"].to_numpy()[self.held.split[held]],
-                "fold": names["fold"].to_numpy()[self.held.split[held]],
-                "row": self.design.labels[own],
-                "partner": self.design.labels[other],
-                "observed": self._observed(own),
-            }
+        left, fits = self.scores.left, self._fit_names
+        one, two = left.pairs(self.design.y) if self.scores.pairwise else ([], [])
+        one, two = np.asarray(one, dtype=np.intp), np.asarray(two, dtype=np.intp)
+        own, other = left.row[one], left.row[two]
+        table = fits.iloc[left.fit[one]].reset_index(drop=True)
+        table = table.assign(
+            row=self.design.labels[own],
+            partner=self.design.labels[other],
+            observed=self._observed(own),
         )
         if self.design.outcome.kind != "binary":
             return table
         return table.assign(
-            predicted=self.held.predicted[held],
-            predicted_partner=self.held.partner_predicted[partner],
+            predicted=left.predicted[one], predicted_partner=left.predicted[two]
         )
 
     @cached_property
     def folds(self) -> pd.DataFrame:
-        """A row a fold and repeat: sizes, class counts, drops, convergence, seconds."""
+        """A row a fit: sizes, class counts, drops, convergence, seconds.
+
+        That is a row a fold and repeat, and where a fold has several fits
+        (``rebalance="all"``, ``"bag"``) a row a ``draw``.
+        """
         plan, outcome, held = self.plan, self.design.outcome, self.held
-        dropped = np.diff(plan.dropped_start)
-        tested = np.diff(self.scores.starts)
-        table = self._split_names.assign(
-            n_train=plan.n - tested - dropped, n_test=tested
+        table = self._fit_names.assign(
+            n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
         )
         if outcome.levels:
             training, test = plan.counts(outcome.y, len(outcome.levels))
             for k, level in enumerate(outcome.levels):
                 table[f"train_{level}"] = training[:, k]
-                table[f"test_{level}"] = test[:, k]
+                table[f"test_{level}"] = test[plan.split_of, k]
         return table.assign(
-            dropped=dropped,
+            dropped=plan.dropped.sizes,
             converged=held.converged,
             separated=held.separated,
             seconds=held.seconds,
@@ -155,12 +155,21 @@ class CVResult:
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return pd.concat([self._split_names, self.held.coefficients], axis=1)
+        return pd.concat([self._fit_names, self.held.coefficients], axis=1)
 
     @cached_property
     def _split_names(self) -> pd.DataFrame:
         names = [self.plan.name(split) for split in range(self.plan.n_splits)]
         return pd.DataFrame(names, columns=["repeat", "fold"])
+
+    @cached_property
+    def _fit_names(self) -> pd.DataFrame:
+        plan = self.plan
+        names = self._split_names.iloc[plan.split_of].reset_index(drop=True)
+        if plan.n_fits == plan.n_splits:
+            return names
+        draws = np.arange(plan.n_fits) - plan.first_fit[plan.split_of] + 1
+        return names.assign(draw=draws)
 
     def _observed(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         outcome = self.design.outcome
@@ -175,20 +184,28 @@ class CVResult:
     def scores(self) -> Scores:
         """The held-out predictions as arrays, for metrics and plots."""
         plan, held = self.plan, self.held
-        sizes = [len(labels) for labels in plan.labels]
-        tested = np.bincount(held.split, minlength=plan.n_splits)
+        fits = np.diff(plan.first_fit)
+        values = self.design.y.astype(float)
+        repeat = plan.repeat_of[plan.split_of]
+
+        def by_split(of_fits: NDArray[Any]) -> NDArray[np.float64]:
+            return np.asarray(np.bincount(plan.split_of, of_fits) / fits)
+
         return Scores(
             y=self.design.y,
-            split=held.split,
-            row=held.row,
-            predicted=held.predicted,
-            repeat=np.repeat(np.arange(plan.repeats), sizes),
-            n_train=(plan.n - tested - np.diff(plan.dropped_start)).astype(float),
-            baseline=training_means(plan, self.design.y.astype(float)),
-            partner_split=held.partner_split,
-            partner_row=held.partner_row,
-            partner_predicted=held.partner_predicted,
-            rebalanced=plan.rebalanced,
+            split=plan.tests.owners,
+            row=plan.tests.values.astype(np.intp),
+            predicted=held.averaged(plan),
+            repeat=plan.repeat_of,
+            n_train=by_split(plan.n_train),
+            baseline=by_split(plan.training_means(values)),
+            left=LeftOut.joined(
+                (held.fit, held.row, held.predicted),
+                (held.partner_fit, held.partner_row, held.partner_predicted),
+                repeat,
+            ),
+            pairwise=plan.compares_pairs,
+            tournament=plan.tournament,
             probabilities=held.probabilities,
         )
 

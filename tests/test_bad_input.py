@@ -381,8 +381,8 @@ def test_arguments_that_mean_nothing_for_the_scheme(data):
 
 @pytest.mark.parametrize(
     ("scheme", "near"),
-    [("rlocv", "rloocv"), ("kfolds", "kfold"), ("LOOCV", "loocv"),
-     ("stratified", "stratified_kfold"), ("agee", "age")],
+    [("rlooc", "rloocv"), ("kfolds", "kfold"), ("LOOCV", "loocv"),
+     ("stratified_kfolds", "stratified_kfold"), ("agee", "age")],
 )  # fmt: skip
 def test_a_misspelt_scheme(data, scheme, near):
     words = [f"no scheme {scheme!r}", f"Did you mean {near!r}?", "kfold, stratified"]
@@ -390,7 +390,7 @@ def test_a_misspelt_scheme(data, scheme, near):
 
 
 def test_schemes_for_other_outcomes(data):
-    for scheme in ("stratified_kfold", "rloocv"):
+    for scheme in ("stratified_kfold", "rkfold", "leave_pair_out"):
         words = [f"scheme={scheme!r} needs an outcome of classes", "continuous"]
         refused(SchemeError, words, cv, "age ~ amount", data, scheme=scheme)
 

@@ -94,7 +94,9 @@ def test_cv_prints_the_summary(run: Run, spector: pd.DataFrame) -> None:
 def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
     options = "--model logit --scheme kfold -k 4 --repeats 3 --positive 0 --level 0.8"
     more = "--metrics brier,auroc --weights TUCE --seed 5 --jobs 1 --quiet"
-    ran = run("cv", "GRADE ~ GPA", "spector", *options.split(), *more.split())
+    folds = "--stratify PSI,TUCE --rebalance weight"
+    given = [*options.split(), *more.split(), *folds.split()]
+    ran = run("cv", "GRADE ~ GPA", "spector", *given)
     expected = scv.cv(
         "GRADE ~ GPA",
         spector,
@@ -102,6 +104,8 @@ def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
         scheme="kfold",
         k=4,
         repeats=3,
+        stratify=["PSI", "TUCE"],
+        rebalance="weight",
         positive="0",
         metrics=["brier", "auroc"],
         weights="TUCE",
@@ -348,7 +352,7 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         (("cv", "GRADE ~ GPA", "false.csv.gz"), "cannot read 'false.csv.gz'"),
         (("cv", "GRADE ~ GPA", "false.parquet"), "cannot read 'false.parquet'"),
         (("cv", "GRADE ~ GPA", "rowless.csv"), "no rows"),
-        ((*SHORT, "--scheme", "rlocv"), "no scheme 'rlocv'.*Did you mean 'rloocv'"),
+        ((*SHORT, "--scheme", "rlooc"), "no scheme 'rlooc'.*Did you mean 'rloocv'"),
         ((*SHORT, "--model", "logt"), "no model 'logt'.*Did you mean 'logit'"),
         ((*SHORT, "--metrics", "brierr"), "no metric 'brierr'.*Did you mean 'brier'"),
         ((*SHORT, "--metrics", "mse"), "MSE needs a continuous outcome"),
@@ -365,7 +369,7 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         ((*BOTH, "--schemes", "kfold,loocv", "--models", "logit,mean"), "either"),
         ((*BOTH, "--schemes", "loocv"), "two or more different"),
         ((*BOTH, "--schemes", "loocv,loocv"), "two or more different"),
-        ((*BOTH, "--schemes", "kfold,rlocv"), "no scheme.*Did you mean 'rloocv'"),
+        ((*BOTH, "--schemes", "kfold,rlooc"), "no scheme.*Did you mean 'rloocv'"),
         ((*BOTH, "--schemes", "kfold,loocv", "--scheme", "kfold"), "means nothing"),
         ((*BOTH, "--schemes", "loocv,rloocv", "-k", "3"), "k=3 means nothing"),
         ((*BOTH, "--models", "logit,men"), "no model 'men'.*Did you mean 'mean'"),

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine.held import Held
 from statcv.engine.threads import one_thread
 from statcv.errors import (
     ArgumentError,
@@ -35,45 +36,10 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """What all folds predicted, record by record.
-
-    Attributes
-    ----------
-    split, row : numpy.ndarray of int, shape (m,)
-        The split, and the position of the record in the design.
-    predicted : numpy.ndarray, shape (m,) or (m, classes)
-    partner_split, partner_row, partner_predicted
-        The same for the records dropped for balance; empty where none were.
-    converged, separated : numpy.ndarray of bool, shape (n_splits,)
-    seconds : numpy.ndarray, shape (n_splits,)
-    probabilities : bool
-        Whether predictions are probabilities or means, not decision scores.
-    coefficients : pandas.DataFrame or None
-        A row a split, a column a term.
-    absent : dict
-        (factor, level) → the splits whose training set lacks it.
-    """
-
-    split: NDArray[np.intp]
-    row: NDArray[np.intp]
-    predicted: Floats
-    partner_split: NDArray[np.intp]
-    partner_row: NDArray[np.intp]
-    partner_predicted: Floats
-    converged: NDArray[np.bool_]
-    separated: NDArray[np.bool_]
-    seconds: Floats
-    probabilities: bool
-    coefficients: pd.DataFrame | None
-    absent: dict[tuple[str, Any], list[int]]
-
-
-@dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one split gave; small enough to send between processes."""
+    """What one fit gave; small enough to send between processes."""
 
-    split: int
+    fit: int
     test: NDArray[np.intp]
     partners: NDArray[np.intp]
     predicted: Floats
@@ -150,17 +116,17 @@ def _fits(
 
     jobs = _jobs(n_jobs)
     call = (design, plan, model, seed, weights)
-    bar = _bar(plan.n_splits, progress)
+    bar = _bar(plan.n_fits, progress)
     if jobs == 1:
         with bar, one_thread():
-            for split in range(plan.n_splits):
-                yield _fit_fold(split, *call)
+            for fit in range(plan.n_fits):
+                yield _fit_fold(fit, *call)
                 bar.update()
         return
-    size = max(1, math.ceil(plan.n_splits / (jobs * 8)))
+    size = max(1, math.ceil(plan.n_fits / (jobs * 8)))
     batches = [
-        range(start, min(start + size, plan.n_splits))
-        for start in range(0, plan.n_splits, size)
+        range(start, min(start + size, plan.n_fits))
+        for start in range(0, plan.n_fits, size)
     ]
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     with bar, one_thread():  # here for threads, in each batch for processes
@@ -191,13 +157,13 @@ def _bar(total: int, progress: bool | None) -> Any:
     return tqdm(total=total, desc="folds", unit="fold", disable=hidden, delay=delay)
 
 
-def _fit_batch(splits: Iterable[int], *call: Any) -> list[_Fold]:
+def _fit_batch(fits: Iterable[int], *call: Any) -> list[_Fold]:
     with one_thread():
-        return [_fit_fold(split, *call) for split in splits]
+        return [_fit_fold(fit, *call) for fit in fits]
 
 
 def _fit_fold(
-    split: int,
+    number: int,
     design: Design,
     plan: FoldPlan,
     model: Model,
@@ -205,12 +171,13 @@ def _fit_fold(
     weights: Floats | None,
 ) -> _Fold:
     started = time.perf_counter()
-    training, test = plan.train(split), plan.test(split)
-    partners = plan.left_out(split) if plan.rebalanced else np.empty(0, dtype=np.intp)
+    training, test = plan.train(number), plan.test(int(plan.split_of[number]))
+    partners = plan.partners(number)
     try:
         fitted, others = design.fold(training, np.concatenate([test, partners]))
-        key = (seed, 1, split)
-        fit = model.fit(_training_set(design, fitted, training, weights, key))
+        key = (seed, 1, number)
+        given = _weights(plan.weights(number, training), weights, training)
+        fit = model.fit(_training_set(design, fitted, training, given, key))
         predicted = np.asarray(fit.predict(others), dtype=float)
         if predicted.shape != (len(others), *_columns(design)):
             raise ModelError(
@@ -218,14 +185,14 @@ def _fit_fold(
                 f"{len(others)} records of a {design.outcome.kind} outcome."
             )
     except StatcvError as error:
-        raise type(error)(f"in {_where(plan, split)}: {error}") from error
+        raise type(error)(f"in {_where(plan, number)}: {error}") from error
     except Exception as error:
         raise FitError(
-            f"{model.label} failed in {_where(plan, split)} "
+            f"{model.label} failed in {_where(plan, number)} "
             f"({len(training)} training rows): {type(error).__name__}: {error}"
         ) from error
     return _Fold(
-        split=split,
+        fit=number,
         test=test,
         partners=partners,
         predicted=predicted,
@@ -236,6 +203,15 @@ def _fit_fold(
         coefficients=_learnt(fit.coefficients, design.names, fitted),
         absent=design.absent_levels(training),
     )
+
+
+def _weights(
+    planned: Floats | None, given: Floats | None, rows: NDArray[np.intp]
+) -> Floats | None:
+    """Join the weights of the plan and of the caller, for the training rows."""
+    if given is None:
+        return planned
+    return given[rows] if planned is None else given[rows] * planned
 
 
 def _learnt(
@@ -276,14 +252,17 @@ def _training_set(
         n_classes=len(design.outcome.levels),
         names=design.names,
         intercept=design.intercept,
-        weights=None if weights is None else weights[rows],
+        weights=weights,
         seed=int(stream.generate_state(1)[0] // 2),
     )
 
 
-def _where(plan: FoldPlan, split: int) -> str:
+def _where(plan: FoldPlan, fit: int) -> str:
+    split = int(plan.split_of[fit])
     repeat, fold = plan.name(split)
-    return f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
+    named = f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
+    several = plan.first_fit[split + 1] - plan.first_fit[split] > 1
+    return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
 
 
 def _check_training_sets(design: Design, plan: FoldPlan) -> None:
@@ -294,11 +273,11 @@ def _check_training_sets(design: Design, plan: FoldPlan) -> None:
     training, _ = plan.counts(outcome.y, len(outcome.levels))
     bad = np.argwhere(training == 0)
     if len(bad):
-        split, level = bad[0]
+        fit, level = bad[0]
         raise OutcomeError(
-            f"the training set of {_where(plan, int(split))} has no record of class "
+            f"the training set of {_where(plan, int(fit))} has no record of class "
             f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
-            f"{plan.n_splits} training sets lack a class); use fewer folds, or a "
+            f"{plan.n_fits} training sets lack a class); use fewer folds, or a "
             "scheme that spreads the classes."
         )
 
@@ -308,12 +287,12 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
     values, counts = np.unique(design.y, return_counts=True)
     common = values[counts.argmax()]
     odd = np.flatnonzero(design.y != common)
-    for split in range(plan.n_splits):
-        out = len(plan.test(split)) + len(plan.left_out(split))
-        if out >= len(odd) and (design.y[plan.train(split)] == common).all():
+    out = plan.tests.sizes[plan.split_of] + plan.dropped.sizes
+    for fit in np.flatnonzero(out >= len(odd)).tolist():
+        if (design.y[plan.train(fit)] == common).all():
             raise OutcomeError(
                 f"the outcome is constant ({common:g}) in the training set of "
-                f"{_where(plan, split)}; use more folds, or another model."
+                f"{_where(plan, fit)}; use more folds, or another model."
             )
 
 
@@ -325,17 +304,17 @@ def _gather(folds: list[_Fold], plan: FoldPlan) -> Held:
     absent: dict[tuple[str, Any], list[int]] = {}
     for fold in folds:
         for pair in fold.absent:
-            absent.setdefault(pair, []).append(fold.split)
+            absent.setdefault(pair, []).append(fold.fit)
     coefficients = None
     if all(fold.coefficients is not None for fold in folds):
         coefficients = pd.DataFrame([fold.coefficients for fold in folds])
     return Held(
-        split=owners(heads),
+        fit=owners(heads),
         row=np.concatenate([fold.test for fold in folds]),
         predicted=np.concatenate(
             [fold.predicted[:head] for fold, head in zip(folds, heads, strict=True)]
         ),
-        partner_split=owners([len(fold.partners) for fold in folds]),
+        partner_fit=owners([len(fold.partners) for fold in folds]),
         partner_row=np.concatenate([fold.partners for fold in folds]),
         partner_predicted=np.concatenate(
             [fold.predicted[head:] for fold, head in zip(folds, heads, strict=True)]
@@ -353,28 +332,28 @@ def _warn(held: Held, plan: FoldPlan, model: Model) -> None:
     failed = np.flatnonzero(~held.converged)
     if len(failed):
         warn(
-            f"{model.label} did not converge in {len(failed)} of {plan.n_splits} folds "
+            f"{model.label} did not converge in {len(failed)} of {plan.n_fits} folds "
             f"({_listed(plan, failed)}).",
             ConvergenceWarning,
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
         warn(
-            f"fitted probabilities of 0 or 1 in {len(apart)} of {plan.n_splits} folds "
+            f"fitted probabilities of 0 or 1 in {len(apart)} of {plan.n_fits} folds "
             f"({_listed(plan, apart)}): the classes are separated there and "
             "coefficients have no finite value; consider a ridge, Logit(C=1.0).",
             SeparationWarning,
         )
-    for (factor, level), splits in held.absent.items():
-        sets = plural(len(splits), "training set")
+    for (factor, level), fits in held.absent.items():
+        sets = plural(len(fits), "training set")
         warn(
             f"level {level!r} of {factor} is absent from {sets} "
-            f"({_listed(plan, splits)}): nothing was learnt of it there.",
+            f"({_listed(plan, fits)}): nothing was learnt of it there.",
             UnseenLevelWarning,
         )
 
 
-def _listed(plan: FoldPlan, splits: Iterable[int]) -> str:
-    chosen = [int(split) for split in splits]
-    shown = ", ".join(_where(plan, split) for split in chosen[:3])
+def _listed(plan: FoldPlan, fits: Iterable[int]) -> str:
+    chosen = [int(fit) for fit in fits]
+    shown = ", ".join(_where(plan, fit) for fit in chosen[:3])
     return shown + (", …" if len(chosen) > 3 else "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,9 @@ LEANS = 0.05  # how far the mean model's auROC may be from 0.5 and not be told
 
 
 def training_means(plan: FoldPlan, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the mean outcome of each split's training set, shape (n_splits,)."""
-    sums, sizes = plan.training_sums(y)
-    return sums / sizes
+    """Return the mean outcome of each split's training sets, shape (n_splits,)."""
+    means = np.bincount(plan.split_of, plan.training_means(y))
+    return np.asarray(means / np.diff(plan.first_fit))
 
 
 def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
@@ -36,10 +38,23 @@ def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
     float
         The mean over the repeats that hold out both classes; NaN if none does.
     """
-    means, values, first = training_means(plan, y), [], 0
-    for fold, labels in zip(plan.held_out, plan.labels, strict=True):
-        rows = np.flatnonzero(fold >= 0)
-        values.append(auroc(y[rows], means[first + fold[rows]]))
-        first += len(labels)
+    if plan.tournament:  # a pair is compared within its own fit: always a tie
+        return 0.5
+    means, values = training_means(plan, y), []
+    owners, rows = plan.tests.owners, plan.tests.values
+    repeat = plan.repeat_of[owners]
+    begin = np.searchsorted(repeat, np.arange(plan.repeats + 1))
+    for first, last in pairwise(begin):
+        values.append(auroc(y[rows[first:last]], means[owners[first:last]]))
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What a plan leaks."""
+
+
+def audit_plan(plan: FoldPlan, y: Any = None, **checks: Any) -> Audit:
+    """Say what a plan leaks."""
+    raise NotImplementedError

@@ -1,4 +1,4 @@
-"""The fold plan: who is held out, and who is dropped from each training set."""
+"""The fold plan: who is held out, and on whom each fit trains."""
 
 from __future__ import annotations
 
@@ -6,22 +6,33 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
+from statcv.folds.ragged import Ragged
+from statcv.folds.response import Response
+from statcv.folds.together import Strata
+from statcv.folds.weighting import ClassWeights, Weighting
+
+if TYPE_CHECKING:
+    from statcv.folds.audit import Audit
 
 Rows = NDArray[np.intp]
+PAIRS = ("leave_pair_out", "tournament_leave_pair_out")
 
 
 @dataclass(frozen=True, eq=False)
 class FoldPlan:
-    """Repeated partitions of n records, in memory O(n × repeats + dropped).
+    """Who is held out, and on whom each fit trains, in memory O(n + dropped).
 
     A *split* is one fold of one repeat; splits are numbered through, repeat by
-    repeat. A training set is every record but those held out and those dropped.
+    repeat. A split has one *fit*, or several whose predictions are averaged
+    (``rebalance="all"`` and ``"bag"``). A fit trains on every record but those its
+    split holds out and those dropped; records may come again, or be weighted.
 
     Attributes
     ----------
@@ -29,17 +40,27 @@ class FoldPlan:
         The name of the scheme that made it.
     sentence : str
         What it does, in one sentence for print, summary and titles.
-    held_out : numpy.ndarray of int, shape (repeats, n)
-        The fold in which each record is held out, from 0; -1 for never.
-    labels : tuple of tuple
+    n : int
+        The number of records.
+    tests : Ragged
+        The records held out in each split.
+    labels : tuple of sequences
         The folds' names in each repeat, as the tables show them.
-    dropped : numpy.ndarray of int
-        The records dropped from training, split after split.
-    dropped_start : numpy.ndarray of int, shape (n_splits + 1,)
-        Where the records of each split begin in ``dropped``.
-    rebalanced : bool
-        Whether records were dropped to give every training set the same class
-        totals; they are predicted too, by the fit that left them out.
+    dropped, copied : Ragged
+        Records kept from the training of each fit, and records that come once more
+        for each time they are listed.
+    first_fit : numpy.ndarray of int, shape (n_splits + 1,)
+        Where the fits of each split begin.
+    weighting : Weighting or None
+        Weights of the training records.
+    rebalance : str or None
+        How the training sets were given equal class totals.
+    strata : Strata or None
+        Records that never part.
+    response : Response or None
+        The outcome that it was made for.
+    rows : pandas.Index or None
+        The records' labels in the data.
     seed : int or None
         The seed that made it; None where nothing was random.
 
@@ -54,110 +75,319 @@ class FoldPlan:
 
     scheme: str
     sentence: str
-    held_out: NDArray[np.int32]
-    labels: tuple[tuple[Any, ...], ...]
-    dropped: NDArray[np.int32]
-    dropped_start: NDArray[np.int64]
-    rebalanced: bool = False
+    n: int
+    tests: Ragged
+    labels: tuple[Sequence[Any], ...]
+    dropped: Ragged
+    copied: Ragged
+    first_fit: NDArray[np.int64]
+    weighting: Weighting | None = None
+    rebalance: str | None = None
+    strata: Strata | None = None
+    response: Response | None = None
+    rows: pd.Index[Any] | None = None
     seed: int | None = None
 
-    @property
-    def n(self) -> int:
-        """The number of records."""
-        return int(self.held_out.shape[1])
+    # ---- sizes and names ----
 
     @property
     def repeats(self) -> int:
-        """How often the records are partitioned."""
-        return int(self.held_out.shape[0])
+        """How often the records are held out anew."""
+        return len(self.labels)
 
-    @cached_property
+    @property
     def n_splits(self) -> int:
         """Folds of all repeats together."""
-        return sum(len(labels) for labels in self.labels)
+        return len(self.tests)
+
+    @property
+    def n_fits(self) -> int:
+        """Training sets, of all splits together."""
+        return len(self.dropped)
 
     @cached_property
-    def _first(self) -> NDArray[np.int64]:
+    def first_split(self) -> NDArray[np.int64]:
         """The number of the first split of each repeat, and one beyond."""
         return np.cumsum([0, *map(len, self.labels)])
 
     @cached_property
-    def _sorted(self) -> tuple[Rows, NDArray[np.int64]]:
-        """Held-out records, split after split, and where each split begins."""
-        rows, sizes = [], []
-        for repeat, labels in enumerate(self.labels):
-            fold = self.held_out[repeat]
-            order = np.argsort(fold, kind="stable")
-            order = order[np.searchsorted(fold[order], 0) :]
-            sizes.append(np.bincount(fold[order], minlength=len(labels)))
-            rows.append(order)
-        return np.concatenate(rows), _starts(np.concatenate(sizes))
+    def repeat_of(self) -> NDArray[np.intp]:
+        """The repeat of each split, from 0."""
+        return np.repeat(np.arange(self.repeats), np.diff(self.first_split))
+
+    @cached_property
+    def split_of(self) -> NDArray[np.intp]:
+        """The split of each fit."""
+        return np.repeat(np.arange(self.n_splits), np.diff(self.first_fit))
 
     def name(self, split: int) -> tuple[int, Any]:
         """Return (repeat from 1, the fold's name) of a split."""
-        repeat = int(np.searchsorted(self._first, split, side="right")) - 1
-        return repeat + 1, self.labels[repeat][split - self._first[repeat]]
+        repeat = int(np.searchsorted(self.first_split, split, side="right")) - 1
+        return repeat + 1, self.labels[repeat][split - self.first_split[repeat]]
+
+    @cached_property
+    def partition(self) -> bool:
+        """Whether every record is held out exactly once in every repeat."""
+        cells = self.repeat_of[self.tests.owners] * self.n + self.tests.values
+        times = np.bincount(cells, minlength=self.repeats * self.n)
+        return bool((times == 1).all())
+
+    @cached_property
+    def held_out(self) -> NDArray[np.int32]:
+        """The fold in which each record is held out, from 0; -1 for never.
+
+        Shape (repeats, n).
+
+        Raises
+        ------
+        SchemeError
+            If a record is held out more than once in a repeat, as in pairs.
+        """
+        owners = self.tests.owners
+        repeat = self.repeat_of[owners]
+        fold = np.full((self.repeats, self.n), -1, dtype=np.int32)
+        fold[repeat, self.tests.values] = owners - self.first_split[repeat]
+        if (fold >= 0).sum() < len(owners):
+            raise SchemeError(
+                f"{self.scheme} holds a record out more than once a repeat, so no "
+                "record has one fold."
+            )
+        return fold
+
+    # ---- who trains whom ----
 
     def test(self, split: int) -> Rows:
         """Return the records held out in a split."""
-        rows, starts = self._sorted
-        return rows[starts[split] : starts[split + 1]]
+        return self.tests[split]
 
-    def left_out(self, split: int) -> Rows:
-        """Return the records dropped from the training set of a split."""
-        start, stop = self.dropped_start[split], self.dropped_start[split + 1]
-        return self.dropped[start:stop].astype(np.intp)
+    def left_out(self, fit: int) -> Rows:
+        """Return the records dropped from the training set of a fit."""
+        return self.dropped[fit]
 
-    def train(self, split: int) -> Rows:
-        """Return the records on which a split is trained."""
-        stays = np.ones(self.n, dtype=bool)
-        stays[self.test(split)] = False
-        stays[self.left_out(split)] = False
-        return np.flatnonzero(stays)
+    def train(self, fit: int) -> Rows:
+        """Return the records on which a fit is trained, copies among them."""
+        times = np.ones(self.n, dtype=np.intp)
+        times[self.tests[int(self.split_of[fit])]] = 0
+        times[self.dropped[fit]] = 0
+        copies = self.copied[fit]
+        if not len(copies):
+            return np.flatnonzero(times)
+        np.add.at(times, copies, 1)
+        return np.repeat(np.arange(self.n), times)
+
+    def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
+        """Return the weights of training records of a fit; None where all are 1."""
+        return None if self.weighting is None else self.weighting.of(fit, rows)
+
+    @property
+    def rebalanced(self) -> bool:
+        """Whether all training sets were given equal class totals."""
+        return self.rebalance is not None
+
+    @property
+    def predicts_dropped(self) -> bool:
+        """Whether each fit predicts the records that it dropped for balance, too."""
+        return self.rebalance in ("subsample", "all")
+
+    @property
+    def compares_pairs(self) -> bool:
+        """Whether records that the same fit left out are what the scheme compares."""
+        return self.predicts_dropped or self.scheme in PAIRS
+
+    @property
+    def tournament(self) -> bool:
+        """Whether a record is ranked by the pairs that it wins."""
+        return self.scheme == PAIRS[1]
+
+    @cached_property
+    def apart(self) -> NDArray[np.bool_]:
+        """Which dropped records have no equal in the training set of their fit.
+
+        Aligned with ``dropped.values``; all where nothing keeps records together.
+        """
+        if self.strata is None or not len(self.dropped.values):
+            return np.ones(len(self.dropped.values), dtype=bool)
+        codes = self.strata.codes
+        owners = self.dropped.owners
+        stratum = codes[self.dropped.values]
+        cells, place, out = np.unique(
+            owners * self.strata.count + stratum,
+            return_inverse=True,
+            return_counts=True,
+        )
+        if not self.partition:  # pairs hold out some members of a stratum
+            fits = cells // self.strata.count
+            out = out + np.array(
+                [
+                    (codes[self.tests[int(self.split_of[f])]] == s).sum()
+                    for f, s in zip(fits, cells % self.strata.count, strict=True)
+                ],
+                dtype=out.dtype,
+            )
+        sizes = np.bincount(codes, minlength=self.strata.count)
+        return np.asarray((out == sizes[cells % self.strata.count])[place])
+
+    def partners(self, fit: int) -> Rows:
+        """Return the dropped records that the fit may predict, as it saw no equal."""
+        if not self.predicts_dropped:
+            return np.empty(0, dtype=np.intp)
+        start, stop = self.dropped.starts[fit], self.dropped.starts[fit + 1]
+        return self.dropped.values[start:stop][self.apart[start:stop]].astype(np.intp)
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[Rows, Rows]]:
-        """Yield (training, held-out) positions, as scikit-learn's splitters do."""
+        """Yield (training, held-out) positions, as scikit-learn's splitters do.
+
+        Raises
+        ------
+        SchemeError
+            If X has another number of records, or the plan gives weights, which
+            scikit-learn's ``cv=`` cannot hand on.
+        """
         if X is not None and _length(X) != self.n:
             raise SchemeError(
                 f"the plan is for {self.n} records, but there are {_length(X)}."
             )
-        for split in range(self.n_splits):
-            yield self.train(split), self.test(split)
+        if self.weighting is not None:
+            raise SchemeError(
+                "the plan weights its training records, and pairs of positions carry "
+                "no weights; use statcv.cv(), or another rebalance."
+            )
+        for fit, split in enumerate(self.split_of.tolist()):
+            yield self.train(fit), self.test(split)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of splits, as scikit-learn asks for it."""
-        return self.n_splits
+        """Return the number of (training, held-out) pairs that ``split`` yields."""
+        return self.n_fits
+
+    # ---- counts and sums over training sets ----
+
+    @cached_property
+    def n_train(self) -> NDArray[np.int64]:
+        """The number of training records of each fit, shape (n_fits,)."""
+        held = self.tests.sizes[self.split_of]
+        return self.n - held - self.dropped.sizes + self.copied.sizes
 
     def counts(
         self, codes: NDArray[Any], classes: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return class counts of training and held-out sets, (n_splits, classes)."""
-        rows, starts = self._sorted
-        held = _count_by_split(codes[rows], starts, classes)
-        lost = _count_by_split(codes[self.dropped], self.dropped_start, classes)
-        return np.bincount(codes, minlength=classes) - held - lost, held
+        """Return class counts of training sets and of held-out sets.
 
-    def training_sums(
-        self, values: NDArray[Any]
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the sum of values over, and the size of, each training set."""
-        rows, starts = self._sorted
-        out = np.zeros(self.n_splits)
-        for members, begin in ((rows, starts), (self.dropped, self.dropped_start)):
-            owner = np.repeat(np.arange(self.n_splits), np.diff(begin))
-            out += np.bincount(owner, values[members], self.n_splits)
-        sizes = self.n - np.diff(starts) - np.diff(self.dropped_start)
-        return values.sum() - out, sizes
+        Shapes (n_fits, classes) and (n_splits, classes).
+        """
+        held = self.tests.counts(codes, classes)
+        training = np.bincount(codes, minlength=classes) - held[self.split_of]
+        training -= self.dropped.counts(codes, classes)
+        return training + self.copied.counts(codes, classes), held
+
+    def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the (weighted) mean of values over each training set, (n_fits,)."""
+        if self.weighting is None:
+            means = np.full(self.n_fits, np.nan)
+            sums, filled = self._training_sums(values), self.n_train > 0
+            np.divide(sums, self.n_train, out=means, where=filled)
+            return means
+        if isinstance(self.weighting, ClassWeights):
+            total = np.zeros((2, self.n_fits))
+            for code, weights in enumerate(self.weighting.table.T):
+                own = self.weighting.codes == code
+                total[0] += weights * self._training_sums(values * own)
+                total[1] += weights * self._training_sums(own)
+            return np.asarray(total[0] / total[1])
+        means = np.empty(self.n_fits)
+        for fit in range(self.n_fits):
+            rows = self.train(fit)
+            means[fit] = np.average(values[rows], weights=self.weights(fit, rows))
+        return means
+
+    def _training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        held = self.tests.sums(values)[self.split_of]
+        sums = values.sum() - held - self.dropped.sums(values)
+        return np.asarray(sums + self.copied.sums(values))
+
+    # ---- new records ----
+
+    @property
+    def thresholds(self) -> NDArray[Any] | None:
+        """Where the stratifier is cut, in rising order; None where it is not."""
+        return None if self.strata is None else self.strata.thresholds
+
+    def assign(self, frame: Any, repeat: int = 1) -> pd.Series[Any]:
+        """Return the fold into which each row of another frame falls.
+
+        So that a second hospital, or next month's records, come to lie in the same
+        folds. Only plans of k folds with a stratifier can tell.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            With the stratifier's columns.
+        repeat : int, default 1
+
+        Returns
+        -------
+        pandas.Series
+            Names of folds, with the frame's index; missing, with a warning that
+            counts them, for values that ``by_value`` has not met.
+
+        Raises
+        ------
+        SchemeError
+            If no stratifier made the folds.
+        """
+        if self.strata is None:
+            raise SchemeError(
+                f"the folds of {self.scheme} were not made from a stratifier, so they "
+                "say nothing of other records; use stratify=."
+            )
+        return self.strata.assign(frame, repeat, self.labels)
+
+    def audit(self, y: Any = None, **checks: Any) -> Audit:
+        """Say what the plan leaks, in numbers and sentences.
+
+        See :func:`statcv.folds.audit.audit_plan`, which takes the same arguments.
+        """
+        from statcv.folds.audit import audit_plan
+
+        return audit_plan(self, y, **checks)
+
+    # ---- as a table ----
+
+    def to_frame(self, training: bool = False) -> pd.DataFrame:
+        """Return the plan as a tidy table; see :func:`statcv.folds.frame.to_frame`."""
+        from statcv.folds.frame import to_frame
+
+        return to_frame(self, training)
+
+    @classmethod
+    def from_frame(cls, frame: Any, n: int | None = None) -> FoldPlan:
+        """Make a plan of such a table; see :func:`statcv.folds.frame.from_frame`."""
+        from statcv.folds.frame import from_frame
+
+        return from_frame(frame, n)
 
     @cached_property
     def fingerprint(self) -> str:
-        """12 hex digits of what is held out and dropped."""
-        digest = hashlib.sha256(repr(self.held_out.shape).encode())
-        for part in (self.held_out, self.dropped, self.dropped_start):
+        """12 hex digits of who is held out, dropped, repeated and weighted."""
+        digest = hashlib.sha256(f"{self.n} {np.diff(self.first_split)}".encode())
+        lists = (self.tests, self.dropped, self.copied)
+        parts: list[Any] = [self.first_split, self.first_fit]
+        for one in lists:
+            parts += [one.starts, one.values]
+        for part in parts:
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        if self.weighting is not None:
+            for part in self.weighting.arrays:
+                digest.update(np.round(part, 9).astype("<f8").tobytes())
         return digest.hexdigest()[:12]
+
+    def __str__(self) -> str:
+        fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
+        return (
+            f"{self.scheme}: {self.sentence}\n"
+            f"{self.n} records, {self.n_splits} splits{fits}; folds {self.fingerprint}"
+        )
 
     def __repr__(self) -> str:
         return (
@@ -166,21 +396,8 @@ class FoldPlan:
         )
 
 
-def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
 def _length(X: Any) -> int:
     return int(X.shape[0]) if hasattr(X, "shape") else len(X)  # sparse has no len
-
-
-def _count_by_split(
-    codes: NDArray[Any], starts: NDArray[np.int64], classes: int
-) -> NDArray[np.int64]:
-    splits = len(starts) - 1
-    owner = np.repeat(np.arange(splits), np.diff(starts))
-    table = np.bincount(owner * classes + codes, minlength=splits * classes)
-    return table.reshape(splits, classes)
 
 
 def assemble(
@@ -190,26 +407,30 @@ def assemble(
     dropped: Sequence[Rows] = (),
     *,
     labels: Sequence[Sequence[Any]] | None = None,
-    rebalanced: bool = False,
+    rebalance: str | None = None,
     seed: int | None = None,
 ) -> FoldPlan:
     """Make a plan of one fold array a repeat and one array of drops a split."""
-    folds = np.asarray(held_out, dtype=np.int32)
+    folds = [np.asarray(fold) for fold in held_out]
     if labels is None:
-        labels = [range(1, fold.max() + 2) for fold in folds]
-    n_splits = sum(map(len, labels))
-    sizes = (
-        np.fromiter(map(len, dropped), np.int64)
-        if len(dropped)
-        else np.zeros(n_splits, np.int64)
+        labels = [range(1, int(fold.max()) + 2) for fold in folds]
+    tests = Ragged.joined(
+        Ragged.grouped(fold, len(names))
+        for fold, names in zip(folds, labels, strict=True)
     )
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
-        held_out=folds,
-        labels=tuple(tuple(names) for names in labels),
-        dropped=np.concatenate([np.empty(0, np.int32), *dropped]).astype(np.int32),
-        dropped_start=_starts(sizes),
-        rebalanced=rebalanced,
+        n=len(folds[0]),
+        tests=tests,
+        labels=tuple(
+            names if isinstance(names, range) else tuple(names) for names in labels
+        ),
+        dropped=Ragged.of(dropped).rising()
+        if len(dropped)
+        else Ragged.empty(len(tests)),
+        copied=Ragged.empty(len(tests)),
+        first_fit=np.arange(len(tests) + 1),
+        rebalance=rebalance,
         seed=seed,
     )

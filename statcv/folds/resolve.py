@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError, suggestion
+from statcv.folds.balanced import balance, rebalancing
+from statcv.folds.build import build_plan
 from statcv.folds.given import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.folds.plan import FoldPlan
-from statcv.folds.schemes import SCHEMES, make_plan
+from statcv.folds.response import Response
+from statcv.folds.schemes import SCHEMES
+from statcv.folds.strata import Stratifier
 
 
 def resolve_plan(
     scheme: Any,
-    y: NDArray[np.generic],
-    kind: str,
+    response: Response | None,
+    frame: pd.DataFrame,
     *,
     k: int | None = None,
+    p: float | None = None,
     repeats: int | None = None,
+    rebalance: Any = None,
+    stratifier: Stratifier | None = None,
     seed: int = 0,
-    levels: tuple[object, ...] = (),
     columns: Collection[str] = (),
 ) -> FoldPlan:
     """Return the plan that a name or an object stands for.
@@ -33,9 +38,13 @@ def resolve_plan(
     scheme : str, FoldPlan, scikit-learn splitter, pandas.Series, list or None
         A series holds the fold number of each record, a list (training, held-out)
         pairs of positions. None is class-stratified k-fold for classes, k-fold for
-        numbers.
-    y, kind, k, repeats, seed, levels
-        As :func:`make_plan` takes them.
+        numbers and where a stratifier makes the folds.
+    response : Response or None
+    frame : pandas.DataFrame
+        The records, of which the stratifier reads its columns.
+    k, p, repeats, rebalance, seed
+        As :func:`statcv.folds.make_plan` takes them.
+    stratifier : Stratifier, optional
     columns : collection of str
         Columns of the data, which a misspelt name may have meant.
 
@@ -44,10 +53,12 @@ def resolve_plan(
     SchemeError
         If it is unknown or does not fit the records.
     ArgumentError
-        If ``k`` or ``repeats`` means nothing for it.
+        If an argument means nothing for it.
     """
     if scheme is None:
-        scheme = "kfold" if kind == "continuous" else "stratified_kfold"
+        by_class = response is not None and response.by_class
+        free = stratifier is None or not stratifier.fixes_folds
+        scheme = "stratified_kfold" if by_class and free else "kfold"
     if isinstance(scheme, str):
         if scheme not in SCHEMES:
             raise SchemeError(
@@ -55,24 +66,58 @@ def resolve_plan(
                 "scikit-learn splitter, and the data's columns of fold numbers."
                 + suggestion(scheme, [*SCHEMES, *columns])
             )
-        return make_plan(
-            scheme, y, kind, k=k, repeats=repeats, seed=seed, levels=levels
+        return build_plan(
+            SCHEMES[scheme],
+            response,
+            len(frame),
+            k=k,
+            p=p,
+            repeats=repeats,
+            rebalance=rebalance,
+            stratifier=stratifier,
+            frame=frame,
+            seed=seed,
         )
-    for name, value in (("k", k), ("repeats", repeats)):
+    for name, value in (("k", k), ("p", p), ("repeats", repeats)):
         if value is not None:
             raise ArgumentError(
                 f"{name}={value!r} means nothing where the folds are given."
             )
-    if isinstance(scheme, pd.Series):
-        return plan_from_column(scheme, str(scheme.name))
+    if stratifier is not None:
+        raise ArgumentError(
+            f"stratify={stratifier.label!r} means nothing where the folds are given: "
+            "they part records, or not, as they are; plan.audit(duplicates=…) tells."
+        )
+    plan = _given(scheme, response, frame, seed)
+    how = rebalancing(rebalance)
+    if how is None:
+        return plan
+    return balance(plan, how, seed)
+
+
+def _given(
+    scheme: Any, response: Response | None, frame: pd.DataFrame, seed: int
+) -> FoldPlan:
+    """Return the plan of folds that were made elsewhere."""
+    n = len(frame)
     if isinstance(scheme, FoldPlan):
-        if scheme.n != len(y):
+        if scheme.n != n:
             raise SchemeError(
-                f"the plan is for {scheme.n} records, but {len(y)} rows are complete."
+                f"the plan is for {scheme.n} records, but {n} rows are complete."
             )
-        return scheme
+        if scheme.rows is not None and not scheme.rows.equals(frame.index):
+            raise SchemeError(
+                "the plan is for rows of other labels, or in another order; make it "
+                "of these data."
+            )
+        return scheme if scheme.response else replace(scheme, response=response)
     if isinstance(scheme, type):
         raise SchemeError(f"scheme={scheme.__name__} is a class; make an object of it.")
-    if isinstance(scheme, list):
-        scheme = GivenSplits(scheme)
-    return plan_from_splitter(scheme, y, seed)
+    if isinstance(scheme, pd.Series):
+        plan = plan_from_column(scheme, str(scheme.name))
+    else:
+        if isinstance(scheme, list):
+            scheme = GivenSplits(scheme)
+        y = frame.iloc[:, 0].to_numpy() if response is None else response.values
+        plan = plan_from_splitter(scheme, y, seed)
+    return replace(plan, response=response, rows=frame.index)

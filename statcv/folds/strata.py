@@ -79,6 +79,11 @@ class ByValue(Stratifier):
         """Values are dealt at random."""
         return True
 
+    @property
+    def fixes_folds(self) -> bool:
+        """Whole values may be dealt to any fold."""
+        return False
+
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
     ) -> ValueCut:

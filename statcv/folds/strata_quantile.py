@@ -75,6 +75,11 @@ class ByQuantile(Stratifier):
         """Whether bins are dealt to folds."""
         return self.per_fold > 1
 
+    @property
+    def fixes_folds(self) -> bool:
+        """Whether a bin is a fold."""
+        return self.per_fold == 1
+
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return codes of equal numbers, rising with them."""
         numbers, _ = _numbers(frame, self.columns[0])

@@ -95,6 +95,11 @@ class Stratifier(ABC):
     def random(self) -> bool:
         """Whether other seeds and repeats give other folds."""
 
+    @property
+    def fixes_folds(self) -> bool:
+        """Whether values alone say which fold a record falls in."""
+        return True
+
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return which records hold equal values: codes from 0."""
         return written_of(frame, self.columns)[1]

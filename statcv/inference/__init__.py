@@ -1,6 +1,6 @@
 """What may be concluded from held-out predictions."""
 
-from statcv.inference.estimates import HOWS, Estimate, Scores
+from statcv.inference.estimates import HOWS, Estimate
 from statcv.inference.estimates import estimate as make_estimate
 from statcv.inference.intervals import (
     Interval,
@@ -9,11 +9,13 @@ from statcv.inference.intervals import (
     mean_interval,
     pairs_interval,
 )
+from statcv.inference.scores import LeftOut, Scores
 
 __all__ = [
     "HOWS",
     "Estimate",
     "Interval",
+    "LeftOut",
     "Scores",
     "corrected_t_interval",
     "delong_interval",

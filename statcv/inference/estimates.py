@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +21,11 @@ from statcv.inference.intervals import (
     mean_interval,
     pairs_interval,
 )
+from statcv.inference.scores import Scores
 from statcv.metrics import Metric, auroc, get_metric, round_significant
 
 HOWS = ("pooled", "per_fold", "paired")
+MOST_PAIRS = 2_000_000  # that are listed one by one, for an interval
 Floats = NDArray[np.float64]
 
 
@@ -73,104 +73,6 @@ class Estimate:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Held-out predictions of every fit, as arrays.
-
-    Attributes
-    ----------
-    y : numpy.ndarray, shape (n,)
-        Coded outcome of the records.
-    split, row : numpy.ndarray of int, shape (m,)
-        The split, and the record; sorted by split.
-    predicted : numpy.ndarray, shape (m,) or (m, classes)
-    repeat : numpy.ndarray of int, shape (n_splits,)
-        The repeat of each split.
-    n_train, baseline : numpy.ndarray, shape (n_splits,)
-        Size and mean outcome of the training sets.
-    partner_split, partner_row, partner_predicted
-        The same for records dropped for balance.
-    rebalanced : bool
-    probabilities : bool
-        Whether predictions are probabilities or means, not decision scores.
-    """
-
-    y: NDArray[Any]
-    split: NDArray[np.intp]
-    row: NDArray[np.intp]
-    predicted: Floats
-    repeat: NDArray[np.intp]
-    n_train: Floats
-    baseline: Floats
-    partner_split: NDArray[np.intp]
-    partner_row: NDArray[np.intp]
-    partner_predicted: Floats
-    rebalanced: bool
-    probabilities: bool = True
-
-    @property
-    def n_splits(self) -> int:
-        """Folds of all repeats."""
-        return len(self.repeat)
-
-    @cached_property
-    def starts(self) -> NDArray[np.intp]:
-        """Where each split begins among the predictions, and one beyond."""
-        return np.searchsorted(self.split, np.arange(self.n_splits + 1))
-
-    @cached_property
-    def by_repeat(self) -> list[NDArray[np.intp]]:
-        """Positions of the predictions of each repeat."""
-        first = np.flatnonzero(np.diff(self.repeat, prepend=-1))
-        begin = [*self.starts[first], len(self.split)]
-        return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
-
-    @cached_property
-    def both_classes(self) -> NDArray[np.bool_]:
-        """Which splits hold out records of both classes, shape (n_splits,)."""
-        ones = np.bincount(self.split, self.y[self.row] == 1, self.n_splits)
-        zeros = np.bincount(self.split, self.y[self.row] == 0, self.n_splits)
-        return np.asarray((ones > 0) & (zeros > 0))
-
-    @cached_property
-    def pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Positions (held-out, partner) of pairs that one fit left out."""
-        sizes = np.diff(self.starts)[self.partner_split]
-        partner = np.repeat(np.arange(len(self.partner_split)), sizes)
-        first = np.repeat(self.starts[self.partner_split], sizes)
-        within = np.arange(len(partner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        held = first + within
-        differ = self.y[self.row[held]] != self.y[self.partner_row[partner]]
-        return held[differ], partner[differ]
-
-    def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
-        """Return each held-out record once, with its prediction averaged."""
-        return self._averaged
-
-    @cached_property
-    def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
-        rows = np.unique(self.row)
-        place = np.searchsorted(rows, self.row)
-        total = np.zeros((len(rows), *self.predicted.shape[1:]))
-        np.add.at(total, place, self.predicted)
-        times = np.bincount(place).reshape(-1, *[1] * (self.predicted.ndim - 1))
-        return rows, total / times
-
-    def headline(self, metric: Metric) -> str:
-        """Return how a metric is best stated for these folds."""
-        if not metric.rank:
-            return "pooled"
-        if self.rebalanced and metric.name == "auroc":
-            return "paired"
-        alone = self.by_split and len(self.by_repeat) > 1
-        return "per_fold" if alone or self.both_classes.all() else "pooled"
-
-    @property
-    def by_split(self) -> bool:
-        """Whether every repeat is one split, as where splits overlap."""
-        return len(self.by_repeat) == self.n_splits
-
-
 def estimate(
     scores: Scores, metric: Metric, how: str | None = None, level: float = 0.95
 ) -> Estimate:
@@ -215,6 +117,23 @@ def _value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
     return float(metric(scores.y[rows], predicted, baseline))
 
 
+def _pooled_value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
+    """Score a repeat; a record that it holds out more than once counts once."""
+    if not scores.overlapping:
+        return _value(scores, metric, where)
+    rows, place = np.unique(scores.row[where], return_inverse=True)
+    if metric.casewise is not None:
+        losses = _casewise(scores, metric)[where]
+        return float((np.bincount(place, losses) / np.bincount(place)).mean())
+    rows, predicted = scores.by_record(where, metric.rank)
+    baseline = None
+    if metric.uses_baseline:
+        means = scores.baseline[scores.split[where]]
+        baseline = np.bincount(place, means) / np.bincount(place)
+    read = metric.readable(predicted, scores.probabilities)
+    return float(metric(scores.y[rows], read, baseline))
+
+
 def _finish(
     scores: Scores,
     metric: Metric,
@@ -245,7 +164,8 @@ def _finish(
 
 
 def _pooled(scores: Scores, metric: Metric, level: float) -> Estimate:
-    values = np.array([_value(scores, metric, where) for where in scores.by_repeat])
+    repeats = scores.by_repeat
+    values = np.array([_pooled_value(scores, metric, where) for where in repeats])
     if metric.rank:  # average precision is 1 where there is nothing but positives
         outcomes = [scores.y[scores.row[where]] for where in scores.by_repeat]
         values[[len(np.unique(y)) < 2 for y in outcomes]] = np.nan
@@ -261,9 +181,9 @@ def _pooled_interval(
         count = int(np.isnan(values).sum())
         return Interval.none(f"it is undefined in {count} of {len(values)} {unit}")
     if metric.name == "auroc":
-        outcomes = [scores.y[scores.row[where]] for where in scores.by_repeat]
-        predictions = [scores.predicted[where] for where in scores.by_repeat]
-        return delong_interval(outcomes, predictions, level)
+        parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+        outcomes = [scores.y[rows] for rows, _ in parts]
+        return delong_interval(outcomes, [predicted for _, predicted in parts], level)
     if metric.name == "rmse":
         return _root(_record_interval(scores, get_metric("mse"), level))
     if metric.casewise is not None:
@@ -320,34 +240,46 @@ def _least(metric: Metric) -> int:
 
 
 def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
-    if not scores.rebalanced:
-        return _paired_within_folds(scores, metric, level)
-    held, partner = scores.pairs
-    own, other = scores.row[held], scores.partner_row[partner]
-    score = round_significant(scores.predicted[held])
-    rival = round_significant(scores.partner_predicted[partner])
+    left = scores.left
+    if not scores.pairwise or left.most_pairs > MOST_PAIRS:
+        return _paired_by_fit(scores, metric, level)
+    one, two = left.pairs(scores.y)
+    own, other = left.row[one], left.row[two]
+    score = round_significant(left.predicted[one])
+    rival = round_significant(left.predicted[two])
     positive = scores.y[own] == 1
     lead = np.where(positive, score - rival, rival - score)
     won = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
     won[np.isnan(lead)] = np.nan
-    repeat = scores.repeat[scores.split[held]]
-    values = np.bincount(repeat, won) / np.bincount(repeat)
+    repeat = left.repeat[left.fit[one]]
+    repeats = int(left.repeat.max()) + 1
+    with np.errstate(invalid="ignore"):
+        values = np.bincount(repeat, won, repeats) / np.bincount(
+            repeat, minlength=repeats
+        )
+    if not len(won):
+        interval = Interval.none("no fit left out records of both classes")
+        return _finish(scores, metric, "paired", values, interval, level)
     first = np.where(positive, own, other)
     second = np.where(positive, other, own)
     interval = pairs_interval(first, second, won, level)
     return _finish(scores, metric, "paired", values, interval, level)
 
 
-def _paired_within_folds(scores: Scores, metric: Metric, level: float) -> Estimate:
-    """Average the folds' auROCs, weighted by their numbers of pairs."""
-    repeats = int(scores.repeat.max()) + 1
-    won, pairs = np.zeros(repeats), np.zeros(repeats)
-    for split in np.flatnonzero(scores.both_classes):
-        where = np.arange(scores.starts[split], scores.starts[split + 1])
-        y = scores.y[scores.row[where]]
-        count = float((y == 1).sum() * (y == 0).sum())
-        won[scores.repeat[split]] += count * auroc(y, scores.predicted[where])
-        pairs[scores.repeat[split]] += count
+def _paired_by_fit(scores: Scores, metric: Metric, level: float) -> Estimate:
+    """Average the fits' auROCs, weighted by their numbers of pairs."""
+    left = scores.left
+    won, pairs = (np.zeros(int(left.repeat.max()) + 1) for _ in range(2))
+    for fit in range(len(left.repeat)):
+        where = np.arange(left.starts[fit], left.starts[fit + 1])
+        dropped = where[~left.held[where]]
+        repeat = left.repeat[fit]
+        for rows, sign in ((where, 1.0), (dropped, -1.0)):  # not dropped with dropped
+            y = scores.y[left.row[rows]]
+            count = float((y == 1).sum() * (y == 0).sum())
+            if count:
+                won[repeat] += sign * count * auroc(y, left.predicted[rows])
+                pairs[repeat] += sign * count
     with np.errstate(invalid="ignore"):
         values = won / pairs
     why = "no fit left out records of both classes"

@@ -84,8 +84,7 @@ def test_predictions_are_those_of_a_naive_loop(data, scheme, more):
     for split in range(plan.n_splits):
         repeat, fold = plan.name(split)
         held = np.flatnonzero(plan.held_out[repeat - 1] == fold - 1)
-        start, stop = plan.dropped_start[split : split + 2]
-        dropped = plan.dropped[start:stop]
+        dropped = plan.dropped[split]
         train = [i for i in range(50) if i not in {*held, *dropped}]
         model = LogisticRegression(C=2.0, tol=1e-12, solver="newton-cholesky")
         model.fit(X[train], y[train])
@@ -111,7 +110,7 @@ def test_partners_of_more_classes_are_one_of_each(data):
     assert held.partner_predicted.shape == (100, 3)
     codes = result.design.y
     for split in range(50):
-        partners = held.partner_row[held.partner_split == split]
+        partners = held.partner_row[held.partner_fit == split]
         assert {*codes[partners], codes[held.row[split]]} == {0, 1, 2}
 
 
@@ -345,8 +344,8 @@ def test_seconds_are_measured_and_tables_are_whole(data):
     assert (held.seconds > 0).all()
     assert len(held.seconds) == len(held.converged) == len(held.separated) == 100
     assert held.absent == {}
-    np.testing.assert_array_equal(held.split, np.arange(100))
-    np.testing.assert_array_equal(held.partner_split, np.arange(100))
+    np.testing.assert_array_equal(held.fit, np.arange(100))
+    np.testing.assert_array_equal(held.partner_fit, np.arange(100))
 
 
 def test_a_thousand_folds_of_logistic_regression_are_quick():

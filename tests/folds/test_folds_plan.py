@@ -16,6 +16,7 @@ from sklearn.model_selection import (
 from statcv.errors import SchemeError
 from statcv.folds import make_plan
 from statcv.folds.plan import assemble
+from statcv.folds.ragged import Ragged
 
 
 @st.composite
@@ -47,7 +48,7 @@ def test_sets_are_as_assembled(drawn):
         for number in range(fold.max() + 1):
             expected = np.flatnonzero(fold == number)
             np.testing.assert_array_equal(plan.test(split), expected)
-            np.testing.assert_array_equal(plan.left_out(split), dropped[split])
+            np.testing.assert_array_equal(plan.left_out(split), sorted(dropped[split]))
             out = {*expected, *dropped[split]}
             assert plan.train(split).tolist() == [
                 i for i in range(plan.n) if i not in out
@@ -58,18 +59,19 @@ def test_sets_are_as_assembled(drawn):
 
 
 @given(plans(), st.integers(2, 4), st.integers(0, 999))
-def test_counts_and_sums_are_those_of_brute_force(drawn, classes, seed):
+def test_counts_and_means_are_those_of_brute_force(drawn, classes, seed):
     plan, _, _ = drawn
     rng = np.random.default_rng(seed)
     codes, values = rng.integers(0, classes, plan.n), rng.normal(size=plan.n)
     training, held = plan.counts(codes, classes)
-    sums, sizes = plan.training_sums(values)
+    means = plan.training_means(values)
     for split, (train, test) in enumerate(plan.split()):
         for k in range(classes):
             assert training[split, k] == (codes[train] == k).sum()
             assert held[split, k] == (codes[test] == k).sum()
-        assert sums[split] == pytest.approx(values[train].sum(), abs=1e-12)
-        assert sizes[split] == len(train)
+        assert plan.n_train[split] == len(train)
+        expected = values[train].mean() if len(train) else np.nan
+        assert means[split] == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 @given(plans(), st.data())
@@ -78,33 +80,18 @@ def test_fingerprint_changes_with_any_change(drawn, data):
     assert len(plan.fingerprint) == 12
     same = assemble("other name", "other", held_out, dropped, seed=3)
     assert same.fingerprint == plan.fingerprint
-    row = data.draw(st.integers(0, plan.n - 1))
-    repeat = data.draw(st.integers(0, plan.repeats - 1))
-    moved = plan.held_out.copy()
-    moved[repeat, row] += 1
-    assert dataclasses.replace(plan, held_out=moved).fingerprint != plan.fingerprint
-    more = np.append(plan.dropped, 0).astype(np.int32)
-    assert dataclasses.replace(plan, dropped=more).fingerprint != plan.fingerprint
-    if len(plan.dropped):
-        other = plan.dropped.copy()
-        other[data.draw(st.integers(0, len(other) - 1))] += 1
-        changed = dataclasses.replace(plan, dropped=other)
-        assert changed.fingerprint != plan.fingerprint
-        start = plan.dropped_start.copy()
-        start[1:-1] = 0 if start[1:-1].any() else 1
-        if len(start) > 2:
-            changed = dataclasses.replace(plan, dropped_start=start)
-            assert changed.fingerprint != plan.fingerprint
+    for part in ("tests", "dropped", "copied"):
+        number = data.draw(st.integers(0, len(getattr(plan, part)) - 1))
+        lists = [getattr(plan, part)[i].tolist() for i in range(plan.n_splits)]
+        lists[number] = [*lists[number], plan.n - 1]
+        moved = dataclasses.replace(plan, **{part: Ragged.of(lists)})
+        assert moved.fingerprint != plan.fingerprint
 
 
 def test_fingerprint_does_not_depend_on_the_platform_s_integers():
     plan = make_plan("rloocv", np.tile([0, 1], 5), "binary", seed=1)
-    wide = dataclasses.replace(
-        plan,
-        held_out=plan.held_out.astype(np.int64),
-        dropped=plan.dropped.astype(">i4"),
-    )
-    assert wide.fingerprint == plan.fingerprint
+    wide = Ragged(plan.dropped.values.astype(">i8"), plan.dropped.starts)
+    assert dataclasses.replace(plan, dropped=wide).fingerprint == plan.fingerprint
 
 
 @pytest.fixture(scope="module")

@@ -513,7 +513,7 @@ def test_training_sets_of_those_counts_give_nothing_away(ones, zeros, data):
         )
         for rows in map(plan.train, range(plan.n_splits))
     ]
-    rebalanced = assemble("rlpocv", "", plan.held_out, drops, rebalanced=True)
+    rebalanced = assemble("rlpocv", "", plan.held_out, drops, rebalance="subsample")
     assert (rebalanced.counts(y, 2)[0] == counts[::-1]).all()
     assert mean_model_auroc(rebalanced, y) == 0.5
     assert theory.negative_mean_auroc(n, ones, p, "rlpocv") == 0.5

@@ -8,7 +8,7 @@ from sklearn import metrics as peer
 
 from statcv import cv
 from statcv.errors import MetricError, UndefinedMetricWarning
-from statcv.inference import Estimate, Scores, make_estimate
+from statcv.inference import Estimate, LeftOut, Scores, make_estimate
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 
@@ -31,20 +31,20 @@ def data():
 def make_scores(y, split, predicted, repeat=None, partners=None, n_train=None):
     """Score records in the order given; partners are (split, row, predicted)."""
     splits = int(max(split)) + 1
-    none = (np.empty(0, int), np.empty(0, int), np.empty(0))
-    partner_split, partner_row, partner_predicted = partners or none
+    dropped = partners or (np.empty(0, int), np.empty(0, int), np.empty(0))
+    row = np.arange(len(split)) % len(y)
+    held = (np.asarray(split), row, np.asarray(predicted, dtype=float))
+    repeat = np.zeros(splits, int) if repeat is None else np.asarray(repeat)
     return Scores(
         y=np.asarray(y),
-        split=np.asarray(split),
-        row=np.arange(len(split)) % len(y),
-        predicted=np.asarray(predicted, dtype=float),
-        repeat=np.zeros(splits, int) if repeat is None else np.asarray(repeat),
+        split=held[0],
+        row=row,
+        predicted=held[2],
+        repeat=repeat,
         n_train=np.full(splits, 10.0) if n_train is None else np.asarray(n_train),
         baseline=np.full(splits, 0.5),
-        partner_split=np.asarray(partner_split),
-        partner_row=np.asarray(partner_row),
-        partner_predicted=np.asarray(partner_predicted),
-        rebalanced=partners is not None,
+        left=LeftOut.joined(held, tuple(map(np.asarray, dropped)), repeat),
+        pairwise=partners is not None,
     )
 
 
@@ -208,8 +208,24 @@ def test_pairs_are_all_that_one_fit_left_out(seed):
         for j in range(9)
         if split[i] == partner_split[j] and y[i] != y[partners[1][j]]
     }
-    held, partner = scores.pairs
-    assert sorted(zip(held.tolist(), partner.tolist(), strict=True)) == sorted(expected)
+    together = {
+        (i, j)
+        for i in range(n)
+        for j in range(i + 1, n)
+        if split[i] == split[j] and y[i] != y[j]
+    }
+    left = scores.left
+    assert left.most_pairs >= len(expected) + len(together)
+    one, two = left.pairs(y)
+    assert left.held[one].all()
+    found = list(
+        zip(left.row[one].tolist(), left.row[two].tolist(), left.held[two], strict=True)
+    )
+    rows = sorted((i, j) for i, j, held in found if held)
+    assert rows == sorted(together)
+    assert sorted((i, j) for i, j, held in found if not held) == sorted(
+        (i, int(partners[1][j])) for i, j in expected
+    )
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5))

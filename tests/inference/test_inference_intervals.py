@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from statcv.folds.rebalance import drop_partners
+from statcv.folds import make_plan
 from statcv.inference import (
     corrected_t_interval,
     delong_interval,
@@ -64,9 +64,9 @@ def test_pairs_interval_of_fixed_predictions_keeps_its_level(repeats):
     covered, runs = 0, 600
     for _ in range(runs):
         score = rng.normal(0.7 * y, 1)
-        drops = [drop_partners(y, rng) for _ in range(repeats)]
-        own = np.tile(np.arange(200), repeats)
-        other = np.concatenate([row for drop in drops for row in drop])
+        seed = int(rng.integers(2**32))
+        plan = make_plan("rloocv", y, "binary", repeats=repeats, seed=seed)
+        own, other = plan.tests.values, plan.dropped.values
         positive = y[own] == 1
         first, second = np.where(positive, own, other), np.where(positive, other, own)
         won = (score[first] > score[second]).astype(float)

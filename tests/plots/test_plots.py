@@ -46,7 +46,7 @@ def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
 
 def test_the_legend_names_the_headline_too(results):
     ax = scv.plot_roc(results["rloocv"])
-    assert "paired 0.906" in ax.get_legend().get_texts()[0].get_text()
+    assert "paired 0.875" in ax.get_legend().get_texts()[0].get_text()
 
 
 def test_curves_over_each_other(results):

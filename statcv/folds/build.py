@@ -1,0 +1,237 @@
+"""A scheme, an outcome and perhaps a stratifier make a plan."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import FoldWarning, SchemeError, warn
+from statcv.folds.balanced import balance, draws_at_random, rebalancing
+from statcv.folds.checks import (
+    check_classes,
+    check_outcome,
+    check_repeats,
+    check_sizes,
+)
+from statcv.folds.holding import Holding, Records
+from statcv.folds.plan import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.response import Response
+from statcv.folds.schemes import Scheme, get_scheme
+from statcv.folds.strata import Cut, Stratifier, resolve_stratifier
+from statcv.folds.together import Strata
+
+
+def make_plan(
+    scheme: str,
+    y: Any,
+    kind: str,
+    *,
+    k: int | None = None,
+    p: float | None = None,
+    repeats: int | None = None,
+    rebalance: Any = None,
+    stratify: Any = None,
+    data: pd.DataFrame | None = None,
+    seed: int = 0,
+    levels: tuple[object, ...] = (),
+) -> FoldPlan:
+    """Make the fold plan of a named scheme.
+
+    :func:`statcv.fold_plan` is the same for an outcome by name.
+
+    Parameters
+    ----------
+    scheme : str
+        A name in ``SCHEMES``.
+    y : array-like, shape (n,)
+        Class codes, or the values of a continuous outcome.
+    kind : {"binary", "multiclass", "continuous"}
+    k : int, optional
+        Number of folds; 10, or n where there are fewer records.
+    p : int or float, optional
+        Records in a group of the leave-p-out schemes; share held out by
+        ``montecarlo``, 0.25.
+    repeats : int, optional
+        How often to hold out anew; 25 for ``montecarlo``, 100 for ``bootstrap``,
+        else 1.
+    rebalance : str or Bags, optional
+        How training sets are evened out: ``"subsample"``, ``"weight"``,
+        ``"upsample"``, ``"all"``, ``"bag"``.
+    stratify : str, list of str or Stratifier, optional
+        Columns of ``data`` whose equal values never part.
+    data : pandas.DataFrame, optional
+        The n records, where ``stratify`` is given.
+    seed : int
+        Each repeat draws from its own stream of this seed.
+    levels : tuple
+        Names of the classes, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument means nothing for the scheme, or is out of range.
+    SchemeError
+        If the scheme does not admit the outcome, or cannot be met.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1] * 7)
+    >>> make_plan("rkfold", y, "binary", k=5).counts(y, 2)[0]
+    array([[5, 5],
+           [5, 5],
+           [5, 5],
+           [5, 5],
+           [5, 5]])
+    """
+    response = Response.of(y, kind, levels)
+    stratifier = None
+    if stratify is not None:
+        if data is None:
+            raise SchemeError("stratify= needs data, the frame that has its columns.")
+        stratifier = resolve_stratifier(stratify, data)
+    return build_plan(
+        get_scheme(scheme),
+        response,
+        len(response.values),
+        k=k,
+        p=p,
+        repeats=repeats,
+        rebalance=rebalance,
+        stratifier=stratifier,
+        frame=data,
+        seed=seed,
+    )
+
+
+def build_plan(
+    scheme: Scheme,
+    response: Response | None,
+    n: int,
+    *,
+    k: int | None,
+    p: float | None,
+    repeats: int | None,
+    rebalance: Any,
+    stratifier: Stratifier | None,
+    frame: pd.DataFrame | None,
+    seed: int,
+) -> FoldPlan:
+    """Make a plan; without an outcome for schemes that do not look at it."""
+    check_outcome(scheme, response, scheme.name)
+    folds, size = check_sizes(scheme, k, p, n)
+    how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
+    by_chance = _random(scheme, stratifier) or draws_at_random(how, response)
+    repeats = check_repeats(scheme, repeats, by_chance)
+    if response is not None and response.by_class:
+        check_classes(scheme, response, how, folds)
+    if stratifier is None or frame is None:
+        unit, cutting = None, None
+    else:
+        unit, cutting = stratifier.values(frame), stratifier
+        _check_strata(scheme, unit, folds, stratifier.label)
+    codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
+    classes = 1 if response is None else response.classes
+    parts: list[Holding] = []
+    cuts: list[Cut] = []
+    for number in range(repeats):
+        records = Records(codes, classes, unit)
+        if cutting is not None and frame is not None and scheme.splits == "folds":
+            cuts.append(cutting.cut(frame, folds, seed, number))
+            records = Records(codes, classes, cuts[-1].codes, cuts[-1].fixed)
+        stream = np.random.SeedSequence(seed, spawn_key=(0, number))
+        measure = size if scheme.splits == "shares" else folds
+        parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
+    strata = None
+    if cutting is not None and unit is not None:
+        strata = Strata(
+            label=cutting.label,
+            codes=unit,
+            count=int(unit.max()) + 1,
+            cuts=tuple(cuts),
+            folds=tuple(part.unit_fold for part in parts if part.unit_fold is not None)
+            if cuts
+            else (),
+        )
+    tests = Ragged.joined([part.tests for part in parts])
+    plan = FoldPlan(
+        scheme=scheme.name,
+        sentence=_sentence(scheme, folds, size, cutting, cuts, strata),
+        n=n,
+        tests=tests,
+        labels=tuple(range(1, len(part.tests) + 1) for part in parts),
+        dropped=Ragged.joined([part.dropped for part in parts]),
+        copied=Ragged.joined([part.copied for part in parts]),
+        first_fit=np.arange(len(tests) + 1),
+        strata=strata,
+        response=response,
+        rows=None if frame is None else frame.index,
+        seed=seed if by_chance else None,
+    )
+    if how is not None:
+        plan = balance(plan, how, seed)
+    if repeats > 1:
+        said = f"{plan.sentence}, repeated {repeats} times"
+        plan = dataclasses.replace(plan, sentence=said)
+    return plan
+
+
+def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
+    """Tell whether holding out can come out otherwise."""
+    if stratifier is None or scheme.splits != "folds":
+        return scheme.held_at_random
+    return stratifier.random
+
+
+def _check_strata(
+    scheme: Scheme, unit: NDArray[np.intp], folds: int | None, label: str
+) -> None:
+    """Refuse too few strata, and warn of one that is larger than a group."""
+    sizes = np.bincount(unit)
+    if len(sizes) < 2:
+        raise SchemeError(
+            f"{label} has one value only: records that never part cannot be held out."
+        )
+    if scheme.splits == "groups" and folds is not None:
+        if len(sizes) < folds:
+            raise SchemeError(
+                f"{label} has {len(sizes)} distinct values, too few for {folds} groups "
+                "of whole strata; use a larger p."
+            )
+        share = -(-len(unit) // folds)
+        if sizes.max() > share:
+            warn(
+                f"the largest stratum of {label} holds {sizes.max()} records, more "
+                f"than a group of {share}: groups differ in size.",
+                FoldWarning,
+            )
+
+
+def _sentence(
+    scheme: Scheme,
+    folds: int | None,
+    size: float | None,
+    stratifier: Stratifier | None,
+    cuts: list[Cut],
+    strata: Strata | None,
+) -> str:
+    said = scheme.sentence.format(k=folds, p=size)
+    if stratifier is None or strata is None:
+        return said
+    if cuts:
+        said = cuts[0].sentence(folds or 0)
+        if scheme.spreads:
+            said += (
+                ", classes as they fall"
+                if cuts[0].fixed
+                else ", each class spread as evenly as they allow"
+            )
+    elif scheme.by_stratum:
+        said = scheme.by_stratum.format(label=strata.label)
+    elif scheme.splits == "pairs":
+        said += f", their equals in {strata.label} kept out of training"
+    return f"{said}; {strata.sentence}"

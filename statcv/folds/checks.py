@@ -1,0 +1,126 @@
+"""Whether the numbers given to a scheme mean something for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.folds.response import Response
+from statcv.folds.schemes import CLASSES, Scheme
+
+DEFAULT_K = 10
+DEFAULT_SHARE = 0.25
+
+HOLDS_OUT = {
+    "folds": "k folds",
+    "groups": "groups of p records",
+    "units": "one record at a time",
+    "pairs": "pairs of records",
+    "shares": "a random share p of the records",
+    "samples": "what a bootstrap sample left",
+}
+
+
+def check_sizes(scheme: Scheme, k: Any, p: Any, n: int) -> tuple[Any, Any]:
+    """Return the number of folds and the p of a scheme; None where it has none."""
+    for name, value, has in (("k", k, scheme.has_k), ("p", p, scheme.has_p)):
+        if value is not None and not has:
+            other = {"k": "'kfold'", "p": "'lpocv'"}[name]
+            raise ArgumentError(
+                f"{name}={value!r} means nothing for scheme={scheme.name!r}, which "
+                f"holds out {HOLDS_OUT[scheme.splits]}; leave {name} out, or use "
+                f"{other}."
+            )
+    if scheme.splits == "folds":
+        k = min(DEFAULT_K, n) if k is None else whole("k", k)
+        if not 2 <= k <= n:
+            raise ArgumentError(
+                f"k={k} is out of range: {n} records make from 2 to {n} folds."
+            )
+        return k, None
+    if scheme.splits == "groups":
+        if p is None:
+            raise ArgumentError(
+                f"scheme={scheme.name!r} needs p, the number of records held out at "
+                "a time."
+            )
+        if not 1 <= whole("p", p) <= n // 2:
+            raise ArgumentError(
+                f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
+                "out at a time."
+            )
+        return n // int(p), int(p)
+    if scheme.splits == "shares":
+        share = DEFAULT_SHARE if p is None else p
+        number = isinstance(share, (float, np.floating))
+        if not number or not 0 < share < 1:
+            raise ArgumentError(
+                f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
+                "between 0 and 1, such as p=0.25."
+            )
+        return None, float(share)
+    return None, None
+
+
+def check_repeats(scheme: Scheme, repeats: Any, random: bool) -> int:
+    """Return how often records are held out anew."""
+    if repeats is None:
+        return scheme.repeats
+    if whole("repeats", repeats) < 1:
+        raise ArgumentError(f"repeats={repeats} is out of range: 1 or more.")
+    if not random:
+        raise ArgumentError(
+            f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "
+            "no randomness here; leave repeats out."
+        )
+    return int(repeats)
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number, or say that it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
+    return int(value)
+
+
+def check_outcome(scheme: Scheme, response: Response | None, named: str) -> None:
+    """Refuse a scheme that the outcome does not admit; ``named`` is its argument."""
+    if response is None:
+        if scheme.outcomes == CLASSES or scheme.rebalance:
+            raise SchemeError(
+                f"scheme={named!r} needs the outcome: fold_plan('y', data=…)."
+            )
+        return
+    if response.kind not in scheme.outcomes:
+        if response.kind == "continuous":
+            raise SchemeError(
+                f"scheme={named!r} needs an outcome of classes, and this one is "
+                "continuous; use 'kfold', 'loocv' or 'rloocv'."
+            )
+        raise SchemeError(
+            f"scheme={named!r} needs an outcome of two classes, and this one has "
+            f"{response.classes}; use 'leave_pair_out'."
+        )
+
+
+def check_classes(
+    scheme: Scheme, response: Response, rebalance: Any, folds: int | None
+) -> None:
+    """Refuse a class that would be absent from training; warn of a rare one."""
+    counts = response.counts
+    rarest = int(counts.argmin())
+    name = str(response.levels[rarest])
+    if rebalance is not None and counts[rarest] < 2:
+        raise SchemeError(
+            f"scheme={scheme.name!r} needs at least two records of each class, but "
+            f"class {name!r} has {counts[rarest]}: without it a training set would "
+            "have none."
+        )
+    if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
+        warn(
+            f"class {name!r} has fewer records ({counts[rarest]}) than there are folds "
+            f"({folds}): in {folds - counts[rarest]} of them it is not held out.",
+            FoldWarning,
+        )

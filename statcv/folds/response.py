@@ -1,0 +1,73 @@
+"""The outcome as folds see it: class codes, or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class Response:
+    """An outcome without its design.
+
+    Attributes
+    ----------
+    values : numpy.ndarray, shape (n,)
+        Class codes from 0, or the values of a continuous outcome.
+    kind : {"binary", "multiclass", "continuous"}
+    levels : tuple
+        The classes' names; none for a continuous outcome.
+    name : str
+
+    Examples
+    --------
+    >>> Response.of([0, 1, 1], "binary").counts
+    array([1, 2])
+    """
+
+    values: NDArray[Any]
+    kind: str
+    levels: tuple[object, ...]
+    name: str = "the outcome"
+
+    @classmethod
+    def of(
+        cls,
+        values: Any,
+        kind: str,
+        levels: Sequence[object] = (),
+        name: str = "the outcome",
+    ) -> Response:
+        """Make one, with numbers as names where classes have none."""
+        array = np.asarray(values)
+        if kind == "continuous":
+            return cls(array.astype(float), kind, (), name)
+        codes = array.astype(np.intp)
+        classes = max(len(levels), int(codes.max(initial=-1)) + 1)
+        return cls(codes, kind, tuple(levels) or tuple(range(classes)), name)
+
+    @property
+    def by_class(self) -> bool:
+        """Whether the outcome has classes."""
+        return self.kind != "continuous"
+
+    @property
+    def codes(self) -> NDArray[np.intp]:
+        """Class codes; one class for a continuous outcome."""
+        if self.by_class:
+            return self.values
+        return np.zeros(len(self.values), dtype=np.intp)
+
+    @property
+    def classes(self) -> int:
+        """The number of classes; one for a continuous outcome."""
+        return max(len(self.levels), 1)
+
+    @property
+    def counts(self) -> NDArray[np.intp]:
+        """Records of each class."""
+        return np.bincount(self.codes, minlength=self.classes)

@@ -1,0 +1,78 @@
+"""Records that never part, and how other records find their fold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.folds.strata import Cut
+
+
+@dataclass(frozen=True, eq=False)
+class Strata:
+    """Which records are equal, and where their values are cut into folds.
+
+    Attributes
+    ----------
+    label : str
+        The stratifier's columns.
+    codes : numpy.ndarray of int, shape (n,)
+        The stratum of each record: equal values, equal codes.
+    count : int
+        The number of strata.
+    cuts : tuple of Cut
+        For each repeat, which unit a value falls in; empty where the folds are no
+        matter of the stratifier.
+    folds : tuple of numpy.ndarray
+        For each repeat, the fold of each unit.
+    """
+
+    label: str
+    codes: NDArray[np.intp]
+    count: int
+    cuts: tuple[Cut, ...] = ()
+    folds: tuple[NDArray[np.intp], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """What is kept together, in words."""
+        noun = "stratum" if self.count == 1 else "strata"
+        return f"equal {self.label} never part ({self.count} {noun})"
+
+    @property
+    def thresholds(self) -> NDArray[Any] | None:
+        """Where the values of the first repeat are cut."""
+        return self.cuts[0].thresholds if self.cuts else None
+
+    def assign(
+        self, frame: Any, repeat: int, labels: Sequence[Sequence[Any]]
+    ) -> pd.Series[Any]:
+        """Return the fold of each row of another frame."""
+        if not self.cuts:
+            raise SchemeError(
+                "each stratum is held out by itself, so new records have no fold; "
+                "assign() is for k folds."
+            )
+        if not 1 <= repeat <= len(self.cuts):
+            raise ArgumentError(
+                f"repeat={repeat!r} is out of range: from 1 to {len(self.cuts)}."
+            )
+        units = self.cuts[repeat - 1].of(frame)
+        fold = self.folds[repeat - 1][units]
+        names = np.asarray(labels[repeat - 1])[fold]
+        assigned = pd.Series(names, index=frame.index, name="fold")
+        unknown = int((units < 0).sum())
+        if unknown:
+            warn(
+                f"{unknown} of {len(frame)} rows have a value of {self.label} that the "
+                "plan has not met, and no fold; by_hash() gives every value one.",
+                FoldWarning,
+            )
+            assigned = assigned.astype("Int64").mask(units < 0)
+        return assigned

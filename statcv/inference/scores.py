@@ -1,0 +1,200 @@
+"""Held-out predictions of every fit, as arrays for metrics, tests and plots."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics import Metric, round_significant
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """Predictions of each fit for the records that it left out.
+
+    Attributes
+    ----------
+    fit, row : numpy.ndarray of int, shape (m,)
+        Sorted by fit, and within a fit held-out records before dropped ones.
+    predicted : numpy.ndarray, shape (m,) or (m, classes)
+    held : numpy.ndarray of bool, shape (m,)
+        Held out; the others were dropped for balance.
+    repeat : numpy.ndarray of int, shape (n_fits,)
+        The repeat of each fit.
+    """
+
+    fit: NDArray[np.intp]
+    row: NDArray[np.intp]
+    predicted: Floats
+    held: NDArray[np.bool_]
+    repeat: NDArray[np.intp]
+
+    @classmethod
+    def joined(
+        cls,
+        held: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
+        dropped: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
+        repeat: NDArray[np.intp],
+    ) -> LeftOut:
+        """Join (fit, row, predicted) of held-out and of dropped records."""
+        fit = np.concatenate([held[0], dropped[0]])
+        order = np.argsort(fit, kind="stable")
+        return cls(
+            fit=fit[order],
+            row=np.concatenate([held[1], dropped[1]])[order],
+            predicted=np.concatenate([held[2], dropped[2]])[order],
+            held=np.repeat([True, False], [len(held[0]), len(dropped[0])])[order],
+            repeat=repeat,
+        )
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Where the records of each fit begin, and one beyond."""
+        return np.searchsorted(self.fit, np.arange(len(self.repeat) + 1))
+
+    @cached_property
+    def _later(self) -> NDArray[np.intp]:
+        """How many records of the same fit follow each held-out one."""
+        end = self.starts[self.fit + 1]
+        return np.where(self.held, end - np.arange(len(self.fit)) - 1, 0)
+
+    @property
+    def most_pairs(self) -> int:
+        """How many pairs there are, of equal classes too."""
+        return int(self._later.sum())
+
+    def pairs(self, y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return positions of the pairs of different classes that one fit left out.
+
+        The first of a pair was held out, the second held out or dropped.
+        """
+        first = np.repeat(np.arange(len(self.fit)), self._later)
+        begin = np.repeat(np.cumsum(self._later) - self._later, self._later)
+        second = first + 1 + np.arange(len(first)) - begin
+        differ = y[self.row[first]] != y[self.row[second]]
+        return first[differ], second[differ]
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Held-out predictions, averaged over the fits of a split.
+
+    Attributes
+    ----------
+    y : numpy.ndarray, shape (n,)
+        Coded outcome of the records.
+    split, row : numpy.ndarray of int, shape (m,)
+        The split, and the record; sorted by split.
+    predicted : numpy.ndarray, shape (m,) or (m, classes)
+    repeat : numpy.ndarray of int, shape (n_splits,)
+        The repeat of each split.
+    n_train, baseline : numpy.ndarray, shape (n_splits,)
+        Size and mean outcome of the training sets.
+    left : LeftOut
+        What each single fit predicted.
+    pairwise : bool
+        Whether records left out by the same fit are what the scheme compares.
+    tournament : bool
+        Whether a record is ranked by the pairs that it wins.
+    probabilities : bool
+        Whether predictions are probabilities or means, not decision scores.
+    """
+
+    y: NDArray[Any]
+    split: NDArray[np.intp]
+    row: NDArray[np.intp]
+    predicted: Floats
+    repeat: NDArray[np.intp]
+    n_train: Floats
+    baseline: Floats
+    left: LeftOut
+    pairwise: bool = False
+    tournament: bool = False
+    probabilities: bool = True
+
+    @property
+    def n_splits(self) -> int:
+        """Folds of all repeats."""
+        return len(self.repeat)
+
+    @cached_property
+    def starts(self) -> NDArray[np.intp]:
+        """Where each split begins among the predictions, and one beyond."""
+        return np.searchsorted(self.split, np.arange(self.n_splits + 1))
+
+    @cached_property
+    def by_repeat(self) -> list[NDArray[np.intp]]:
+        """Positions of the predictions of each repeat."""
+        first = np.flatnonzero(np.diff(self.repeat, prepend=-1))
+        begin = [*self.starts[first], len(self.split)]
+        return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
+
+    @cached_property
+    def both_classes(self) -> NDArray[np.bool_]:
+        """Which splits hold out records of both classes, shape (n_splits,)."""
+        ones = np.bincount(self.split, self.y[self.row] == 1, self.n_splits)
+        zeros = np.bincount(self.split, self.y[self.row] == 0, self.n_splits)
+        return np.asarray((ones > 0) & (zeros > 0))
+
+    @cached_property
+    def overlapping(self) -> bool:
+        """Whether a repeat holds a record out more than once, as in pairs."""
+        cells = self.repeat[self.split] * len(self.y) + self.row
+        return len(np.unique(cells)) < len(cells)
+
+    def by_record(
+        self, where: NDArray[np.intp], rank: bool
+    ) -> tuple[NDArray[np.intp], Floats]:
+        """Return each record of a repeat once, with its prediction.
+
+        Averaged where it was held out more than once; for ranks in a tournament, the
+        share of its pairs that it won (Montoya Perez et al. 2019).
+        """
+        if not self.overlapping:
+            return self.row[where], self.predicted[where]
+        scores = self.predicted[where]
+        if rank and self.tournament:
+            pairs = round_significant(scores).reshape(-1, 2)
+            lead = pairs[:, 0] - pairs[:, 1]
+            first = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
+            scores = np.column_stack([first, 1 - first]).ravel()
+        return _mean_by(self.row[where], scores)
+
+    def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
+        """Return each held-out record once, with its prediction averaged."""
+        return self._averaged
+
+    @cached_property
+    def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
+        return _mean_by(self.row, self.predicted)
+
+    def headline(self, metric: Metric) -> str:
+        """Return how a metric is best stated for these folds."""
+        if not metric.rank:
+            return "pooled"
+        if self.pairwise and metric.name == "auroc":
+            return "paired"
+        if self.overlapping:
+            return "pooled"
+        alone = self.by_split and len(self.by_repeat) > 1
+        return "per_fold" if alone or self.both_classes.all() else "pooled"
+
+    @property
+    def by_split(self) -> bool:
+        """Whether every repeat is one split, as where splits overlap."""
+        return len(self.by_repeat) == self.n_splits
+
+
+def _mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """Return the distinct rows, rising, and the mean of each one's values."""
+    distinct, place = np.unique(rows, return_inverse=True)
+    total = np.zeros((len(distinct), *values.shape[1:]))
+    np.add.at(total, place, values)
+    times = np.bincount(place).reshape(-1, *[1] * (values.ndim - 1))
+    return distinct, total / times
