@@ -1,14 +1,4 @@
-"""Repeated records: who is in the data twice, exactly or nearly, and where.
-
-A model that was trained on a copy of a held-out record is asked what it has been told.
-Bey et al. (2020) define three ways for data to be free of that: no record twice at a
-site (1), none at two sites (2), none in two folds (3). Each is a check here that
-returns the records which break it.
-
-R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
-cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
-(2020) 1244-1251.
-"""
+"""Equal and nearly equal records of a frame, in groups."""
 
 from __future__ import annotations
 
@@ -32,7 +22,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.folds.hashing import normalise
+from statcv.folds.identifiers import normalise
 
 Codes = NDArray[np.intp]
 Columns = Sequence[Hashable] | Hashable | None
@@ -43,14 +33,12 @@ ROUNDING = 1e-9  # of a tolerance: 0.3 and 0.2 are 0.1 apart
 BLOCK = 4096  # points asked for their neighbours at once
 
 
-# -- groups of records ----------------------------------------------------------------
-
-
 def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
     """Return the number of the group of equal records that each row belongs to.
 
-    Values are equal as identifiers are (:func:`statcv.folds.hashing.normalise`), and
-    missing ones equal each other, since a copy of an incomplete record is a copy:
+    Values are equal as identifiers are
+    (:func:`statcv.folds.identifiers.normalise`), and missing ones equal each other,
+    since a copy of an incomplete record is a copy:
 
     - Numbers by value: 1 equals 1.0, 0.0 equals -0.0. Truth values count as 1 and 0.
     - Text in Unicode's form NFC, without the white space around it.
@@ -82,7 +70,7 @@ def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
     >>> equal_records(frame)
     array([0, 1, 0])
     """
-    return _groups(frame, _chosen(frame, columns), None)
+    return groups_of(frame, chosen_columns(frame, columns), None)
 
 
 def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) -> Codes:
@@ -135,10 +123,11 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
     >>> near_records(frame, ["sex", "weight"], tolerance=0.1)
     array([0, 0, 1])
     """
-    return _groups(frame, _chosen(frame, columns), tolerance)
+    return groups_of(frame, chosen_columns(frame, columns), tolerance)
 
 
-def _chosen(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
+def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
+    """Return the columns to compare records by; all where none is named."""
     if not isinstance(frame, pd.DataFrame):
         raise FrameError(
             f"the data must be a pandas data frame, not {type(frame).__name__}."
@@ -156,13 +145,14 @@ def _chosen(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
     else:
         chosen = list(dict.fromkeys(columns))
     for name in chosen:
-        _check_column(frame, name, "columns")
+        check_column(frame, name, "columns")
     if not chosen:
         raise ArgumentError("there is no column left to compare records by.")
     return chosen
 
 
-def _check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
+def check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
+    """Refuse a column that the data lack."""
     if name not in frame.columns:
         raise ColumnError(
             f"{argument}={name!r} is no column of the data."
@@ -170,24 +160,25 @@ def _check_column(frame: pd.DataFrame, name: Hashable, argument: str) -> None:
         )
 
 
-def _groups(
+def groups_of(
     frame: pd.DataFrame,
     chosen: Sequence[Hashable],
     tolerance: Tolerance | None,
     within: pd.Series[Any] | None = None,
 ) -> Codes:
+    """Return the group of each record: equal, or near, and ``within`` equal places."""
     widths = {} if tolerance is None else _widths(frame, chosen, tolerance)
     exact = [frame[name] for name in chosen if name not in widths]
     if within is not None:
         exact.append(within)
-    same = [_value_codes(column) for column in exact]
+    same = [value_codes(column) for column in exact]
     if not widths:
         return _combined(same)
     points = np.empty((len(frame), len(widths)))
     for j, (name, width) in enumerate(widths.items()):
         values = frame[name].to_numpy(dtype=float, na_value=np.nan)
         finite = np.isfinite(values)
-        same.append(_value_codes(pd.Series(np.where(finite, 0.0, values))))
+        same.append(value_codes(pd.Series(np.where(finite, 0.0, values))))
         with np.errstate(over="ignore"):
             points[:, j] = np.where(finite, values, 0.0) / width
         if not np.isfinite(points[:, j]).all():
@@ -208,7 +199,7 @@ def _widths(
             raise ArgumentError("tolerance= needs a numeric column, and there is none.")
         tolerance = dict.fromkeys(numeric, tolerance)
     for name, width in tolerance.items():
-        _check_column(frame, name, "tolerance")
+        check_column(frame, name, "tolerance")
         if name not in chosen:
             raise ArgumentError(
                 f"tolerance= names the column {name!r}, which is not among those to "
@@ -229,7 +220,7 @@ def _widths(
     return {name: float(width) for name, width in tolerance.items() if width > 0}
 
 
-def _value_codes(column: pd.Series[Any]) -> tuple[Codes, int]:
+def value_codes(column: pd.Series[Any]) -> tuple[Codes, int]:
     """Return a number for each value of a column, and how many there may be."""
     kind, own = column.dtype.kind, (np.dtype, pd.DatetimeTZDtype)  # not Arrow's
     if kind == "M" and isinstance(column.dtype, own):
@@ -285,7 +276,7 @@ def _joined(same: Codes, points: NDArray[np.float64]) -> Codes:
     from scipy.sparse import coo_matrix
     from scipy.sparse.csgraph import connected_components
 
-    each = [_value_codes(pd.Series(values)) for values in points.T]
+    each = [value_codes(pd.Series(values)) for values in points.T]
     distinct = _combined([(same, 0), *each])
     first = np.unique(distinct, return_index=True)[1]
     points, same = points[first], same[first]
@@ -341,248 +332,3 @@ def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
             "smaller tolerance, or more columns, would part them.",
             FoldWarning,
         )
-
-
-# -- the three definitions ------------------------------------------------------------
-
-
-def repeats_within_site(
-    frame: pd.DataFrame,
-    site: Any,
-    columns: Columns = None,
-    *,
-    tolerance: Tolerance | None = None,
-) -> pd.DataFrame:
-    """Return the records that are held twice at one site.
-
-    There are none where definition 1 of Bey et al. (2020) holds, deduplication within
-    each hospital: no two records of a site are equal.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-    site : str or array-like
-        A column of the frame; or a value for each row, a series by its labels.
-    columns : list of labels, or one; optional
-        What makes records equal. Default: all columns but the site.
-    tolerance : float or mapping of label to float, optional
-        Return near-duplicates, as :func:`near_records` has them. Default: equal ones.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Whole rows under their labels, group by group; ``site`` where it was given
-        apart; and ``group``, from 1.
-
-    Raises
-    ------
-    ArgumentError
-        If the site is among the columns.
-    ColumnError, DataError
-        As :func:`equal_records`; if the site is missing somewhere; if the data have a
-        column of a name that is added.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [61, 61, 61, 70], "site": ["A", "B", "B", "B"]})
-    >>> repeats_within_site(frame, "site")
-       age site  group
-    1   61    B      1
-    2   61    B      1
-    """
-    places, chosen = _placed(frame, site, "site", columns)
-    codes = _groups(frame, chosen, tolerance, within=places)
-    repeated = np.bincount(codes)[codes] > 1
-    return _rows(frame, codes, repeated, site, places)
-
-
-def repeats_across_sites(
-    frame: pd.DataFrame,
-    site: Any,
-    columns: Columns = None,
-    *,
-    tolerance: Tolerance | None = None,
-) -> pd.DataFrame:
-    """Return the records that are held at more than one site.
-
-    There are none where definition 2 of Bey et al. (2020) holds, deduplication between
-    hospitals: no record of a site equals one of another. Arguments, result and errors
-    are those of :func:`repeats_within_site`; a group holds all its records, at
-    whichever site.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [61, 70, 61], "site": ["A", "B", "B"]})
-    >>> repeats_across_sites(frame, "site")
-       age site  group
-    0   61    A      1
-    2   61    B      1
-    """
-    places, chosen = _placed(frame, site, "site", columns)
-    codes = _groups(frame, chosen, tolerance)
-    return _rows(frame, codes, _in_several(codes, places), site, places)
-
-
-def parted_repeats(
-    frame: pd.DataFrame,
-    fold: Any,
-    columns: Columns = None,
-    *,
-    tolerance: Tolerance | None = None,
-) -> pd.DataFrame:
-    """Return the records that are in more than one fold.
-
-    There are none where definition 3 of Bey et al. (2020) holds, deduplication between
-    folds: records of different folds differ, at whichever site. It follows from
-    definitions 1 and 2 together, and suffices for no held-out record to have been
-    trained on.
-
-    Arguments, result and errors are those of :func:`repeats_within_site`, with the
-    fold in place of the site; -1, for never held out, counts as a fold. Columns that
-    tell where a record was kept, not whose it is, make copies differ: name the others
-    in ``columns``.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"age": [61, 70, 61, 70], "site": ["A", "A", "B", "B"]})
-    >>> parted_repeats(frame, fold=[1, 1, 2, 1], columns=["age"])
-       age site  fold  group
-    0   61    A     1      1
-    2   61    B     2      1
-    """
-    places, chosen = _placed(frame, fold, "fold", columns)
-    codes = _groups(frame, chosen, tolerance)
-    return _rows(frame, codes, _in_several(codes, places), fold, places)
-
-
-def straddling(
-    codes: NDArray[Any], held_out: NDArray[Any]
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Count the held-out records that have an equal one in another fold.
-
-    Such a copy trains the model that predicts the record, unless it was dropped from
-    training. So does a copy that is never held out; the copy itself is not predicted,
-    and not counted.
-
-    Parameters
-    ----------
-    codes : numpy.ndarray of int, shape (n,)
-        The group of equal records that each belongs to, from 0.
-    held_out : numpy.ndarray of int, shape (repeats, n)
-        The fold in which each record is held out; -1 for never.
-
-    Returns
-    -------
-    records : numpy.ndarray of int, shape (repeats,)
-        How many there are in each repeat.
-    parted : numpy.ndarray of bool, shape (repeats, groups)
-        Which groups are in several folds.
-
-    Raises
-    ------
-    ArgumentError
-        If shapes do not match, or codes are not whole numbers from 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> records, parted = straddling(
-    ...     np.array([0, 0, 1, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 1]])
-    ... )
-    >>> records, parted[0]
-    (array([2, 0]), array([False,  True]))
-    """
-    codes, held_out = np.asarray(codes), np.asarray(held_out)
-    if codes.ndim != 1 or held_out.ndim != 2 or held_out.shape[1] != len(codes):
-        raise ArgumentError(
-            f"codes and held_out must have shapes (n,) and (repeats, n), not "
-            f"{codes.shape} and {held_out.shape}."
-        )
-    if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
-        raise ArgumentError("codes must be whole numbers from 0.")
-    sizes = np.bincount(codes)
-    parted = np.zeros((len(held_out), len(sizes)), dtype=bool)
-    members = np.flatnonzero(sizes[codes] > 1)
-    if not len(members):
-        return np.zeros(len(held_out), np.intp), parted
-    members = members[np.argsort(codes[members], kind="stable")]
-    groups, starts = np.unique(codes[members], return_index=True)
-    folds = held_out[:, members]
-    low = np.minimum.reduceat(folds, starts, axis=1)
-    parted[:, groups] = low < np.maximum.reduceat(folds, starts, axis=1)
-    leaks = parted[:, codes[members]] & (folds >= 0)
-    return leaks.sum(axis=1, dtype=np.intp), parted
-
-
-def _placed(
-    frame: pd.DataFrame, place: Any, argument: str, columns: Columns
-) -> tuple[pd.Series[Any], list[Hashable]]:
-    """Return the site or fold of each row, and the columns to compare."""
-    if isinstance(place, str) and columns is None and isinstance(frame, pd.DataFrame):
-        columns = [name for name in frame.columns if name != place]
-    chosen = _chosen(frame, columns)
-    places = _row_values(frame, place, argument)
-    if isinstance(place, str) and place in chosen:
-        raise ArgumentError(
-            f"columns= has the {argument} {place!r}, by which records would always "
-            "differ; leave it out."
-        )
-    if places.isna().any():
-        raise DataError(
-            f"the {argument} is missing in {int(places.isna().sum())} of {len(frame)} "
-            "rows; fill it in, or leave those rows out."
-        )
-    for added in ["group"] if isinstance(place, str) else [argument, "group"]:
-        if added in frame.columns:
-            raise DataError(
-                f"the data have a column {added!r}, which is the name of one that is "
-                f"added; rename it: data.rename(columns={{{added!r}: …}})."
-            )
-    return places, chosen
-
-
-def _row_values(frame: pd.DataFrame, values: Any, name: str) -> pd.Series[Any]:
-    if isinstance(values, str):
-        _check_column(frame, values, name)
-        return frame[values]
-    if isinstance(values, pd.Series) and not values.index.equals(frame.index):
-        labels = values.index
-        if not labels.is_unique or not frame.index.isin(labels).all():
-            raise DataError(
-                f"{name}= is a series whose labels are not those of the data."
-            )
-        return values.reindex(frame.index).rename(name)
-    column = np.asarray(values) if not isinstance(values, pd.Series) else values
-    if column.ndim != 1 or len(column) != len(frame):
-        raise DataError(
-            f"{name}= must have one value for each of the {len(frame)} rows of the "
-            f"data, but has the shape {column.shape}."
-        )
-    return pd.Series(column, index=frame.index, name=name)
-
-
-def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Tell of each row whether its group is at more than one place."""
-    where, _ = _value_codes(places)
-    parted: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
-    return parted[codes]
-
-
-def _rows(
-    frame: pd.DataFrame,
-    codes: Codes,
-    found: NDArray[np.bool_],
-    place: Any,
-    places: pd.Series[Any],
-) -> pd.DataFrame:
-    """Return the rows found, group by group, with the place where it is no column."""
-    rows = np.flatnonzero(found)
-    rows = rows[np.argsort(codes[rows], kind="stable")]
-    answer = frame.iloc[rows].copy()
-    if not isinstance(place, str):
-        answer[places.name] = places.iloc[rows].array
-    answer["group"] = pd.factorize(codes[rows])[0] + 1
-    return answer

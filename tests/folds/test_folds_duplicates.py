@@ -18,15 +18,14 @@ from statcv.errors import (
     FrameError,
 )
 from statcv.folds import duplicates, make_plan
-from statcv.folds.duplicates import (
-    equal_records,
-    near_records,
+from statcv.folds.duplicates import equal_records, near_records
+from statcv.folds.hashing import keyed_fold
+from statcv.folds.repeats import (
     parted_repeats,
     repeats_across_sites,
     repeats_within_site,
     straddling,
 )
-from statcv.folds.hashing import keyed_fold
 from statcv.studies import simulate_ehr
 
 CHAIN = "ignore::statcv.errors.FoldWarning"
