@@ -146,3 +146,13 @@ def suggestion(word: object, known: Iterable[str]) -> str:
     names = {name.lower(): name for name in known}
     near = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
     return f" Did you mean {names[near[0]]!r}?" if near else ""
+
+
+def reason(error: Exception) -> str:
+    r"""Return in one line what went wrong.
+
+    >>> reason(ValueError("too long\nfor a line")), reason(KeyError())
+    ('too long', 'KeyError')
+    """
+    text = (isinstance(error, OSError) and error.strerror) or str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -19,7 +19,8 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.cli import EXAMPLES, main
+from statcv.arguments import EXAMPLES
+from statcv.cli import main
 
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
 PNG = b"\x89PNG\r\n\x1a\n"
