@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,45 +129,26 @@ def build_plan(
     repeats = check_repeats(scheme, repeats, by_chance)
     if response is not None and response.by_class:
         check_classes(scheme, response, how, folds)
-    if stratifier is None or frame is None:
-        unit, cutting = None, None
-    else:
-        unit, cutting = stratifier.values(frame), stratifier
-        _check_strata(scheme, unit, folds, stratifier.label)
-    codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
-    classes = 1 if response is None else response.classes
-    parts: list[Holding] = []
-    cuts: list[Cut] = []
-    for number in range(repeats):
-        records = Records(codes, classes, unit)
-        if cutting is not None and frame is not None and scheme.splits == "folds":
-            cuts.append(cutting.cut(frame, folds, seed, number))
-            records = Records(codes, classes, cuts[-1].codes, cuts[-1].fixed)
-        stream = np.random.SeedSequence(seed, spawn_key=(0, number))
-        measure = size if scheme.splits == "shares" else folds
-        parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
     strata = None
-    if cutting is not None and unit is not None:
-        strata = Strata(
-            label=cutting.label,
-            codes=unit,
-            count=int(unit.max()) + 1,
-            cuts=tuple(cuts),
-            folds=tuple(part.unit_fold for part in parts if part.unit_fold is not None)
-            if cuts
-            else (),
-        )
+    if stratifier is not None and frame is not None:
+        strata = _cut(scheme, stratifier, frame, folds, seed, repeats)
+    parts = []
+    for repeat in range(repeats):
+        stream = np.random.SeedSequence(seed, spawn_key=(0, repeat))
+        measure = size if scheme.splits == "shares" else folds
+        records = _records(response, n, strata, repeat)
+        parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(scheme, folds, size, cutting, cuts, strata),
+        sentence=_sentence(scheme, folds, size, strata),
         n=n,
         tests=tests,
         labels=tuple(range(1, len(part.tests) + 1) for part in parts),
         dropped=Ragged.joined([part.dropped for part in parts]),
         copied=Ragged.joined([part.copied for part in parts]),
         first_fit=np.arange(len(tests) + 1),
-        strata=strata,
+        strata=_dealt(strata, parts),
         response=response,
         rows=None if frame is None else frame.index,
         seed=seed if by_chance else None,
@@ -176,7 +157,7 @@ def build_plan(
         plan = balance(plan, how, seed)
     if repeats > 1:
         said = f"{plan.sentence}, repeated {repeats} times"
-        plan = dataclasses.replace(plan, sentence=said)
+        plan = replace(plan, sentence=said)
     return plan
 
 
@@ -187,47 +168,82 @@ def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
     return stratifier.random
 
 
-def _check_strata(
-    scheme: Scheme, unit: NDArray[np.intp], folds: int | None, label: str
-) -> None:
-    """Refuse too few strata, and warn of one that is larger than a group."""
-    sizes = np.bincount(unit)
+def _cut(
+    scheme: Scheme,
+    stratifier: Stratifier,
+    frame: pd.DataFrame,
+    folds: int | None,
+    seed: int,
+    repeats: int,
+) -> Strata:
+    """Find the strata, and for k folds the units into which they are cut."""
+    codes = stratifier.values(frame)
+    label, sizes = stratifier.label, np.bincount(codes)
     if len(sizes) < 2:
         raise SchemeError(
             f"{label} has one value only: records that never part cannot be held out."
         )
     if scheme.splits == "groups" and folds is not None:
-        if len(sizes) < folds:
-            raise SchemeError(
-                f"{label} has {len(sizes)} distinct values, too few for {folds} groups "
-                "of whole strata; use a larger p."
-            )
-        share = -(-len(unit) // folds)
-        if sizes.max() > share:
-            warn(
-                f"the largest stratum of {label} holds {sizes.max()} records, more "
-                f"than a group of {share}: groups differ in size.",
-                FoldWarning,
-            )
+        _check_groups(sizes, folds, label)
+    cuts: tuple[Cut, ...] = ()
+    if scheme.splits == "folds" and folds is not None:
+        cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
+    return Strata(label, codes, len(sizes), cuts)
+
+
+def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
+    """Refuse fewer strata than groups, and warn of one that is larger than a group."""
+    if len(sizes) < groups:
+        raise SchemeError(
+            f"{label} has {len(sizes)} distinct values, too few for {groups} groups of "
+            "whole strata; use a larger p."
+        )
+    share = -(-int(sizes.sum()) // groups)
+    if sizes.max() > share:
+        warn(
+            f"the largest stratum of {label} holds {sizes.max()} records, more than a "
+            f"group of {share}: groups differ in size.",
+            FoldWarning,
+        )
+
+
+def _records(
+    response: Response | None, n: int, strata: Strata | None, repeat: int
+) -> Records:
+    """Return what the scheme may know of the records in a repeat."""
+    codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
+    classes = 1 if response is None else response.classes
+    if strata is None:
+        return Records(codes, classes)
+    if not strata.cuts:
+        return Records(codes, classes, strata.codes)
+    cut = strata.cuts[repeat]
+    return Records(codes, classes, cut.codes, cut.fixed)
+
+
+def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
+    """Keep the fold of each unit, for other records, and forget those of these."""
+    if strata is None or not strata.cuts:
+        return strata
+    return replace(
+        strata,
+        cuts=tuple(replace(cut, codes=cut.codes[:0]) for cut in strata.cuts),
+        folds=tuple(part.unit_fold for part in parts if part.unit_fold is not None),
+    )
 
 
 def _sentence(
-    scheme: Scheme,
-    folds: int | None,
-    size: float | None,
-    stratifier: Stratifier | None,
-    cuts: list[Cut],
-    strata: Strata | None,
+    scheme: Scheme, folds: int | None, size: float | None, strata: Strata | None
 ) -> str:
     said = scheme.sentence.format(k=folds, p=size)
-    if stratifier is None or strata is None:
+    if strata is None:
         return said
-    if cuts:
-        said = cuts[0].sentence(folds or 0)
+    if strata.cuts:
+        said = strata.cuts[0].sentence(folds or 0)
         if scheme.spreads:
             said += (
                 ", classes as they fall"
-                if cuts[0].fixed
+                if strata.cuts[0].fixed
                 else ", each class spread as evenly as they allow"
             )
     elif scheme.by_stratum:

@@ -220,8 +220,9 @@ def all_subsamples(
     ]
     if sum(fits) > limit:
         raise SchemeError(
-            f"every possible subsample makes {_many(sum(fits))} fits, and the limit is "
-            f"{limit}; draw some of them with rebalance='subsample' and repeats=."
+            f"rebalance='all': every possible subsample makes {_many(sum(fits))} "
+            f"fits, and the limit is {limit}; draw some of them with "
+            "rebalance='subsample' and repeats=."
         )
     lists: list[NDArray[np.integer]] = []
     for split, wanted in enumerate(need):
