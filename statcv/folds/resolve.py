@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, SchemeError, suggestion
@@ -16,6 +17,8 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.folds.schemes import SCHEMES
 from statcv.folds.strata import Stratifier
+
+EVEN = 1e-9  # shares of classes in training that differ by less are the same
 
 
 def resolve_plan(
@@ -110,7 +113,8 @@ def _given(
                 "the plan is for rows of other labels, or in another order; make it "
                 "of these data."
             )
-        return scheme if scheme.response else replace(scheme, response=response)
+        _check_balance(scheme, response)
+        return replace(scheme, response=response or scheme.response)
     if isinstance(scheme, type):
         raise SchemeError(f"scheme={scheme.__name__} is a class; make an object of it.")
     if isinstance(scheme, pd.Series):
@@ -121,3 +125,19 @@ def _given(
         y = frame.iloc[:, 0].to_numpy() if response is None else response.values
         plan = plan_from_splitter(scheme, y, seed)
     return replace(plan, response=response, rows=frame.index)
+
+
+def _check_balance(plan: FoldPlan, response: Response | None) -> None:
+    """Refuse a plan whose training sets were made alike for another outcome."""
+    if plan.rebalance is None or response is None or not response.by_class:
+        return
+    spread = 0.0
+    for code in range(response.classes):
+        means = plan.training_means((response.codes == code).astype(float))
+        spread = max(spread, float(np.ptp(means)))
+    if spread > EVEN:
+        raise SchemeError(
+            f"the plan is rebalanced for another outcome than {response.name}: shares "
+            f"of its classes in training differ by up to {spread:.3f}; make the plan "
+            "of this outcome."
+        )
