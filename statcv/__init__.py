@@ -26,7 +26,15 @@ if TYPE_CHECKING:
         UnseenLevelWarning,
     )
     from statcv.folds.strata import by_hash, by_quantile, by_value
-    from statcv.plots import plot_balance, plot_panel, plot_pr, plot_predicted, plot_roc
+    from statcv.plots import (
+        plot_balance,
+        plot_composition,
+        plot_folds,
+        plot_panel,
+        plot_pr,
+        plot_predicted,
+        plot_roc,
+    )
 
 __version__ = "0.1.0"
 
@@ -49,6 +57,8 @@ _HOMES = {
     "statcv.folds.strata": ("by_hash", "by_quantile", "by_value"),
     "statcv.plots": (
         "plot_balance",
+        "plot_composition",
+        "plot_folds",
         "plot_panel",
         "plot_pr",
         "plot_predicted",
@@ -82,6 +92,8 @@ __all__ = [
     "metrics",
     "models",
     "plot_balance",
+    "plot_composition",
+    "plot_folds",
     "plot_panel",
     "plot_pr",
     "plot_predicted",

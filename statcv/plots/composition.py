@@ -1,0 +1,162 @@
+"""What each fold is made of: shares of the classes, or means."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, plural, suggestion
+from statcv.folds import FoldPlan
+from statcv.folds.response import Response
+from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.splits import (
+    Shown,
+    class_colours,
+    legend_below,
+    require_response,
+    shown_splits,
+)
+from statcv.readable import Readable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WHATS = ("held out", "training")
+MOST_GAPS = 40  # bars between which white is left
+Floats = NDArray[np.float64]
+
+
+def plot_composition(
+    plan: FoldPlan | Readable,
+    ax: Axes | None = None,
+    what: Literal["held out", "training"] = "held out",
+    repeat: int | None = None,
+) -> Axes:
+    """Draw the share of each class in every fold, and the folds' sizes.
+
+    The dotted lines are the shares in all records. For a continuous outcome: the mean
+    and standard deviation in every fold, and the mean of all records.
+
+    Parameters
+    ----------
+    plan : FoldPlan or CVResult
+        With an outcome.
+    ax : matplotlib.axes.Axes, optional
+    what : {"held out", "training"}
+        The records that a fold holds out, or those it trains on: copies count as
+        often as they come, weights as they weigh; over the fits of a fold the shares
+        are averaged.
+    repeat : int, optional
+        The repeat to draw, from 1: the first, or where each repeat is one split
+        (``montecarlo``, ``bootstrap``) all side by side.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    SchemeError
+        If the plan was made without an outcome.
+    ArgumentError
+        If there is no such repeat, or ``what`` is neither.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv.plots import plot_composition
+    >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), k=4, seed=1)
+    >>> plot_composition(plan).get_title()
+    'Records held out, stratified_kfold'
+    """
+    if what not in WHATS:
+        raise ArgumentError(
+            f"what must be 'held out' or 'training', not {what!r}."
+            + suggestion(what, WHATS)
+        )
+    plan, response = require_response(plan, "a picture of composition")
+    shown = shown_splits(plan, response, repeat)
+    ax = new_axes(ax)
+    sizes = _sizes(shown, what)
+    room = shown.name_axis(ax, sizes)
+    if response.by_class:
+        _draw_shares(ax, shown, response, what)
+    else:
+        _draw_means(ax, shown, response, what)
+    ax.set_xlim(-0.5, len(sizes) - 0.5)
+    title = "Records held out" if what == "held out" else "Training sets"
+    title += f", {shown.title}"
+    if not room:
+        low, high = min(sizes), max(sizes)
+        said = plural(high, "record") if low == high else f"{low:,} to {high:,} records"
+        title += f"\n{said} each"
+    ax.set_title(title)
+    return ax
+
+
+def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
+    """Return the mean of values over what each split holds out, or trains on."""
+    plan = shown.plan
+    if what == "training":
+        return shown.mean_of_fits(plan.training_means(values))
+    tests = plan.tests.chosen(shown.splits)
+    return np.asarray(tests.sums(values) / tests.sizes)
+
+
+def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
+    """Stack the shares of the classes, the first at the bottom."""
+    from matplotlib.patches import Patch
+
+    places = np.arange(len(shown.splits))
+    width = 0.85 if len(places) <= MOST_GAPS else 1.0
+    colours = class_colours(response.classes)
+    below = np.zeros(len(places))
+    for code, colour in enumerate(colours):
+        share = mean_of(shown, response.codes == code, what)
+        ax.bar(places, share, width, below, color=colour)
+        below = below + share
+    overall = np.cumsum(response.counts / response.counts.sum())[:-1]
+    for share in overall:
+        ax.axhline(share, color="black", linewidth=1.2, linestyle=":")
+    ax.set(ylim=(0, 1), ylabel=f"share of each class{_pooled(shown, what)}")
+    handles = [
+        Patch(color=colour, label=f"{response.name} = {level}")
+        for colour, level in zip(colours, response.levels, strict=True)
+    ]
+    legend_below(ax, handles, "dotted: shares in all records")
+
+
+def _draw_means(ax: Axes, shown: Shown, response: Response, what: str) -> None:
+    """Draw the mean of each split with its standard deviation."""
+    places = np.arange(len(shown.splits))
+    middle = float(response.values.mean())
+    apart = response.values - middle
+    mean = mean_of(shown, apart, what)
+    spread = np.sqrt(np.maximum(mean_of(shown, apart**2, what) - mean**2, 0))
+    ax.axhline(middle, color=GREY, linewidth=1, linestyle=":")
+    ax.errorbar(
+        places,
+        middle + mean,
+        yerr=spread if spread.any() else None,
+        fmt="o",
+        color=COLOURS[0],
+        ecolor=COLOURS[5],
+        markersize=5 if len(places) <= MOST_GAPS else 2.5,
+    )
+    named = "mean ± sd" if spread.any() else "value"
+    ax.set_ylabel(f"{response.name}, {named}{_pooled(shown, what)}")
+
+
+def _pooled(shown: Shown, what: str) -> str:
+    several = what == "training" and (shown.fits_each > 1).any()
+    return ", averaged over fits" if several else ""
+
+
+def _sizes(shown: Shown, what: str) -> list[int]:
+    """Return the number of records of each split, averaged over its fits."""
+    plan = shown.plan
+    if what == "held out":
+        return [int(size) for size in plan.tests.sizes[shown.splits]]
+    return [round(size) for size in shown.mean_of_fits(plan.n_train.astype(float))]

@@ -1,0 +1,212 @@
+"""What pictures of a fold plan share: the outcome, the splits shown, the colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
+from statcv.folds import FoldPlan
+from statcv.folds.plan import PAIRS
+from statcv.folds.response import Response
+from statcv.plots.base import COLOURS, short_scheme
+from statcv.readable import Readable
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+MOST_SPLITS = 250  # side by side; of more a sample is shown
+MOST_NAMED = 12  # splits whose names stand at the axis, each
+MOST_DIGITS = 50  # of all their sizes together, where these stand there too
+LINE = 14  # points below the axis for each line that stands there
+Floats = NDArray[np.float64]
+
+
+def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:
+    """Return a plan, or that of a result, and the outcome where there is one."""
+    if isinstance(source, FoldPlan):
+        return source, source.response
+    if not hasattr(source, "plan") or not hasattr(source, "design"):
+        raise ArgumentTypeError(
+            "pictures of folds are of a FoldPlan or a CVResult, not "
+            f"{type(source).__name__}; make one with fold_plan() or cv()."
+        )
+    outcome = source.design.outcome
+    return source.plan, Response.of(
+        outcome.y, outcome.kind, outcome.levels, outcome.name
+    )
+
+
+def require_response(
+    source: FoldPlan | Readable, picture: str
+) -> tuple[FoldPlan, Response]:
+    """Return plan and outcome, or say that the picture needs one."""
+    plan, response = plan_and_response(source)
+    if response is None:
+        raise SchemeError(
+            f"{picture} needs the outcome, and the plan was made without: name it in "
+            "fold_plan('y', data=…)."
+        )
+    return plan, response
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """The splits of a picture, from left to right.
+
+    Attributes
+    ----------
+    plan : FoldPlan
+    splits : numpy.ndarray of int
+        Their numbers in the plan.
+    names : sequence or None
+        What they are called; None where they stand in the order of the outcome.
+    noun : str
+        What a split is: "fold", "repeat", "split".
+    title : str
+        The scheme, the repeat, and of how many splits these are a sample.
+    sampled : bool
+        Whether these are a sample.
+    """
+
+    plan: FoldPlan
+    splits: NDArray[np.intp]
+    names: Sequence[Any] | None
+    noun: str
+    title: str
+    sampled: bool = False
+
+    @property
+    def fits(self) -> NDArray[np.intp]:
+        """The fits of these splits."""
+        first = self.plan.first_fit
+        return np.concatenate([np.arange(first[s], first[s + 1]) for s in self.splits])
+
+    @property
+    def fits_each(self) -> NDArray[np.int64]:
+        """How many fits each split has."""
+        return np.diff(self.plan.first_fit)[self.splits]
+
+    def mean_of_fits(self, values: Floats) -> Floats:
+        """Average values of the plan's fits over the fits of each split shown."""
+        place = np.repeat(np.arange(len(self.splits)), self.fits_each)
+        sums = np.bincount(place, values[self.fits], len(self.splits))
+        return np.asarray(sums / self.fits_each)
+
+    def name_axis(self, ax: Axes, sizes: Sequence[int] = ()) -> bool:
+        """Name the splits at the horizontal axis; return whether sizes had room."""
+        count = len(self.splits)
+        if self.names is None:
+            ax.set_xticks([])
+            each = "record" if self.plan.scheme not in PAIRS else "pair"
+            ax.set_xlabel(f"{count} splits, one {each} held out in each")
+            return False
+        step = -(-count // MOST_NAMED)
+        places = np.arange(0, count, step)
+        written = [str(self.names[place]) for place in places.tolist()]
+        below = [f"{size:,}" for size in sizes]
+        room = step == 1 and 0 < sum(map(len, below)) <= MOST_DIGITS
+        if room:
+            pairs = zip(written, below, strict=True)
+            written = [f"{name}\n{size}" for name, size in pairs]
+        ax.set_xticks(places, written)
+        ax.set_xlabel(f"{self.noun}, and its records" if room else self.noun)
+        return room
+
+
+def shown_splits(
+    plan: FoldPlan, response: Response | None, repeat: int | None
+) -> Shown:
+    """Choose the splits of a picture.
+
+    The folds of one repeat; where every repeat is one split, all of them. Splits of
+    single records, and of pairs, are put in the order of the outcome. Of more than
+    ``MOST_SPLITS`` a sample is taken at even distances.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such repeat.
+    """
+    if repeat is not None and (
+        isinstance(repeat, bool)
+        or not isinstance(repeat, (int, np.integer))
+        or not 1 <= repeat <= plan.repeats
+    ):
+        raise ArgumentError(
+            f"repeat={repeat!r}: the plan has repeats 1 to {plan.repeats}."
+        )
+    alone = plan.repeats > 1 and plan.n_splits == plan.repeats
+    title = plan.scheme
+    if alone and repeat is None:
+        splits, noun = np.arange(plan.n_splits), "repeat"
+        title = short_scheme(plan)
+    else:
+        number = 1 if repeat is None else int(repeat)
+        splits = np.arange(plan.first_split[number - 1], plan.first_split[number])
+        noun = "split" if alone else "fold"
+        if plan.repeats > 1:
+            title += f", repeat {number} of {plan.repeats}"
+    ordered = _by_outcome(plan, response, splits)
+    total = len(splits)
+    chosen = splits if ordered is None else ordered
+    if total > MOST_SPLITS:
+        chosen = chosen[np.linspace(0, total - 1, MOST_SPLITS).round().astype(np.intp)]
+        title += f", {MOST_SPLITS} of {total:,} splits"
+    names = None
+    if ordered is None:
+        names = [plan.name(int(s))[noun == "fold"] for s in chosen]
+    return Shown(plan, chosen, names, noun, title, total > MOST_SPLITS)
+
+
+def _by_outcome(
+    plan: FoldPlan, response: Response | None, splits: NDArray[np.intp]
+) -> NDArray[np.intp] | None:
+    """Order splits of single records, or pairs, by their outcome; None for others."""
+    sizes = plan.tests.sizes[splits]
+    size = 2 if plan.scheme in PAIRS else 1
+    if response is None or len(splits) == 1 or (sizes != size).any():
+        return None
+    rank = np.empty(plan.n, dtype=np.intp)
+    rank[np.argsort(response.values, kind="stable")] = np.arange(plan.n)
+    held = np.sort(rank[plan.tests.chosen(splits).values].reshape(-1, size), axis=1)
+    return splits[np.lexsort(held.T[::-1])]
+
+
+def class_colours(classes: int) -> list[str]:
+    """Return a colour a class."""
+    if classes <= len(COLOURS):
+        return list(COLOURS[:classes])
+    import matplotlib as mpl
+    from matplotlib.colors import to_hex
+
+    map_ = mpl.colormaps["cividis"]
+    return [to_hex(map_(place)) for place in np.linspace(0, 1, classes)]
+
+
+def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
+    """Name colours below the axis and its label, where they hide nothing."""
+    from matplotlib.transforms import ScaledTranslation
+
+    written = max(
+        [label.get_text().count("\n") for label in ax.get_xticklabels()] + [0]
+    )
+    below = ScaledTranslation(
+        0, -LINE * (written + 2.4) / 72, ax.figure.dpi_scale_trans
+    )
+    ax.legend(
+        handles=handles,
+        title=title or None,
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0),
+        bbox_transform=ax.transAxes + below,
+        ncols=min(2, len(handles)),
+        frameon=False,
+        fontsize="small",
+        title_fontsize="small",
+    )
