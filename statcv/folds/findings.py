@@ -1,0 +1,151 @@
+"""What an audit found: numbers, each with a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, suggestion
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One thing that a plan was asked.
+
+    Attributes
+    ----------
+    check : str
+        What was asked, by name.
+    value : float
+        The answer; NaN where there is none.
+    sentence : str
+        The answer in words.
+    concern : bool
+        Whether it needs attention.
+    table : pandas.DataFrame
+        The records, folds, classes or columns that it speaks of, if any.
+    """
+
+    check: str
+    value: float
+    sentence: str
+    concern: bool = False
+    table: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+
+    def __str__(self) -> str:
+        return f"{'!' if self.concern else ' '} {self.sentence}"
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """What a plan leaks and loses, in numbers and sentences.
+
+    Printed, it is one sentence a line; those that need attention are marked ``!``.
+
+    Attributes
+    ----------
+    findings : tuple of Finding
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> audit = make_plan("rloocv", [0, 1] * 10, "binary").audit()
+    >>> audit["training_counts"].sentence
+    'Every training set holds 9/9 records of the classes 1/0: rebalanced, and equal.'
+    >>> audit.concerns
+    ()
+    """
+
+    findings: tuple[Finding, ...]
+
+    def __getitem__(self, check: str) -> Finding:
+        """Return the finding of a check."""
+        found = {finding.check: finding for finding in self.findings}
+        if check not in found:
+            raise ArgumentError(
+                f"the audit has no check {check!r}; it has {', '.join(found)}."
+                + suggestion(check, found)
+            )
+        return found[check]
+
+    @property
+    def concerns(self) -> tuple[str, ...]:
+        """The sentences that need attention."""
+        return tuple(found.sentence for found in self.findings if found.concern)
+
+    def rows(self, check: str) -> pd.DataFrame:
+        """Return the records, folds, classes or columns that a finding speaks of.
+
+        Parameters
+        ----------
+        check : str
+            As in the column ``check`` of :meth:`to_frame`.
+
+        Raises
+        ------
+        ArgumentError
+            If the audit has no such check.
+        """
+        return self[check].table
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row a finding: check, value, concern, sentence."""
+        columns = ("check", "value", "concern", "sentence")
+        return pd.DataFrame(
+            {name: [getattr(one, name) for one in self.findings] for name in columns}
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings))
+
+    def __repr__(self) -> str:
+        return f"<Audit: {len(self.findings)} findings, {len(self.concerns)} to mind>"
+
+    def _repr_html_(self) -> str:
+        lines = [
+            f"<strong>{escape(one.sentence)}</strong>"
+            if one.concern
+            else escape(one.sentence)
+            for one in self.findings
+        ]
+        return f"<ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>"
+
+
+def span(numbers: NDArray[np.number], digits: int = 4) -> str:
+    """Return one number, or the least and the largest.
+
+    >>> span(np.array([3, 3])), span(np.array([3.0, 4.5]))
+    ('3', '3 to 4.5')
+    """
+    least, most = _plain(numbers.min(), digits), _plain(numbers.max(), digits)
+    return least if least == most else f"{least} to {most}"
+
+
+def _plain(number: float, digits: int) -> str:
+    whole = float(number).is_integer()
+    return f"{int(number):,}" if whole else f"{number:.{digits}g}"
+
+
+def fixed(number: float, digits: int = 2) -> str:
+    """Return a number with that many decimals, and no minus before zero.
+
+    >>> fixed(-0.001), fixed(-1)
+    ('0.00', '-1.00')
+    """
+    return f"{round(float(number), digits) + 0.0:.{digits}f}"
+
+
+def listed(names: Sequence[object], count: int | None = None, most: int = 6) -> str:
+    """Return the first names with commas, and how many more there are.
+
+    >>> listed(list("abc")), listed(list("abcd"), most=2), listed(list("ab"), 9)
+    ('a, b, c', 'a, b and 2 more', 'a, b and 7 more')
+    """
+    shown = ", ".join(map(str, names[:most]))
+    more = (len(names) if count is None else count) - min(len(names), most)
+    return f"{shown} and {more:,} more" if more else shown
