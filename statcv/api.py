@@ -264,9 +264,9 @@ def fold_plan(
     >>> import statcv as scv
     >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="rloocv", seed=1)
     >>> print(plan)
-    rloocv: rebalanced leave-one-out: each record held out by itself, a random \
-record of each other class dropped; training sets of 10/20 each
-    32 records, 32 splits; folds 38ac3b0da9f1
+    rloocv: rebalanced leave-one-out, each record held out by itself, a random \
+record of the other class dropped; training sets of 10/20 each
+    32 records, 32 splits; folds c3ace1e5f960
     >>> plan.to_frame().head(2)
        repeat  fold  position  row      role
     0       1     1         0    0  held out

@@ -9,6 +9,7 @@ import pandas as pd
 
 from statcv.errors import plural
 from statcv.formula.design import counted
+from statcv.inference import BootstrapEstimate, Estimate
 from statcv.metrics import get_metric
 from statcv.readable import Readable
 from statcv.summary import Summary, number
@@ -17,10 +18,14 @@ from statcv.summary import Summary, number
 def summarise(result: Readable, level: float) -> Summary:
     """Return the summary of a result, with intervals of the given level."""
     tables = {"Metrics": result.metrics(level).set_index("metric")}
-    shown = {f"Metrics, with {level:.0%} intervals": _metrics(tables["Metrics"])}
+    columns = _metrics(tables["Metrics"])
+    if result.scores.apart:  # each is pooled by itself, and its pairs are
+        twice = ["pooled"] if result.scores.pairwise else ["pooled", "paired"]
+        columns = columns.drop(columns=twice, errors="ignore")
+    shown = {f"Metrics, with {level:.0%} intervals": columns}
     spread = result.held.coefficients
     if spread is not None:
-        caption = f"Coefficients over {plural(result.plan.n_splits, 'fold')}"
+        caption = f"Coefficients over {_fits(result)}"
         table = spread.agg(["mean", "std", "min", "max"]).T
         tables[caption] = table.rename(columns={"std": "sd"})
         shown[caption] = pd.DataFrame(
@@ -39,11 +44,18 @@ def summarise(result: Readable, level: float) -> Summary:
     )
 
 
+def _fits(result: Readable) -> str:
+    """Count the fits, as folds where each is one fold's."""
+    plan, scores = result.plan, result.scores
+    one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
+    return plural(plan.n_fits, "fold" if one else "fit")
+
+
 def _metrics(table: pd.DataFrame) -> pd.DataFrame:
     def line(row: pd.Series[Any]) -> dict[str, str]:
         se = (row["upper"] - row["lower"]) / 4
         by_fold = f"{number(row['per_fold'], se)} ({number(row['per_fold_sd'], se)})"
-        return {
+        shown = {
             "estimate": number(row["estimate"], se),
             "lower": number(row["lower"], se),
             "upper": number(row["upper"], se),
@@ -52,6 +64,10 @@ def _metrics(table: pd.DataFrame) -> pd.DataFrame:
             "per fold (sd)": "–" if np.isnan(row["per_fold"]) else by_fold,
             "paired": number(row["paired"], se),
         }
+        if "boot632" in row:
+            shown[".632"] = number(row["boot632"], se)
+            shown[".632+"] = number(row["boot632plus"], se)
+        return shown
 
     labels = [get_metric(str(name)).label for name in table.index]
     shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
@@ -82,6 +98,7 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
         notes.append(f"{name} has no interval: {headline.assumes}.")
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
+    notes += _bootstrap(result, headline)
     repeated = result.plan.repeats > 1 and not result.scores.by_split
     if repeated and headline.how != "per_fold":
         notes.append(
@@ -95,7 +112,9 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             f"The {drawn[result.plan.rebalance]} records were drawn once; repeats=20 "
             "averages over draws and shows how far they move the estimate."
         )
-    if result.design.outcome.kind == "binary" and result.weights is None:
+    informative = not result.scores.apart  # a single fit has the same mean for all
+    binary = result.design.outcome.kind == "binary"
+    if informative and binary and result.weights is None:
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
@@ -116,3 +135,20 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(notes)
+
+
+def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
+    """Say what the .632+ rule joined for the headline's metric."""
+    if result.plan.scheme != "bootstrap":
+        return []
+    joined = result.estimate(headline.metric, ".632+")
+    if not isinstance(joined, BootstrapEstimate):
+        return []
+    parts = joined.parts
+    return [
+        f"{joined.label} is {parts.apparent:.3f} on the training rows, "
+        f"{parts.out_of_bag:.3f} on the rows left out, and would be "
+        f"{parts.no_information:.3f} if predictions knew nothing of the outcome: "
+        f"relative overfitting {parts.overfitting:.2f}, .632+ value "
+        f"{parts.plus:.3f}."
+    ]

@@ -21,7 +21,15 @@ from statcv.folds.audit import mean_model_auroc
 from statcv.formula import Design
 from statcv.formula.parse import updated_formula
 from statcv.full_model import FullModel
-from statcv.inference import Estimate, LeftOut, Scores, make_estimate
+from statcv.inference import (
+    BOOTSTRAPS,
+    Estimate,
+    LeftOut,
+    Scores,
+    bootstrap_estimate,
+    join_values,
+    make_estimate,
+)
 from statcv.metrics import Metric, get_metric
 from statcv.models import Fit, Model
 from statcv.summary import Summary
@@ -68,7 +76,7 @@ class CVResult:
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was computed; leave what can be made again."""
-        made_again = {"model", "apparent", "_full_fit"}
+        made_again = {"model", "apparent", "_full_fit", "_fitted"}
         return {k: v for k, v in self.__dict__.items() if k not in made_again}
 
     # ---- tables ----
@@ -197,7 +205,7 @@ class CVResult:
             row=plan.tests.values.astype(np.intp),
             predicted=held.averaged(plan),
             repeat=plan.repeat_of,
-            n_train=by_split(plan.n_train),
+            n_train=np.minimum(by_split(plan.n_train), plan.n - plan.tests.sizes),
             baseline=by_split(plan.training_means(values)),
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
@@ -218,23 +226,32 @@ class CVResult:
         ----------
         metric : str, optional
             A metric's name; the headline's where not given.
-        how : {"pooled", "per_fold", "paired"}, optional
-            The headline's way where not given: for a rank metric ``paired`` under
-            ``rloocv``, the mean of folds where every fold has both classes, else
-            ``pooled``; ``pooled`` for all others.
+        how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
+            The headline's way where not given: ``paired`` for auROC where the scheme
+            compares pairs, as ``rloocv`` does; ``per_fold`` under ``montecarlo`` and
+            ``bootstrap``, and for a rank metric where every fold has both classes;
+            else ``pooled``. The last two are for ``bootstrap`` alone.
         level : float, default 0.95
             Of the interval.
 
         Raises
         ------
         MetricError
-            If the metric is unknown or the outcome does not admit it.
+            If the metric is unknown, or the outcome or scheme does not admit it.
+
+        References
+        ----------
+        Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+).
         """
         chosen = self._metric(metric or self.metric_names[0])
-        found = make_estimate(self.scores, chosen, how, level)
+        if how in BOOTSTRAPS and self._bootstrapped:
+            found: Estimate = bootstrap_estimate(
+                self.scores, chosen, how, self._fitted, level
+            )
+        else:
+            found = make_estimate(self.scores, chosen, how, level)
         if found.n_undefined:
-            by_fold = found.how == "per_fold" and not self.scores.by_split
-            unit = "folds" if by_fold else _unit(self.scores)
+            unit = _unit(self.scores, chosen, found.how)
             warn(
                 f"{chosen.label} ({found.how.replace('_', ' ')}) has no value in "
                 f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
@@ -253,7 +270,8 @@ class CVResult:
         Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
         ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
         the sd over folds, the number of folds and of those without a value;
-        ``paired``, for auROC alone.
+        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
+        samples alone.
         """
         rows = [self._metric_row(self._metric(m), level) for m in self.metric_names]
         table = pd.DataFrame(rows)
@@ -273,7 +291,7 @@ class CVResult:
         if metric.name == "auroc":
             ways["paired"] = make_estimate(self.scores, metric, "paired", level)
         headline = ways[self.scores.headline(metric)]
-        return {
+        row = {
             "metric": metric.name,
             "how": headline.how,
             "estimate": headline.value,
@@ -288,12 +306,24 @@ class CVResult:
             "paired": ways["paired"].value if "paired" in ways else np.nan,
             "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
         }
+        if self._bootstrapped:
+            parts = join_values(self.scores, metric, self._fitted)
+            row |= {"boot632": parts.plain, "boot632plus": parts.plus}
+        return row
+
+    @property
+    def _bootstrapped(self) -> bool:
+        return self.plan.scheme == "bootstrap"
 
     # ---- the fit on all rows ----
 
     @cached_property
     def _full_fit(self) -> Fit:
         return fit_all(self.design, self.learner, seed=self.seed, weights=self.weights)
+
+    @cached_property
+    def _fitted(self) -> NDArray[np.float64]:
+        return self._full_fit.predict(self.design.matrix)
 
     @cached_property
     def model(self) -> FullModel:
@@ -307,13 +337,12 @@ class CVResult:
     @cached_property
     def apparent(self) -> pd.Series[float]:
         """The metrics of the fit on all rows, on those same rows: optimistic."""
-        predicted = self._full_fit.predict(self.design.matrix)
         y = self.design.y
         baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
         values = {}
         for name in self.metric_names:
             metric = self._metric(name)
-            read = metric.readable(predicted, self.held.probabilities)
+            read = metric.readable(self._fitted, self.held.probabilities)
             values[name] = metric(y, read, baseline)
         return pd.Series(values, name="apparent", dtype=float)
 
@@ -405,5 +434,10 @@ class CVResult:
         return plot_panel(self)
 
 
-def _unit(scores: Scores) -> str:
-    return "splits" if scores.by_split else "repeats"
+def _unit(scores: Scores, metric: Metric, how: str) -> str:
+    """Name what an estimate is a mean over."""
+    if how in BOOTSTRAPS and metric.casewise is not None:
+        return "records"
+    if scores.by_split:
+        return "splits"
+    return "folds" if how == "per_fold" else "repeats"

@@ -162,10 +162,11 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
         raise SchemeError(
             f"the plan is rebalanced already, by rebalance={plan.rebalance!r}."
         )
-    if plan.copied.sizes.any() and how != "weight":
+    by_class = plan.response.by_class
+    if plan.copied.sizes.any() and not (how == "weight" and by_class):
         raise SchemeError(
             f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
-            "of records; only 'weight' evens them out."
+            "of records; only 'weight' evens them out, and classes only."
         )
     if plan.scheme.endswith("leave_pair_out") and plan.strata is None:
         raise SchemeError(
@@ -207,9 +208,11 @@ def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
 
 
 def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
-    if plan.copied.sizes.any():
-        training, _ = plan.counts(response.codes, response.classes)
-        weights = ClassWeights(response.codes, training.max(axis=0) / training)
+    training, _ = plan.counts(response.codes, response.classes)
+    totals = training.max(axis=0)
+    if plan.copied.sizes.any():  # samples as large as the data weigh what these do
+        totals = np.bincount(response.codes, minlength=response.classes)
+        weights = ClassWeights(response.codes, totals / training)
     else:
         weights = class_weights(
             response.codes,
@@ -218,14 +221,12 @@ def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
             plan.dropped,
             response.levels,
         )
-    training, _ = plan.counts(response.codes, response.classes)
-    totals = _written(training.max(axis=0))
     return replace(
         plan,
         weighting=weights,
         rebalance="weight",
         sentence=f"{plan.sentence}, classes weighted; training sets that weigh "
-        f"{totals} each",
+        f"{_written(totals)} each",
     )
 
 
@@ -246,8 +247,9 @@ def _with_fits(
     )
     training, _ = made.counts(response.codes, response.classes)
     alone = plan.scheme in ("loocv", "rloocv") and plan.strata is None
+    other = "the other" if response.classes == 2 else "each other"
     said = {
-        "subsample": "a random record of each other class dropped"
+        "subsample": f"a random record of {other} class dropped"
         if alone
         else "the fewest records dropped that make all training sets alike",
         "upsample": "records drawn again until all training sets are alike",

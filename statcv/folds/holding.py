@@ -167,6 +167,12 @@ def _pairs(pairs: NDArray[np.intp], records: Records) -> Holding:
         units = np.unique(records.unit[[first, second]])
         equal = np.concatenate([members[unit] for unit in units])
         drops.append(np.setdiff1d(equal, (first, second)))
+        if len(drops[-1]) == records.n - 2:
+            raise SchemeError(
+                "all other records are equals of two held-out ones in the stratifier, "
+                "which leaves none to train on; scheme='loocv' holds out one stratum "
+                "at a time."
+            )
     return Holding(tests, Ragged.of(drops), Ragged.empty(len(tests)))
 
 

@@ -102,12 +102,12 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "rloocv",
-            "rebalanced leave-one-out: each record held out by itself",
+            "rebalanced leave-one-out, each record held out by itself",
             holding.each_unit,
             "units",
             held_at_random=False,
             rebalance="subsample",
-            by_stratum="rebalanced leave-one-stratum-out: each {label} held out by "
+            by_stratum="rebalanced leave-one-stratum-out, each {label} held out by "
             "itself",
         ),
         Scheme(
@@ -126,7 +126,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "rlpocv",
-            "rebalanced leave-{p}-out: a partition in groups of {p} with each class "
+            "rebalanced leave-{p}-out, a partition in groups of {p} with each class "
             "spread evenly",
             _BY_CLASS,
             "groups",
@@ -136,7 +136,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "leave_pair_out",
-            "leave-pair-out: every pair of records of different classes held out",
+            "leave-pair-out, every pair of records of different classes held out",
             holding.pairs_of_classes,
             "pairs",
             held_at_random=False,
@@ -144,7 +144,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "tournament_leave_pair_out",
-            "tournament leave-pair-out: every pair of records held out, a record "
+            "tournament leave-pair-out, every pair of records held out and a record "
             "scored by the pairs that it wins",
             holding.pairs_of_records,
             "pairs",
@@ -160,7 +160,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "bootstrap",
-            "bootstrap samples, the records not drawn held out",
+            "a bootstrap sample to train on, the records not drawn held out",
             holding.bootstrap_sample,
             "samples",
             repeats=100,

@@ -25,6 +25,7 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric, auroc, get_metric, round_significant
 
 HOWS = ("pooled", "per_fold", "paired")
+BOOTSTRAPS = (".632", ".632+")
 MOST_PAIRS = 2_000_000  # that are listed one by one, for an interval
 Floats = NDArray[np.float64]
 
@@ -93,13 +94,17 @@ def estimate(
         If ``how`` is unknown, or the metric cannot be had in pairs.
     """
     how = how or scores.headline(metric)
+    if how in BOOTSTRAPS:
+        raise MetricError(
+            f"how={how!r} joins the value on the training records with that on what "
+            "bootstrap samples leave out; use scheme='bootstrap'."
+        )
     if how not in HOWS:
         raise MetricError(
-            f"how must be one of {', '.join(HOWS)}, not {how!r}."
-            + suggestion(how, HOWS)
+            f"how must be one of {', '.join(HOWS)}, or for bootstrap samples "
+            f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
         )
-    if not isinstance(level, (float, np.floating)) or not 0 < level < 1:
-        raise MetricError(f"level must lie between 0 and 1, not {level!r}.")
+    check_level(level)
     if how == "paired" and metric.name != "auroc":
         raise MetricError(f"{metric.label} is no share of pairs; only auROC is.")
     ways: dict[str, Callable[..., Estimate]] = {
@@ -108,6 +113,12 @@ def estimate(
         "paired": _paired,
     }
     return ways[how](scores, metric, level)
+
+
+def check_level(level: float) -> None:
+    """Raise where a level of confidence is no share."""
+    if not isinstance(level, (float, np.floating)) or not 0 < level < 1:
+        raise MetricError(f"level must lie between 0 and 1, not {level!r}.")
 
 
 def _value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
@@ -180,6 +191,8 @@ def _pooled_interval(
         unit = "splits" if scores.by_split else "repeats"
         count = int(np.isnan(values).sum())
         return Interval.none(f"it is undefined in {count} of {len(values)} {unit}")
+    if scores.apart:
+        return Interval.none("each split is pooled by itself; see how='per_fold'")
     if metric.name == "auroc":
         parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
         outcomes = [scores.y[rows] for rows, _ in parts]
@@ -200,9 +213,16 @@ def _casewise(scores: Scores, metric: Metric) -> Floats:
 
 def _record_interval(scores: Scores, metric: Metric, level: float) -> Interval:
     """Mean over records of each record's loss, averaged over repeats."""
+    return mean_interval(casewise_by_record(scores, metric)[1], level)
+
+
+def casewise_by_record(
+    scores: Scores, metric: Metric
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the records held out, and the mean loss of each."""
     losses = _casewise(scores, metric)
-    place = np.unique(scores.row, return_inverse=True)[1]
-    return mean_interval(np.bincount(place, losses) / np.bincount(place), level)
+    rows, place = np.unique(scores.row, return_inverse=True)
+    return rows, np.bincount(place, losses) / np.bincount(place)
 
 
 def _root(interval: Interval) -> Interval:
@@ -218,20 +238,25 @@ def _root(interval: Interval) -> Interval:
 
 
 def _per_fold(scores: Scores, metric: Metric, level: float) -> Estimate:
-    sizes = np.diff(scores.starts)
-    if metric.casewise is not None:
-        values = np.bincount(scores.split, _casewise(scores, metric)) / sizes
-    else:
-        values = np.full(scores.n_splits, np.nan)
-        admitted = scores.both_classes if metric.rank else sizes >= _least(metric)
-        for split in np.flatnonzero(admitted):
-            where = np.arange(scores.starts[split], scores.starts[split + 1])
-            values[split] = _value(scores, metric, where)
+    sizes, values = np.diff(scores.starts), values_by_split(scores, metric)
     defined = ~np.isnan(values)
     interval = corrected_t_interval(
         values[defined], scores.n_train[defined], sizes[defined], level
     )
     return _finish(scores, metric, "per_fold", values, interval, level)
+
+
+def values_by_split(scores: Scores, metric: Metric) -> Floats:
+    """Return the metric in each split; NaN where it has no value."""
+    sizes = np.diff(scores.starts)
+    if metric.casewise is not None:
+        return np.asarray(np.bincount(scores.split, _casewise(scores, metric)) / sizes)
+    values = np.full(scores.n_splits, np.nan)
+    admitted = scores.both_classes if metric.rank else sizes >= _least(metric)
+    for split in np.flatnonzero(admitted):
+        where = np.arange(scores.starts[split], scores.starts[split + 1])
+        values[split] = _value(scores, metric, where)
+    return values
 
 
 def _least(metric: Metric) -> int:
@@ -240,8 +265,10 @@ def _least(metric: Metric) -> int:
 
 
 def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
+    if not scores.pairwise:
+        return _paired_by_split(scores, metric, level)
     left = scores.left
-    if not scores.pairwise or left.most_pairs > MOST_PAIRS:
+    if left.most_pairs > MOST_PAIRS:
         return _paired_by_fit(scores, metric, level)
     one, two = left.pairs(scores.y)
     own, other = left.row[one], left.row[two]
@@ -266,22 +293,41 @@ def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
     return _finish(scores, metric, "paired", values, interval, level)
 
 
+def _paired_by_split(scores: Scores, metric: Metric, level: float) -> Estimate:
+    """Average the splits' auROCs, weighted by their numbers of pairs."""
+    ones = np.bincount(scores.split, scores.y[scores.row] == 1, scores.n_splits)
+    pairs = (ones * (np.diff(scores.starts) - ones)).astype(float)
+    won = np.where(pairs > 0, pairs * values_by_split(scores, metric), 0.0)
+    return _share(scores, metric, won, pairs, scores.repeat, level)
+
+
 def _paired_by_fit(scores: Scores, metric: Metric, level: float) -> Estimate:
     """Average the fits' auROCs, weighted by their numbers of pairs."""
     left = scores.left
-    won, pairs = (np.zeros(int(left.repeat.max()) + 1) for _ in range(2))
+    won, pairs = (np.zeros(len(left.repeat)) for _ in range(2))
     for fit in range(len(left.repeat)):
         where = np.arange(left.starts[fit], left.starts[fit + 1])
         dropped = where[~left.held[where]]
-        repeat = left.repeat[fit]
         for rows, sign in ((where, 1.0), (dropped, -1.0)):  # not dropped with dropped
             y = scores.y[left.row[rows]]
             count = float((y == 1).sum() * (y == 0).sum())
             if count:
-                won[repeat] += sign * count * auroc(y, left.predicted[rows])
-                pairs[repeat] += sign * count
+                won[fit] += sign * count * auroc(y, left.predicted[rows])
+                pairs[fit] += sign * count
+    return _share(scores, metric, won, pairs, left.repeat, level)
+
+
+def _share(
+    scores: Scores,
+    metric: Metric,
+    won: Floats,
+    pairs: Floats,
+    repeat: NDArray[np.intp],
+    level: float,
+) -> Estimate:
+    """Return the share of the pairs that are ranked right, mean over repeats."""
     with np.errstate(invalid="ignore"):
-        values = won / pairs
+        values = np.bincount(repeat, won) / np.bincount(repeat, pairs)
     why = "no fit left out records of both classes"
     if (pairs > 0).any():
         why = "no interval is known for the pairs within folds; see how='per_fold'"

@@ -95,7 +95,7 @@ class Scores:
     repeat : numpy.ndarray of int, shape (n_splits,)
         The repeat of each split.
     n_train, baseline : numpy.ndarray, shape (n_splits,)
-        Size and mean outcome of the training sets.
+        How many records each trains on, copies not counted; their mean outcome.
     left : LeftOut
         What each single fit predicted.
     pairwise : bool
@@ -176,19 +176,23 @@ class Scores:
 
     def headline(self, metric: Metric) -> str:
         """Return how a metric is best stated for these folds."""
-        if not metric.rank:
-            return "pooled"
         if self.pairwise and metric.name == "auroc":
             return "paired"
-        if self.overlapping:
+        if self.apart:
+            return "per_fold"
+        if not metric.rank or self.overlapping:
             return "pooled"
-        alone = self.by_split and len(self.by_repeat) > 1
-        return "per_fold" if alone or self.both_classes.all() else "pooled"
+        return "per_fold" if self.both_classes.all() else "pooled"
 
     @property
     def by_split(self) -> bool:
         """Whether every repeat is one split, as where splits overlap."""
         return len(self.by_repeat) == self.n_splits
+
+    @property
+    def apart(self) -> bool:
+        """Whether there are several splits, each pooled by itself."""
+        return self.by_split and self.n_splits > 1
 
 
 def _mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
