@@ -33,6 +33,7 @@ from statcv.inference import (
 from statcv.metrics import Metric, get_metric
 from statcv.models import Fit, Model
 from statcv.summary import Summary
+from statcv.tables import fit_names, folds_table, pairs_table, predictions_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,21 +90,7 @@ class CVResult:
         there are more than two, or the number; ``predicted`` the probability of the
         positive class or the mean, or a column a class.
         """
-        scores, outcome = self.scores, self.design.outcome
-        names = self._split_names
-        table = pd.DataFrame(
-            {
-                "repeat": names["repeat"].to_numpy()[scores.split],
-                "fold": names["fold"].to_numpy()[scores.split],
-                "row": self.design.labels[scores.row],
-                "observed": self._observed(scores.row),
-            }
-        )
-        if outcome.kind != "multiclass":
-            return table.assign(predicted=scores.predicted)
-        columns = [f"predicted_{level}" for level in outcome.levels]
-        wide = pd.DataFrame(scores.predicted, columns=columns)
-        return pd.concat([table, wide], axis=1)
+        return predictions_table(self.design, self.plan, self.scores)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
@@ -113,21 +100,7 @@ class CVResult:
         columns repeat, fold, row, partner, observed, predicted, predicted_partner.
         Empty where the scheme does not compare such pairs.
         """
-        left, fits = self.scores.left, self._fit_names
-        one, two = left.pairs(self.design.y) if self.scores.pairwise else ([], [])
-        one, two = np.asarray(one, dtype=np.intp), np.asarray(two, dtype=np.intp)
-        own, other = left.row[one], left.row[two]
-        table = fits.iloc[left.fit[one]].reset_index(drop=True)
-        table = table.assign(
-            row=self.design.labels[own],
-            partner=self.design.labels[other],
-            observed=self._observed(own),
-        )
-        if self.design.outcome.kind != "binary":
-            return table
-        return table.assign(
-            predicted=left.predicted[one], predicted_partner=left.predicted[two]
-        )
+        return pairs_table(self.design, self.plan, self.scores)
 
     @cached_property
     def folds(self) -> pd.DataFrame:
@@ -136,21 +109,7 @@ class CVResult:
         That is a row a fold and repeat, and where a fold has several fits
         (``rebalance="all"``, ``"bag"``) a row a ``draw``.
         """
-        plan, outcome, held = self.plan, self.design.outcome, self.held
-        table = self._fit_names.assign(
-            n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
-        )
-        if outcome.levels:
-            training, test = plan.counts(outcome.y, len(outcome.levels))
-            for k, level in enumerate(outcome.levels):
-                table[f"train_{level}"] = training[:, k]
-                table[f"test_{level}"] = test[plan.split_of, k]
-        return table.assign(
-            dropped=plan.dropped.sizes,
-            converged=held.converged,
-            separated=held.separated,
-            seconds=held.seconds,
-        )
+        return folds_table(self.design, self.plan, self.held)
 
     @cached_property
     def coefficients(self) -> pd.DataFrame:
@@ -163,28 +122,7 @@ class CVResult:
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
-        return pd.concat([self._fit_names, self.held.coefficients], axis=1)
-
-    @cached_property
-    def _split_names(self) -> pd.DataFrame:
-        names = [self.plan.name(split) for split in range(self.plan.n_splits)]
-        return pd.DataFrame(names, columns=["repeat", "fold"])
-
-    @cached_property
-    def _fit_names(self) -> pd.DataFrame:
-        plan = self.plan
-        names = self._split_names.iloc[plan.split_of].reset_index(drop=True)
-        if plan.n_fits == plan.n_splits:
-            return names
-        draws = np.arange(plan.n_fits) - plan.first_fit[plan.split_of] + 1
-        return names.assign(draw=draws)
-
-    def _observed(self, rows: NDArray[np.intp]) -> NDArray[Any]:
-        outcome = self.design.outcome
-        if outcome.kind == "multiclass":
-            labels = np.asarray(outcome.levels, dtype=object)
-            return np.asarray(labels[outcome.y[rows]])
-        return np.asarray(outcome.y[rows])
+        return pd.concat([fit_names(self.plan), self.held.coefficients], axis=1)
 
     # ---- estimates ----
 

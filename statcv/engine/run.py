@@ -261,6 +261,8 @@ def _where(plan: FoldPlan, fit: int) -> str:
     split = int(plan.split_of[fit])
     repeat, fold = plan.name(split)
     named = f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
+    if len(plan.labels[repeat - 1]) == 1:
+        named = f"repeat {repeat}"
     several = plan.first_fit[split + 1] - plan.first_fit[split] > 1
     return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
 
@@ -329,17 +331,19 @@ def _gather(folds: list[_Fold], plan: FoldPlan) -> Held:
 
 
 def _warn(held: Held, plan: FoldPlan, model: Model) -> None:
+    plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
+    fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
     failed = np.flatnonzero(~held.converged)
     if len(failed):
         warn(
-            f"{model.label} did not converge in {len(failed)} of {plan.n_fits} folds "
+            f"{model.label} did not converge in {len(failed)} {fits_of} "
             f"({_listed(plan, failed)}).",
             ConvergenceWarning,
         )
     apart = np.flatnonzero(held.separated)
     if len(apart):
         warn(
-            f"fitted probabilities of 0 or 1 in {len(apart)} of {plan.n_fits} folds "
+            f"fitted probabilities of 0 or 1 in {len(apart)} {fits_of} "
             f"({_listed(plan, apart)}): the classes are separated there and "
             "coefficients have no finite value; consider a ridge, Logit(C=1.0).",
             SeparationWarning,

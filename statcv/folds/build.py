@@ -125,7 +125,8 @@ def build_plan(
     check_outcome(scheme, response, scheme.name)
     folds, size = check_sizes(scheme, k, p, n)
     how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
-    by_chance = _random(scheme, stratifier) or draws_at_random(how, response)
+    holds_at_random = _random(scheme, stratifier)
+    by_chance = holds_at_random or draws_at_random(how, response)
     repeats = check_repeats(scheme, repeats, by_chance)
     if response is not None and response.by_class:
         check_classes(scheme, response, how, folds)
@@ -138,10 +139,11 @@ def build_plan(
         measure = size if scheme.splits == "shares" else folds
         records = _records(response, n, strata, repeat)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
+    again = f", repeated {repeats} times" if repeats > 1 else ""
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(scheme, folds, size, strata),
+        sentence=_sentence(scheme, folds, size, strata, again * holds_at_random),
         n=n,
         tests=tests,
         labels=tuple(range(1, len(part.tests) + 1) for part in parts),
@@ -155,9 +157,8 @@ def build_plan(
     )
     if how is not None:
         plan = balance(plan, how, seed)
-    if repeats > 1:
-        said = f"{plan.sentence}, repeated {repeats} times"
-        plan = replace(plan, sentence=said)
+    if not holds_at_random:  # what is repeated are the draws of balance
+        plan = replace(plan, sentence=plan.sentence + again)
     return plan
 
 
@@ -233,11 +234,15 @@ def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
 
 
 def _sentence(
-    scheme: Scheme, folds: int | None, size: float | None, strata: Strata | None
+    scheme: Scheme,
+    folds: int | None,
+    size: float | None,
+    strata: Strata | None,
+    again: str,
 ) -> str:
     said = scheme.sentence.format(k=folds, p=size)
     if strata is None:
-        return said
+        return said + again
     if strata.cuts:
         said = strata.cuts[0].sentence(folds or 0)
         if scheme.spreads:
@@ -250,4 +255,4 @@ def _sentence(
         said = scheme.by_stratum.format(label=strata.label)
     elif scheme.splits == "pairs":
         said += f", their equals in {strata.label} kept out of training"
-    return f"{said}; {strata.sentence}"
+    return f"{said}{again}; {strata.sentence}"

@@ -54,7 +54,8 @@ def repeats_within_site(
     columns : list of labels, or one; optional
         What makes records equal. Default: all columns but the site.
     tolerance : float or mapping of label to float, optional
-        Return near-duplicates, as :func:`statcv.folds.duplicates.near_records` has them. Default: equal ones.
+        Return near-duplicates, as
+        :func:`statcv.folds.duplicates.near_records` has them. Default: equal ones.
 
     Returns
     -------
@@ -67,8 +68,8 @@ def repeats_within_site(
     ArgumentError
         If the site is among the columns.
     ColumnError, DataError
-        As :func:`statcv.folds.duplicates.equal_records`; if the site is missing somewhere; if the data have a
-        column of a name that is added.
+        As :func:`statcv.folds.duplicates.equal_records`; if the site is missing
+        somewhere; if the data have a column of a name that is added.
 
     Examples
     --------

@@ -1,0 +1,89 @@
+"""Held-out predictions, pairs and folds of a result as tidy tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine import Held
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.inference import Scores
+
+
+def split_names(plan: FoldPlan) -> pd.DataFrame:
+    """Return the repeat, from 1, and the fold's name of each split."""
+    labels = np.concatenate([np.asarray(names) for names in plan.labels])
+    return pd.DataFrame({"repeat": plan.repeat_of + 1, "fold": labels})
+
+
+def fit_names(plan: FoldPlan) -> pd.DataFrame:
+    """Return repeat and fold of each fit, and the draw where a fold has several."""
+    names = split_names(plan).iloc[plan.split_of].reset_index(drop=True)
+    if plan.n_fits == plan.n_splits:
+        return names
+    return names.assign(draw=np.arange(plan.n_fits) - plan.first_fit[plan.split_of] + 1)
+
+
+def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
+    """Return a row a record and repeat."""
+    outcome = design.outcome
+    table = split_names(plan).iloc[scores.split].reset_index(drop=True)
+    table = table.assign(
+        row=design.labels[scores.row], observed=_observed(design, scores.row)
+    )
+    if outcome.kind != "multiclass":
+        return table.assign(predicted=scores.predicted)
+    columns = [f"predicted_{level}" for level in outcome.levels]
+    wide = pd.DataFrame(scores.predicted, columns=columns)
+    return pd.concat([table, wide], axis=1)
+
+
+def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
+    """Return a row a pair of different classes that one fit left out."""
+    left = scores.left
+    one = two = np.empty(0, dtype=np.intp)
+    if scores.pairwise:
+        one, two = left.pairs(design.y)
+    own, other = left.row[one], left.row[two]
+    table = fit_names(plan).iloc[left.fit[one]].reset_index(drop=True)
+    table = table.assign(
+        row=design.labels[own],
+        partner=design.labels[other],
+        observed=_observed(design, own),
+    )
+    if design.outcome.kind != "binary":
+        return table
+    return table.assign(
+        predicted=left.predicted[one], predicted_partner=left.predicted[two]
+    )
+
+
+def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
+    """Return a row a fit: sizes, class counts, drops, convergence, seconds."""
+    outcome = design.outcome
+    table = fit_names(plan).assign(
+        n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
+    )
+    if outcome.levels:
+        training, test = plan.counts(outcome.y, len(outcome.levels))
+        for k, level in enumerate(outcome.levels):
+            table[f"train_{level}"] = training[:, k]
+            table[f"test_{level}"] = test[plan.split_of, k]
+    return table.assign(
+        dropped=plan.dropped.sizes,
+        converged=held.converged,
+        separated=held.separated,
+        seconds=held.seconds,
+    )
+
+
+def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:
+    outcome = design.outcome
+    if outcome.kind == "multiclass":
+        labels = np.asarray(outcome.levels, dtype=object)
+        return np.asarray(labels[outcome.y[rows]])
+    return np.asarray(outcome.y[rows])
