@@ -1,0 +1,410 @@
+"""Splitters for scikit-learn's ``cv=``, of schemes that scikit-learn lacks.
+
+They follow its conventions: a constructor stores its arguments, ``split`` yields
+positions, ``clone``, ``set_params`` and metadata routing of ``groups`` work. With a
+whole number as ``random_state`` every call of ``split`` yields the same splits, those
+of :func:`statcv.fold_plan` with that ``seed``, scheme and records.
+
+A :class:`statcv.folds.FoldPlan` is a ``cv=`` too, of every scheme, for one data set.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from statcv.errors import (
+    ArgumentError,
+    SchemeError,
+    suggestion,
+)
+from statcv.folds.arrays import classes_of, frame_of, length, outcome_of, seed_of
+from statcv.folds.build import make_plan
+from statcv.folds.hashing import FROM_ENVIRONMENT, Key
+from statcv.folds.plan import FoldPlan
+from statcv.folds.resolve import resolve_plan
+from statcv.folds.response import Response
+from statcv.folds.strata import Stratifier, by_hash, by_quantile, by_value
+from statcv.folds.strata_hash import HeldKey, KeyedBy
+from statcv.splitting import Pairs, Splitter, whole_between
+
+__all__ = [
+    "FoldStratifiedKFold",
+    "LeavePairOut",
+    "RebalancedKFold",
+    "RebalancedLeaveOneGroupOut",
+    "RebalancedLeaveOneOut",
+    "RebalancedLeavePOut",
+]
+
+Rebalance = Literal["subsample", "upsample"]
+
+
+class _Rebalanced(Splitter):
+    """A splitter whose training sets have equal class totals."""
+
+    rebalance: Rebalance
+
+    def _build(self, scheme: str, response: Response, **arguments: Any) -> FoldPlan:
+        if self.rebalance not in ("subsample", "upsample"):
+            raise ArgumentError(
+                f"rebalance={self.rebalance!r} is neither 'subsample' nor 'upsample'; "
+                "what needs weights or several fits a split is for statcv.cv()."
+            )
+        return make_plan(
+            scheme,
+            response.values,
+            response.kind,
+            rebalance=self.rebalance,
+            seed=seed_of(self.random_state),
+            levels=response.levels,
+            **arguments,
+        )
+
+
+class RebalancedLeaveOneOut(_Rebalanced):
+    """Leave-one-out whose training sets have equal class totals.
+
+    Beside the record held out, a random record of each other class is dropped, so
+    that the held-out label does not move the training mean (Austin, Pe'er & Korem
+    2024). For a continuous outcome the record is dropped whose removal brings the
+    training mean closest to the mean of all.
+
+    Parameters
+    ----------
+    rebalance : {"subsample", "upsample"}
+        Drop records, or let one more of the held-out record's class come twice.
+    continuous : bool, optional
+        Whether ``y`` holds numbers, not classes. By default numbers with fractions
+        do, and whole numbers are classes, as elsewhere in scikit-learn.
+    random_state : int, RandomState, Generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((6, 1)), np.array(["a", "a", "b", "b", "b", "b"])
+    >>> splitter = RebalancedLeaveOneOut(random_state=1)
+    >>> [len(train) for train, test in splitter.split(X, y)]
+    [4, 4, 4, 4, 4, 4]
+    >>> [str(y[train]) for train, test in splitter.split(X, y)][:1]
+    ["['a' 'b' 'b' 'b']"]
+    """
+
+    def __init__(
+        self,
+        *,
+        rebalance: Rebalance = "subsample",
+        continuous: bool | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.rebalance = rebalance
+        self.continuous = continuous
+        self.random_state = random_state
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        response = outcome_of(y, self.continuous)
+        alone = response.by_class and response.counts.min() == 1
+        if alone and not isinstance(response.levels[0], str):
+            raise SchemeError(
+                f"y counts as {response.classes} classes, of which "
+                f"{response.levels[response.counts.argmin()]!r} has one record only; "
+                "if these are numbers, say continuous=True."
+            )
+        return self._build("rloocv", response)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of records."""
+        with self._named():
+            return length(X=X, y=y)
+
+
+class RebalancedKFold(_Rebalanced):
+    """Random class-stratified k-fold whose training sets have equal class totals.
+
+    Where the folds' class counts differ by one, the fewest records are dropped that
+    make all training sets alike. Records are always shuffled.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    rebalance : {"subsample", "upsample"}
+    random_state : int, RandomState, Generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((14, 1)), np.array([0] * 8 + [1] * 6)
+    >>> splits = RebalancedKFold(3, random_state=1).split(X, y)
+    >>> [(np.bincount(y[train]).tolist(), len(test)) for train, test in splits]
+    [([5, 4], 5), ([5, 4], 5), ([5, 4], 4)]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        rebalance: Rebalance = "subsample",
+        random_state: Any = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.rebalance = rebalance
+        self.random_state = random_state
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        k = whole_between("n_splits", self.n_splits, 2, n, n)
+        return self._build("rkfold", classes_of(y), k=k)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return ``n_splits``."""
+        return self.n_splits
+
+
+class RebalancedLeavePOut(_Rebalanced):
+    """One partition in groups of p, whose training sets have equal class totals.
+
+    Unlike scikit-learn's ``LeavePOut``, which holds out every subset of p records,
+    this holds every record out once: n records make ``n // p`` groups, with each class
+    spread evenly over them, the last records dealt to some as one more.
+
+    Parameters
+    ----------
+    p : int
+        From 1 to half the records.
+    rebalance : {"subsample", "upsample"}
+    random_state : int, RandomState, Generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((100, 1)), np.arange(100) % 2
+    >>> splitter = RebalancedLeavePOut(5, random_state=1)
+    >>> train, test = next(splitter.split(X, y))
+    >>> splitter.get_n_splits(X), np.bincount(y[train]), len(test)
+    (20, array([47, 47]), 5)
+    """
+
+    def __init__(
+        self,
+        p: int,
+        *,
+        rebalance: Rebalance = "subsample",
+        random_state: Any = None,
+    ) -> None:
+        self.p = p
+        self.rebalance = rebalance
+        self.random_state = random_state
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        p = whole_between("p", self.p, 1, n // 2, n)
+        return self._build("rlpocv", classes_of(y), p=p)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of groups."""
+        with self._named():
+            n = length(X=X, y=y)
+            return n // whole_between("p", self.p, 1, n // 2, n)
+
+
+class LeavePairOut(Splitter):
+    """Hold out every pair of records of different classes (Airola et al. 2011).
+
+    The mean of ``scoring="roc_auc"`` over splits is the share of pairs ranked right,
+    an estimate of the area under the curve without distributional bias. A record is
+    held out in many splits, so that this is no ``cv=`` for ``cross_val_predict``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((4, 1)), np.array([0, 1, 1, 1])
+    >>> [test.tolist() for train, test in LeavePairOut().split(X, y)]
+    [[0, 1], [0, 2], [0, 3]]
+    """
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        response = classes_of(y)
+        return make_plan(
+            "leave_pair_out", response.values, response.kind, levels=response.levels
+        )
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of pairs, for which it needs ``y``."""
+        with self._named():
+            counts = classes_of(y).counts
+        return int((counts.sum() ** 2 - (counts**2).sum()) // 2)
+
+
+class _GroupsSplitter(Splitter):
+    """A splitter that looks at groups, and so is handed them by metadata routing."""
+
+    takes_groups = True
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
+
+
+class RebalancedLeaveOneGroupOut(_GroupsSplitter, _Rebalanced):
+    """Hold out one group at a time; training sets have equal class totals.
+
+    What the largest group of each class takes away, every training set lacks: whole
+    groups are dropped while they fit, so that few are trained on in part.
+
+    Parameters
+    ----------
+    rebalance : {"subsample", "upsample"}
+    random_state : int, RandomState, Generator or None
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, y = np.zeros((9, 1)), np.array([0, 1, 0, 0, 1, 1, 0, 1, 1])
+    >>> site = list("AABBBCCCC")
+    >>> splits = RebalancedLeaveOneGroupOut(random_state=1).split(X, y, site)
+    >>> [(np.bincount(y[train]).tolist(), test.tolist()) for train, test in splits]
+    [([2, 2], [0, 1]), ([2, 2], [2, 3, 4]), ([2, 2], [5, 6, 7, 8])]
+    """
+
+    def __init__(
+        self, *, rebalance: Rebalance = "subsample", random_state: Any = None
+    ) -> None:
+        self.rebalance = rebalance
+        self.random_state = random_state
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        frame = frame_of(groups)
+        whole = by_value(list(frame.columns))
+        return self._build("rloocv", classes_of(y), stratify=whole, data=frame)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of distinct groups."""
+        with self._named():
+            frame = frame_of(groups)
+            return int(by_value(list(frame.columns)).values(frame).max()) + 1
+
+
+class FoldStratifiedKFold(_GroupsSplitter):
+    """K folds in which equal values of ``groups`` never part.
+
+    Classes are spread as evenly as whole values allow, unless the value alone says
+    which fold it falls in.
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    by : {"value", "hash", "quantile"}
+        How values come to folds: dealt whole at random; by a keyed hash, the same
+        wherever the key is, whatever other records there are; by quantile bins of a
+        number or date. See :func:`statcv.by_value`, :func:`statcv.by_hash`,
+        :func:`statcv.by_quantile`.
+    key : bytes or str, optional
+        For ``by="hash"``: the secret, by default what the environment variable
+        ``STATCV_KEY`` holds; None is a hash that anyone can undo, and warns. It is not
+        shown, and a splitter that was pickled takes its key from the environment.
+    balanced : bool, default False
+        For ``by="hash"``: folds of about equal size, by thresholds on the hash of the
+        records at hand, in place of the hash modulo ``n_splits``.
+    per_fold : int, default 1
+        For ``by="quantile"``: bins a fold; with more than one they are dealt at random.
+    continuous : bool, optional
+        Whether ``y`` holds numbers, not classes to be spread. By default numbers with
+        fractions do.
+    random_state : int, RandomState, Generator or None
+
+    Notes
+    -----
+    Nested cross-validation by one key needs numbers of folds without a common
+    divisor, or ``balanced=True`` inside: of 5 folds by the hash modulo 5, one is empty
+    in each training set of these folds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X, patient = np.zeros((6, 1)), np.array(["p1", "p2", "p1", "p3", "p3", "p4"])
+    >>> splits = FoldStratifiedKFold(2, random_state=1).split(X, groups=patient)
+    >>> [sorted(set(patient[test].tolist())) for train, test in splits]
+    [['p3', 'p4'], ['p1', 'p2']]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        by: Literal["value", "hash", "quantile"] = "value",
+        key: Key | None = FROM_ENVIRONMENT,
+        balanced: bool = False,
+        per_fold: int = 1,
+        continuous: bool | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_splits = n_splits
+        self.by = by
+        self.key = key
+        self.balanced = balanced
+        self.per_fold = per_fold
+        self.continuous = continuous
+        self.random_state = random_state
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Pairs:
+        """Return an iterator over (training, held-out) positions.
+
+        Parameters
+        ----------
+        X : array-like, shape (n, …)
+            Only its length counts.
+        y : array-like, shape (n,), optional
+            The outcome, whose classes are spread.
+        groups : array-like, shape (n,), or DataFrame
+            What never parts; columns of a frame count together.
+        """
+        return super().split(X, y, groups)
+
+    def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
+        k = whole_between("n_splits", self.n_splits, 2, n, n)
+        frame = frame_of(groups)
+        response = None if y is None else outcome_of(y, self.continuous)
+        return resolve_plan(
+            None,
+            response,
+            frame,
+            k=k,
+            stratifier=self._stratifier(list(frame.columns)),
+            seed=seed_of(self.random_state),
+        )
+
+    def _stratifier(self, columns: list[str]) -> Stratifier:
+        for name, given, where in (
+            ("key", self.key is not FROM_ENVIRONMENT, "hash"),
+            ("balanced", self.balanced is not False, "hash"),
+            ("per_fold", self.per_fold != 1, "quantile"),
+        ):
+            if given and self.by != where:
+                raise ArgumentError(
+                    f"{name} means nothing for by={self.by!r}, only for by={where!r}."
+                )
+        if self.by == "value":
+            return by_value(columns)
+        if self.by == "hash":
+            return by_hash(columns, self.key, self.balanced)
+        if self.by != "quantile":
+            raise ArgumentError(
+                f"by={self.by!r} is none of 'value', 'hash', 'quantile'."
+                + suggestion(self.by, ("value", "hash", "quantile"))
+            )
+        if len(columns) > 1:
+            raise ArgumentError(
+                f"by='quantile' takes one column of groups, not {len(columns)}."
+            )
+        return by_quantile(columns[0], self.per_fold)
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return ``n_splits``."""
+        return self.n_splits
+
+    @property
+    def key(self) -> Key | None:
+        """The secret of ``by="hash"``, as given."""
+        return self._key.value
+
+    @key.setter
+    def key(self, key: Key | None) -> None:
+        origin: KeyedBy = "nothing" if key is None else "key"
+        self._key = HeldKey("environment" if key is FROM_ENVIRONMENT else origin, key)
+
+    def _shown(self) -> dict[str, Any]:
+        return {**self.get_params(), "key": self._key}
