@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, plural, warn
 from statcv.folds.plan import FoldPlan, Rows, assemble
+from statcv.folds.ragged import Ragged
 
 
 def plan_from_column(folds: Any, name: str) -> FoldPlan:
@@ -62,7 +64,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     cover every record in turn are repeats of a partition (``RepeatedKFold``); where a
     record is held out more often otherwise (``LeavePOut``), or splits are drawn each
     by itself (``ShuffleSplit``), every split is a repeat. Records in neither set
-    count as dropped from training.
+    count as dropped from training, those that come twice in it as copied.
 
     Raises
     ------
@@ -72,8 +74,8 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     name = type(splitter).__name__
     if _is_a(splitter, "Groups"):
         raise SchemeError(
-            f"{name} needs groups, which a scheme cannot hand to it; make the folds "
-            "beforehand and give them as a column of fold numbers."
+            f"{name} needs groups, which a scheme cannot hand to it; stratify=by_value("
+            "column) keeps equal values together under every scheme."
         )
     shuffles = bool(getattr(splitter, "shuffle", True))
     random = shuffles and getattr(splitter, "random_state", 0) is None
@@ -95,6 +97,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
     by_chance = _is_a(splitter, "ShuffleSplit")  # disjoint ones would be so by chance
     held_out = _alone(tests, len(y)) if by_chance else _repeats(tests, len(y))
     dropped = [_neither(train, test, len(y)) for train, test in splits]
+    copied = [_again(train, len(y)) for train, _ in splits]
     unused = int((np.bincount(np.concatenate(dropped)) == len(splits)).sum())
     if unused:
         warn(
@@ -103,7 +106,8 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             FoldWarning,
         )
     sentence = f"{plural(len(splits), 'split')} by {name}"
-    return assemble(name, sentence, held_out, dropped, seed=seed if random else None)
+    plan = assemble(name, sentence, held_out, dropped, seed=seed if random else None)
+    return replace(plan, copied=Ragged.of(copied))
 
 
 def _is_a(splitter: Any, kind: str) -> bool:
@@ -127,10 +131,8 @@ def _check_split(train: Rows, test: Rows, n: int, name: str, number: int) -> Non
         )
     if len(np.intersect1d(train, test)):
         raise SchemeError(f"split {number} of {name} trains on held-out records.")
-    if len(np.unique(train)) < len(train) or len(np.unique(test)) < len(test):
-        raise SchemeError(
-            f"split {number} of {name} holds a record twice; give weights instead."
-        )
+    if len(np.unique(test)) < len(test):
+        raise SchemeError(f"split {number} of {name} holds a record out twice.")
 
 
 def _repeats(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:
@@ -163,6 +165,12 @@ def _neither(train: Rows, test: Rows, n: int) -> Rows:
     used = np.zeros(n, dtype=bool)
     used[train] = used[test] = True
     return np.flatnonzero(~used)
+
+
+def _again(train: Rows, n: int) -> Rows:
+    """Return each training record once for every time that it comes again."""
+    times = np.bincount(train, minlength=n)
+    return np.repeat(np.arange(n), np.maximum(times - 1, 0))
 
 
 class GivenSplits:

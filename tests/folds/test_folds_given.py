@@ -91,7 +91,7 @@ def test_a_random_splitter_without_a_state_gets_one_from_the_seed(splitter):
 )
 def test_splitters_by_group_are_refused(splitter):
     name = type(splitter).__name__
-    with pytest.raises(SchemeError, match=f"{name} needs groups.*a column of fold"):
+    with pytest.raises(SchemeError, match=f"{name} needs groups.*stratify=by_value"):
         plan_from_splitter(splitter, Y, seed=1)
 
 
@@ -107,7 +107,7 @@ class Fixed:
     ("splits", "message"),
     [
         ([([0, 1], [1, 2])], "trains on held-out records"),
-        ([([0, 0], [2])], "holds a record twice"),
+        ([([0, 1], [2, 2])], "holds a record out twice"),
         ([([0, 1], [])], "empty on one side"),
         ([([], [2])], "empty on one side"),
         ([([0, 1], [24])], "not of these 24 records: it names the positions 0 to 24"),
@@ -131,6 +131,13 @@ def test_records_in_no_split_are_warned_of():
     with pytest.warns(FoldWarning, match="4 of 24 records are in no split of Predef"):
         plan = plan_from_splitter(PredefinedSplit(np.arange(20) % 2), Y, seed=1)
     assert plan.left_out(0).tolist() == [20, 21, 22, 23]
+
+
+def test_records_may_come_again_in_training():
+    rest = np.arange(2, 24)
+    plan = plan_from_splitter(Fixed(([*rest, 5, 5, 7], [0, 1])), Y, seed=1)
+    assert plan.train(0).tolist() == sorted([*rest, 5, 5, 7])
+    assert plan.n_train.tolist() == [25]
 
 
 def test_masks_are_as_good_as_positions():
