@@ -14,6 +14,8 @@ from statcv.metrics import get_metric
 from statcv.readable import Readable
 from statcv.summary import Summary, number
 
+SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
+
 
 def summarise(result: Readable, level: float) -> Summary:
     """Return the summary of a result, with intervals of the given level."""
@@ -119,6 +121,11 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
         )
+    notes += [
+        found.sentence
+        for found in result.plan.audit().findings
+        if found.concern and not (binary and found.check in SAID_ABOVE)
+    ]
     held, fits = result.held, result.plan.n_fits
     if held.coefficients is not None and held.coefficients.isna().any(axis=None):
         lacking = held.coefficients.isna().sum()
