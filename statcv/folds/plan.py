@@ -16,7 +16,7 @@ from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.together import Strata
-from statcv.folds.weighting import ClassWeights, Weighting
+from statcv.folds.weighting import Weighting
 
 if TYPE_CHECKING:
     from statcv.folds.audit import Audit
@@ -205,27 +205,9 @@ class FoldPlan:
 
         Aligned with ``dropped.values``; all where nothing keeps records together.
         """
-        if self.strata is None or not len(self.dropped.values):
+        if self.strata is None:
             return np.ones(len(self.dropped.values), dtype=bool)
-        codes = self.strata.codes
-        owners = self.dropped.owners
-        stratum = codes[self.dropped.values]
-        cells, place, out = np.unique(
-            owners * self.strata.count + stratum,
-            return_inverse=True,
-            return_counts=True,
-        )
-        if not self.partition:  # pairs hold out some members of a stratum
-            fits = cells // self.strata.count
-            out = out + np.array(
-                [
-                    (codes[self.tests[int(self.split_of[f])]] == s).sum()
-                    for f, s in zip(fits, cells % self.strata.count, strict=True)
-                ],
-                dtype=out.dtype,
-            )
-        sizes = np.bincount(codes, minlength=self.strata.count)
-        return np.asarray((out == sizes[cells % self.strata.count])[place])
+        return self.strata.wholly_out(self.dropped, self.tests.chosen(self.split_of))
 
     def partners(self, fit: int) -> Rows:
         """Return the dropped records that the fit may predict, as it saw no equal."""
@@ -283,25 +265,15 @@ class FoldPlan:
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the (weighted) mean of values over each training set, (n_fits,)."""
-        if self.weighting is None:
-            means = np.full(self.n_fits, np.nan)
-            sums, filled = self._training_sums(values), self.n_train > 0
-            np.divide(sums, self.n_train, out=means, where=filled)
-            return means
-        if isinstance(self.weighting, ClassWeights):
-            total = np.zeros((2, self.n_fits))
-            for code, weights in enumerate(self.weighting.table.T):
-                own = self.weighting.codes == code
-                total[0] += weights * self._training_sums(values * own)
-                total[1] += weights * self._training_sums(own)
-            return np.asarray(total[0] / total[1])
-        means = np.empty(self.n_fits)
-        for fit in range(self.n_fits):
-            rows = self.train(fit)
-            means[fit] = np.average(values[rows], weights=self.weights(fit, rows))
+        if self.weighting is not None:
+            return self.weighting.means(values, self)
+        means = np.full(self.n_fits, np.nan)
+        sums, filled = self.training_sums(values), self.n_train > 0
+        np.divide(sums, self.n_train, out=means, where=filled)
         return means
 
-    def _training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the sum of values over each training set, unweighted, (n_fits,)."""
         held = self.tests.sums(values)[self.split_of]
         sums = values.sum() - held - self.dropped.sums(values)
         return np.asarray(sums + self.copied.sums(values))

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.folds.ragged import Ragged
 from statcv.folds.strata import Cut
 
 
@@ -76,3 +77,19 @@ class Strata:
             )
             assigned = assigned.astype("Int64").mask(units < 0)
         return assigned
+
+    def wholly_out(self, dropped: Ragged, held_out: Ragged) -> NDArray[np.bool_]:
+        """Tell which dropped records have all their equals out of training too.
+
+        Aligned with ``dropped.values``; both lists have one entry a fit.
+        """
+        owners = np.concatenate([dropped.owners, held_out.owners])
+        rows = np.concatenate([dropped.values, held_out.values])
+        cells, place, out = np.unique(
+            owners * self.count + self.codes[rows],
+            return_inverse=True,
+            return_counts=True,
+        )
+        sizes = np.bincount(self.codes, minlength=self.count)
+        whole = out == sizes[cells % self.count]
+        return np.asarray(whole[place[: len(dropped.values)]])

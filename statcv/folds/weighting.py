@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,20 @@ STEPS = 12  # of Newton's method on the series
 CLOSE = 1e-14  # how close a tilted mean comes, in standard deviations
 
 
+class TrainingSets(Protocol):
+    """The training sets of a plan, as weights see them."""
+
+    @property
+    def n_fits(self) -> int:
+        """How many there are."""
+
+    def train(self, fit: int) -> NDArray[np.intp]:
+        """Return the records of one."""
+
+    def training_sums(self, values: NDArray[Any]) -> Floats:
+        """Return the unweighted sum of values over each."""
+
+
 class Weighting(Protocol):
     """What weighs the training records of each split."""
 
@@ -31,6 +45,9 @@ class Weighting(Protocol):
 
     def of(self, split: int, rows: Rows) -> Floats:
         """Return the weights of training records of a split."""
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +74,15 @@ class ClassWeights:
         """Return the weights of training records of a split."""
         weights: Floats = self.table[split, self.codes[rows]]
         return weights
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set."""
+        total = np.zeros((2, len(self.table)))
+        for code, weights in enumerate(self.table.T):
+            own = self.codes == code
+            total[0] += weights * sets.training_sums(values * own)
+            total[1] += weights * sets.training_sums(own)
+        return np.asarray(total[0] / total[1])
 
 
 def class_weights(
@@ -119,6 +145,14 @@ class Tilting:
         tilt = self.theta[split] * self.deviations[rows]
         weights: Floats = np.exp(self.log_scale[split] + tilt)
         return weights
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set, one by one."""
+        means = np.empty(len(self.theta))
+        for fit in range(sets.n_fits):
+            rows = sets.train(fit)
+            means[fit] = np.average(values[rows], weights=self.of(fit, rows))
+        return means
 
 
 def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
