@@ -42,8 +42,9 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         (its label in the data) and ``role``: ``"held out"``; ``"dropped"`` from
         training for balance; ``"kept out"`` of training for another reason;
         ``"repeated"``, once for each further time that it comes in training;
-        ``"training"``. ``draw`` where a fold has several fits, ``stratum`` where
-        records never part, ``weight`` where training records are weighted.
+        ``"training"``. ``draw`` where a fold has several fits: which of them, and for
+        a record held out how many; ``stratum`` where records never part; ``weight``
+        where training records are weighted.
 
     Raises
     ------
@@ -86,8 +87,9 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     )
     table = table.iloc[order].reset_index(drop=True)
     if plan.n_fits > plan.n_splits:
-        draw = table["fit"] - first[plan.split_of[table["fit"]]] + 1
-        table.insert(2, "draw", draw.astype("Int64").mask(table["role"] == HELD))
+        split, held = plan.split_of[table["fit"]], table["role"] == HELD
+        draw = table["fit"] - first[split] + 1
+        table.insert(2, "draw", draw.mask(held, np.diff(plan.first_fit)[split]))
     if plan.strata is not None:
         table["stratum"] = plan.strata.codes[table["position"]]
     table = table.drop(columns="fit")

@@ -1,0 +1,433 @@
+"""`fold_plan()`, and what `cv()` takes of holding out: stratify, p, rebalance."""
+
+import pickle
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import statsmodels.api as sm
+from sklearn.neighbors import KNeighborsClassifier
+
+import statcv as scv
+from statcv import cv, fold_plan
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    MissingDataWarning,
+    SchemeError,
+)
+
+SECRET = b"a key that nobody may read"
+
+
+@pytest.fixture(autouse=True)
+def no_key_in_the_environment(monkeypatch):
+    monkeypatch.delenv("STATCV_KEY", raising=False)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """90 records of 30 patients, under labels from 100."""
+    rng = np.random.default_rng(8)
+    patient = rng.permutation(np.repeat(np.arange(30), 3))
+    frame = pd.DataFrame(rng.normal(size=(90, 3)).round(6), columns=["x1", "x2", "x3"])
+    frame["dob_hash"] = [f"{patient * 7919:05x}" for patient in patient]
+    frame["age"] = patient + 40
+    logit = frame["x1"] + frame["x1"] * frame["x2"]
+    frame["y"] = (logit + rng.logistic(size=90) > 0).astype(int)
+    frame["dose"] = frame["x1"] + rng.normal(size=90)
+    return frame.set_index(np.arange(100, 190))
+
+
+def folds_of(plan):
+    """Return the set of records of each fold, in whatever order."""
+    return {frozenset(plan.test(split).tolist()) for split in range(plan.n_splits)}
+
+
+# ---- the verb ----
+
+
+def test_the_sentence_on_the_tin(data):
+    res = cv("y ~ x1*x2 + x3", data=data, stratify="dob_hash", scheme="rloocv", seed=1)
+    patients = data["dob_hash"].to_numpy()
+    y = data["y"].to_numpy()
+    assert res.plan.n_splits == 30
+    totals = set()
+    for fit in range(res.plan.n_fits):
+        test, train = res.plan.test(fit), res.plan.train(fit)
+        assert len(set(patients[test])) == 1
+        assert not set(patients[test]) & set(patients[train])
+        totals.add(tuple(np.bincount(y[train])))
+    assert len(totals) == 1
+    assert "equal dob_hash never part (30 strata)" in res.plan.sentence
+    assert "equal dob_hash never part (30 strata)" in str(res)
+    assert "equal dob_hash never part (30 strata)" in str(res.summary())
+    assert res.design.names == ("Intercept", "x1", "x2", "x3", "x1:x2")
+    assert res.estimate().how == "paired"
+    pairs = res.pairs
+    assert (y[pairs["row"] - 100] != y[pairs["partner"] - 100]).all()
+
+
+def test_the_outcome_alone_is_enough(data):
+    for scheme in ("rloocv", "rkfold", "montecarlo", "leave_pair_out"):
+        alone = fold_plan("y", data, scheme=scheme, seed=3)
+        whole = fold_plan("y ~ x1 + x2", data=data, scheme=scheme, seed=3)
+        fitted = cv("y ~ x1", data.iloc[::-1].iloc[::-1], scheme=scheme, seed=3)
+        assert alone.fingerprint == whole.fingerprint == fitted.plan.fingerprint
+        assert alone.sentence == whole.sentence == fitted.plan.sentence
+        assert alone.response.name == "y"
+        assert alone.rows.equals(data.index)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"scheme": "rkfold", "k": 4, "repeats": 2},
+        {"scheme": "rlpocv", "p": 7},
+        {"scheme": "montecarlo", "p": 0.3, "repeats": 3},
+        {"scheme": "rloocv", "stratify": "dob_hash"},
+        {"k": 5, "stratify": scv.by_quantile("age", per_fold=2)},
+        {"k": 5, "stratify": scv.by_hash("dob_hash", key=SECRET), "rebalance": "bag"},
+        {"k": 5, "rebalance": "weight"},
+    ],
+)
+@pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
+def test_a_plan_is_as_good_as_its_arguments(data, arguments):
+    plan = fold_plan("y ~ x1 + x2", data, seed=5, **arguments)
+    by_plan = cv("y ~ x1 + x2", data, scheme=plan, seed=5)
+    by_name = cv("y ~ x1 + x2", data, seed=5, **arguments)
+    assert by_plan.plan.fingerprint == by_name.plan.fingerprint
+    assert by_plan.predictions.equals(by_name.predictions)
+    assert by_plan.metrics().equals(by_name.metrics())
+    if plan.weighting is None:
+        read = scv.folds.FoldPlan.from_frame(plan.to_frame())
+        by_table = cv("y ~ x1 + x2", data, scheme=read, seed=5)
+        assert by_table.predictions.equals(by_name.predictions)
+
+
+def test_rows_that_miss_a_covariate_are_left_out(data):
+    holes = data.copy()
+    holes.loc[[103, 150, 189], "x1"] = np.nan
+    holes.loc[[103, 120], "y"] = np.nan
+    with pytest.warns(MissingDataWarning, match="4 of 90 rows .* x1 3"):
+        plan = fold_plan("y ~ x1", holes, scheme="rloocv", stratify="age", seed=1)
+    kept = holes.dropna(subset=["x1", "y"])
+    assert plan.n == 86
+    assert plan.rows.equals(kept.index)
+    table = plan.to_frame()
+    assert set(table["row"]) == set(kept.index)
+    assert (kept.index[table["position"]] == table["row"]).all()
+    ages = kept["age"].to_numpy()
+    for split in range(plan.n_splits):
+        held = set(ages[plan.test(split)])
+        assert len(held) == 1
+        assert not held & set(ages[plan.train(split)])
+    with pytest.warns(MissingDataWarning, match="2 of 90 rows"):
+        outcome_only = fold_plan("y", holes, k=5, seed=1)
+    assert outcome_only.n == 88
+    with pytest.raises(SchemeError, match="for 88 records, but 86 rows are complete"):
+        cv("y ~ x1", holes, scheme=outcome_only)
+    with pytest.raises(DataError):
+        fold_plan("y ~ x1", holes, na_action="raise")
+    assert fold_plan("dose ~ x1", holes, na_action="pass", seed=1).n == 90
+
+
+def test_schemes_that_do_not_look_at_the_outcome_need_none(data):
+    for arguments in (
+        {},
+        {"scheme": "kfold", "k": 4},
+        {"scheme": "loocv"},
+        {"scheme": "loocv", "stratify": "age"},
+        {"scheme": "lpocv", "p": 8},
+        {"scheme": "montecarlo"},
+        {"scheme": "bootstrap", "repeats": 4},
+        {"k": 3, "stratify": "age"},
+        {"k": 3, "stratify": scv.by_value("dob_hash")},
+    ):
+        plan = fold_plan(data=data, seed=2, **arguments)
+        assert plan.n == 90
+        assert plan.response is None
+        with_numbers = fold_plan("dose", data, seed=2, **arguments)
+        assert plan.fingerprint == with_numbers.fingerprint
+    for scheme in ("stratified_kfold", "rkfold", "rloocv", "rlpocv", "leave_pair_out"):
+        with pytest.raises(SchemeError, match=f"scheme='{scheme}' needs the outcome"):
+            fold_plan(data=data, scheme=scheme)
+    with pytest.raises(SchemeError, match="needs the outcome, and the plan has none"):
+        fold_plan(data=data, rebalance="weight")
+
+
+@pytest.mark.parametrize("name", ["odd name", "50% > x", "class", "C", "1st", 'a "b"'])
+def test_odd_names(data, name):
+    odd = data.rename(columns={"y": name, "age": "the age"})
+    plan = fold_plan(name, odd, k=4, stratify=scv.by_value("the age"), seed=2)
+    plain = fold_plan("y", data, k=4, stratify=scv.by_value("age"), seed=2)
+    assert plan.fingerprint == plain.fingerprint
+    assert plan.response.counts.tolist() == plain.response.counts.tolist()
+
+
+def test_an_outcome_may_be_an_expression(data):
+    plan = fold_plan("I(dose > 0)", data, scheme="rloocv", seed=1)
+    positive = (data["dose"] > 0).to_numpy().astype(int)
+    assert plan.response.values.tolist() == positive.tolist()
+    same = fold_plan("z", data.assign(z=positive), scheme="rloocv", seed=1)
+    assert same.fingerprint == plan.fingerprint
+
+
+def test_the_positive_class_and_the_words(data):
+    words = data.assign(y=np.where(data["y"] == 1, "ill", "well"))
+    plan = fold_plan("y", words, scheme="rloocv", positive="ill", seed=1)
+    n_ill = int(data["y"].sum())
+    assert f"training sets of {n_ill - 1}/{89 - n_ill} each" in plan.sentence
+    assert plan.response.levels == ("well", "ill")
+
+
+@pytest.mark.parametrize("library", ["polars", "pyarrow", "duckdb"])
+def test_frames_of_other_libraries(data, library):
+    plain = data.reset_index(drop=True)
+    table = pl.DataFrame(plain.to_dict("list"))
+    if library != "polars":
+        pytest.importorskip("pyarrow")
+    if library == "pyarrow":
+        table = table.to_arrow()
+    elif library == "duckdb":
+        table = duckdb.from_arrow(table.to_arrow())
+    for arguments in (
+        {"scheme": "rloocv", "stratify": "dob_hash"},
+        {"k": 4, "stratify": "age"},
+        {"k": 4, "stratify": ["age", "dob_hash"]},
+    ):
+        theirs = fold_plan("y", table, seed=1, **arguments)
+        assert (
+            theirs.fingerprint == fold_plan("y", plain, seed=1, **arguments).fingerprint
+        )
+
+
+def test_what_fold_plan_refuses(data):
+    with pytest.raises(ArgumentTypeError, match="needs data"):
+        fold_plan("y")
+    with pytest.raises(ColumnError, match="'yy'"):
+        fold_plan("yy", data)
+    with pytest.raises(SchemeError, match="Did you mean 'rloocv'"):
+        fold_plan("y", data, scheme="rlooc")
+    with pytest.raises(ArgumentError, match="p=3 means nothing for scheme='rkfold'"):
+        fold_plan("y", data, scheme="rkfold", p=3)
+    with pytest.raises(ArgumentError, match="Did you mean 'subsample'"):
+        fold_plan("y", data, rebalance="subsamples")
+
+
+def test_a_seed_of_any_kind(data):
+    plans = [fold_plan("y", data, seed=seed) for seed in (3, np.int64(3), 4, None)]
+    assert plans[0].fingerprint == plans[1].fingerprint != plans[2].fingerprint
+    assert len({plan.seed for plan in plans}) == 3
+
+
+# ---- stratify ----
+
+
+def test_what_a_name_alone_means(data):
+    def scheme_of(outcome, stratify):
+        plan = fold_plan(outcome, data, stratify=stratify, k=3, seed=1)
+        return plan.scheme, plan.sentence
+
+    assert scheme_of("y", None)[0] == "stratified_kfold"
+    assert scheme_of("dose", None)[0] == "kfold"
+    scheme, said = scheme_of("y", "age")
+    assert scheme == "kfold"
+    assert said.startswith("3 quantile bins of age, one a fold; equal age never part")
+    scheme, said = scheme_of("y", "dob_hash")
+    assert scheme == "kfold"
+    assert said.startswith("3 folds by a hash of dob_hash keyed by the seed")
+    scheme, said = scheme_of("y", scv.by_value("dob_hash"))
+    assert scheme == "stratified_kfold"
+    assert "each class spread as evenly as they allow" in said
+    assert scheme_of("y", scv.by_quantile("age", per_fold=4))[0] == "stratified_kfold"
+    assert scheme_of("dose", scv.by_value("dob_hash"))[0] == "kfold"
+
+
+def test_dot_leaves_identifiers_out_and_keeps_a_quantile_stratifier(data):
+    frame = data.drop(columns="dose")
+    by_id = cv("y ~ . ", frame, stratify="dob_hash", k=3, seed=1)
+    assert by_id.design.names == ("Intercept", "x1", "x2", "x3", "age")
+    numbers = frame.drop(columns="dob_hash")
+    by_age = cv("y ~ .", numbers, stratify="age", k=3, seed=1)
+    assert by_age.design.names == ("Intercept", "x1", "x2", "x3", "age")
+    for stratify in (scv.by_value("age"), scv.by_hash("age", key=SECRET)):
+        res = cv("y ~ .", numbers, stratify=stratify, k=3, seed=1)
+        assert res.design.names == ("Intercept", "x1", "x2", "x3")
+    named = cv("y ~ x1 + age", numbers, stratify=scv.by_value("age"), k=3, seed=1)
+    assert named.design.names == ("Intercept", "x1", "age")
+
+
+def test_a_stratifier_that_is_the_outcome_says_what_was_meant(data):
+    for stratify in ("y", ["age", "y"], scv.by_value("y")):
+        with pytest.raises(SchemeError, match=r"'y' is the outcome.*stratified_kfold"):
+            cv("y ~ x1", data, stratify=stratify)
+        with pytest.raises(SchemeError, match="'y' is the outcome"):
+            fold_plan("y", data, stratify=stratify)
+
+
+def test_a_missing_stratifier_counts_and_names_both_ways_out(data):
+    holes = data.copy()
+    holes.loc[[101, 140], "age"] = np.nan
+    with pytest.raises(DataError) as caught:
+        cv("y ~ x1", holes, stratify="age")
+    said = str(caught.value)
+    assert "'age' is missing in 2 of 90 records" in said
+    assert "data.dropna(subset=['age'])" in said
+    assert "give each a value of its own" in said
+    complete = holes.dropna(subset=["age"])
+    assert cv("y ~ x1", complete, stratify="age", k=3, seed=1).plan.n == 88
+
+
+def test_other_stratifiers_that_cannot_be(data):
+    with pytest.raises(ColumnError, match=r"'dob_hsh' .* Did you mean 'dob_hash'"):
+        cv("y ~ x1", data, stratify="dob_hsh")
+    with pytest.raises(ColumnError, match=r"'agee' .* Did you mean 'age'"):
+        fold_plan("y", data, stratify=["dob_hash", "agee"])
+    with pytest.raises(ArgumentTypeError, match="values go into a column"):
+        cv("y ~ x1", data, stratify=data["age"])
+    with pytest.raises(SchemeError, match=r"30 distinct values.*k=31"):
+        fold_plan("y", data, stratify="age", k=31)
+    with pytest.raises(SchemeError, match="one value only"):
+        fold_plan("y", data.assign(site=1), stratify="site", scheme="loocv")
+    plan = fold_plan("y", data, seed=1)
+    with pytest.raises(ArgumentError, match="stratify='age' means nothing"):
+        cv("y ~ x1", data, scheme=plan, stratify="age")
+    with pytest.raises(ArgumentError, match="no randomness"):
+        fold_plan("y", data, stratify=scv.by_hash("age", key=SECRET), k=3, repeats=2)
+
+
+def test_update_with_stratify(data):
+    plain = cv("y ~ x1", data, k=3, seed=4)
+    by_age = plain.update(stratify="age")
+    assert by_age.plan.strata.label == "age"
+    assert by_age.seed == plain.seed
+    back = by_age.update(stratify=None)
+    assert back.plan.fingerprint == plain.plan.fingerprint
+    assert back.predictions.equals(plain.predictions)
+    both = by_age.update(stratify=scv.by_value(["age", "dob_hash"]), scheme="rkfold")
+    assert both.plan.strata.label == "age + dob_hash"
+    assert both.plan.rebalance == "subsample"
+
+
+def test_processes_change_nothing_and_need_no_key_of_their_own(data):
+    def fit(n_jobs):
+        return cv(
+            "y ~ x1",
+            data,
+            model=KNeighborsClassifier(3),
+            stratify=scv.by_hash("dob_hash", key=SECRET),
+            k=4,
+            seed=1,
+            n_jobs=n_jobs,
+        )
+
+    one, two = fit(1), fit(2)
+    assert one.plan.fingerprint == two.plan.fingerprint
+    assert one.predictions.equals(two.predictions)
+
+
+def test_a_key_that_was_given_is_in_no_pickle(data, monkeypatch):
+    stratifier = scv.by_hash("dob_hash", key=SECRET)
+    res = cv("y ~ x1", data, stratify=stratifier, k=4, seed=1)
+    plan = fold_plan("y", data, stratify=stratifier, k=4, seed=1)
+    for thing in (res, plan, stratifier):
+        written = pickle.dumps(thing)
+        for form in (SECRET, SECRET.hex().encode(), repr(SECRET)[2:-1].encode()):
+            assert form not in written
+        assert SECRET.decode() not in repr(thing) + str(thing)
+    read = pickle.loads(pickle.dumps(res))
+    assert read.predictions.equals(res.predictions)
+    assert read.plan.fingerprint == res.plan.fingerprint
+    with pytest.raises(ArgumentError, match="STATCV_KEY"):
+        read.plan.assign(data)
+    monkeypatch.setenv("STATCV_KEY", SECRET.decode())
+    assert read.plan.assign(data).equals(res.plan.assign(data))
+    assert read.update().plan.fingerprint == res.plan.fingerprint
+
+
+def test_other_data_come_to_lie_in_the_same_folds(data):
+    stratifiers = ("age", scv.by_hash("dob_hash", key=SECRET), scv.by_value("age"))
+    for stratify in stratifiers:
+        plan = fold_plan("y", data, stratify=stratify, k=4, seed=3)
+        folds = pd.Series(plan.held_out[0] + 1, index=data.index)
+        later = data.sample(frac=0.4, random_state=1)
+        assigned = plan.assign(later)
+        assert assigned.index.equals(later.index)
+        assert (assigned == folds[later.index]).all()
+
+
+def test_repeated_records_leak_unless_they_stay_together():
+    rng = np.random.default_rng(2)
+    one = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
+    one["y"] = rng.permutation(np.tile([0, 1], 75))
+    one["patient"] = [f"p{i}" for i in range(150)]
+    twice = pd.concat([one, one], ignore_index=True)
+    nearest = KNeighborsClassifier(1)
+
+    def auroc(**how):
+        formula = "y ~ a + b + c + d"
+        res = cv(formula, twice, model=nearest, k=10, seed=1, metrics="auroc", **how)
+        return float(res.estimate(how="pooled"))
+
+    assert auroc() > 0.9  # nine in ten have their copy in training, labels and all
+    for stratify in (
+        scv.by_value("patient"),
+        scv.by_hash("patient", key=SECRET),
+        ["patient", "a"],
+    ):
+        assert abs(auroc(stratify=stratify) - 0.5) < 0.1
+
+
+# ---- p and rebalance ----
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "p", "totals"),
+    [(50, 50, 5, (47, 47)), (10, 1000, 2, (9, 998))],
+)
+def test_rebalanced_leave_p_out_as_in_the_paper(positives, negatives, p, totals):
+    y = np.random.default_rng(1).permutation(np.repeat([1, 0], [positives, negatives]))
+    plan = fold_plan("y", pd.DataFrame({"y": y}), scheme="rlpocv", p=p, seed=1)
+    assert (plan.tests.sizes == p).all()
+    training, _ = plan.counts(y, 2)
+    assert {(ones, zeros) for zeros, ones in training.tolist()} == {totals}
+    assert f"training sets of {totals[0]}/{totals[1]} each" in plan.sentence
+
+
+@pytest.mark.parametrize("how", ["subsample", "weight", "upsample", "all", "bag"])
+def test_predictions_are_means_over_independent_fits(data, how):
+    few = data.iloc[:45]
+    X, y = sm.add_constant(few[["x1", "x2"]]).to_numpy(), few["y"].to_numpy()
+    res = cv("y ~ x1 + x2", few, k=4, rebalance=how, seed=1)
+    expected, fits = np.zeros(45), np.zeros(45)
+    for fit in range(res.plan.n_fits):
+        train, test = res.plan.train(fit), res.plan.test(res.plan.split_of[fit])
+        weights = res.plan.weights(fit, train)
+        model = sm.GLM(
+            y[train], X[train], family=sm.families.Binomial(), freq_weights=weights
+        )
+        expected[test] += model.fit(tol=1e-12).predict(X[test])
+        fits[test] += 1
+    found = res.predictions.set_index("row").loc[few.index, "predicted"]
+    np.testing.assert_allclose(found, expected / fits, atol=1e-7)
+    assert (fits > 1).any() == (how in ("all", "bag"))
+
+
+def test_rebalance_is_said_and_can_be_had_for_given_folds(data):
+    given = data.assign(site=np.arange(90) % 4)
+    res = cv("y ~ x1", given, scheme="site", rebalance="subsample", seed=1)
+    training, _ = res.plan.counts(given["y"].to_numpy(), 2)
+    assert len(np.unique(training, axis=0)) == 1
+    assert "folds as given" in res.plan.sentence
+    assert f"training sets of {training[0, 1]}/{training[0, 0]} each" in str(res)
+    assert folds_of(res.plan) == {frozenset(range(first, 90, 4)) for first in range(4)}
+    weighted = res.update(rebalance="weight")
+    assert weighted.plan.dropped.sizes.sum() == 0
+    assert folds_of(weighted.plan) == folds_of(res.plan)
+    with pytest.raises(SchemeError, match="rebalanced already"):
+        cv("y ~ x1", given, scheme=res.plan, rebalance="weight")
