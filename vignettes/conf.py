@@ -82,7 +82,16 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
 }
 html_sidebars = {
-    page: [] for page in ("index", "install", "loocv-and-rloocv", "formula", "news")
+    page: []
+    for page in (
+        "index",
+        "install",
+        "loocv-and-rloocv",
+        "stratified-kfold",
+        "fold-plans",
+        "formula",
+        "news",
+    )
 }
 
 
