@@ -17,6 +17,7 @@ from statcv.errors import (
     DistributionalBiasWarning,
     MetricError,
     MissingDataWarning,
+    SchemeError,
     suggestion,
     warn,
 )
@@ -111,7 +112,8 @@ def cv(
         Names in ``statcv.metrics.METRICS``; the first is the headline. By default
         those of the kind of outcome.
     weights : str or array-like, optional
-        A column of weights, or a weight a row of the data. They enter the fits; the
+        A column of weights, or a weight a row of the data. They enter the fits, in
+        rebalanced training sets scaled so that a class weighs the same in each; the
         metrics are unweighted.
     seed : int, numpy.random.Generator or None
         Same seed, same numbers, whatever ``n_jobs``. The seed used is
@@ -196,6 +198,11 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     names = _metric_names(given["metrics"], design)
     columns = design.formula.outcome_columns
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
+    if weights is not None and plan.rebalanced and not design.outcome.levels:
+        raise SchemeError(
+            "weights= and rebalancing do not go together for a continuous outcome: "
+            "training means would differ again; use a scheme without rebalancing."
+        )
     _warn_missing(design)
     held = run(
         design,

@@ -116,7 +116,7 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
         )
     informative = not result.scores.apart  # a single fit has the same mean for all
     binary = result.design.outcome.kind == "binary"
-    if informative and binary and result.weights is None:
+    if informative and binary:
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."

@@ -341,7 +341,7 @@ class CVResult:
         """
         if self.design.outcome.kind != "binary":
             return np.nan
-        return mean_model_auroc(self.plan, self.design.y)
+        return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     def __repr__(self) -> str:
         design = self.design

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.engine.held import Held
 from statcv.engine.threads import one_thread
+from statcv.engine.weights import training_weights
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -176,7 +177,7 @@ def _fit_fold(
     try:
         fitted, others = design.fold(training, np.concatenate([test, partners]))
         key = (seed, 1, number)
-        given = _weights(plan.weights(number, training), weights, training)
+        given = training_weights(plan, number, training, weights)
         fit = model.fit(_training_set(design, fitted, training, given, key))
         predicted = np.asarray(fit.predict(others), dtype=float)
         if predicted.shape != (len(others), *_columns(design)):
@@ -203,15 +204,6 @@ def _fit_fold(
         coefficients=_learnt(fit.coefficients, design.names, fitted),
         absent=design.absent_levels(training),
     )
-
-
-def _weights(
-    planned: Floats | None, given: Floats | None, rows: NDArray[np.intp]
-) -> Floats | None:
-    """Join the weights of the plan and of the caller, for the training rows."""
-    if given is None:
-        return planned
-    return given[rows] if planned is None else given[rows] * planned
 
 
 def _learnt(
@@ -289,7 +281,7 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
     values, counts = np.unique(design.y, return_counts=True)
     common = values[counts.argmax()]
     odd = np.flatnonzero(design.y != common)
-    out = plan.tests.sizes[plan.split_of] + plan.dropped.sizes
+    out = plan.n - plan.n_train + plan.copied.sizes
     for fit in np.flatnonzero(out >= len(odd)).tolist():
         if (design.y[plan.train(fit)] == common).all():
             raise OutcomeError(

@@ -180,7 +180,9 @@ def _over_fits(plan: FoldPlan, of_fits: Floats) -> Floats:
     return np.asarray(sums / np.diff(plan.first_fit))
 
 
-def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
+def mean_model_auroc(
+    plan: FoldPlan, y: NDArray[Any], weights: NDArray[Any] | None = None
+) -> float:
     """Return the pooled auROC of the training mean as the prediction.
 
     Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
@@ -191,6 +193,9 @@ def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
     ----------
     plan : FoldPlan
     y : numpy.ndarray of 0 and 1, shape (n,)
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records in the fits. Rebalanced training sets have equal class
+        totals of these too, as :func:`statcv.cv` scales them.
 
     Returns
     -------
@@ -199,7 +204,11 @@ def mean_model_auroc(plan: FoldPlan, y: NDArray[Any]) -> float:
     """
     if plan.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5
-    return _over(plan, y, training_means(plan, y), auroc)
+    if weights is None or plan.rebalanced:
+        return _over(plan, y, training_means(plan, y), auroc)
+    means = plan.training_means(weights * y) / plan.training_means(weights)
+    by_split = np.bincount(plan.split_of, means) / np.diff(plan.first_fit)
+    return _over(plan, y, by_split, auroc)
 
 
 def _over(

@@ -49,8 +49,9 @@ def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
     cell = np.repeat(np.arange(len(cells)), fits)  # a line for each fit of its split
     within = np.arange(len(cell)) - np.repeat(np.cumsum(fits) - fits, fits)
     fit = plan.first_fit[split][cell] + within
-    out = repeated[plan.dropped.values]
-    dropped = plan.dropped.owners[out] * groups + codes[plan.dropped.values[out]]
+    absent = plan.dropped.beside(plan.kept_out)
+    out = repeated[absent.values]
+    dropped = absent.owners[out] * groups + codes[absent.values[out]]
     absent = held[cell] + _times(dropped, fit * groups + group[cell])
     seen_in_cell = np.zeros(len(cells), dtype=bool)
     seen_in_cell[cell[sizes[group[cell]] > absent]] = True

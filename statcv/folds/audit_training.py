@@ -129,8 +129,10 @@ def training_means_spread(
 def records_lost(plan: FoldPlan) -> list[Finding]:
     """Find how many records fits drop, and how many copies they train on."""
     dropped, copied = plan.dropped.sizes, plan.copied.sizes
+    balance = bool(dropped.any())
+    if not balance:
+        dropped = plan.kept_out.sizes
     share = float(dropped.mean()) / plan.n
-    balance = plan.rebalance in ("subsample", "all")
     if dropped.any():
         who = "To be balanced, fits drop" if balance else "Fits drop"
         if plan.rebalance == "bag":
@@ -146,7 +148,8 @@ def records_lost(plan: FoldPlan) -> list[Finding]:
         Finding("records_lost", share * plan.n, said, costly, _three(plan, dropped))
     ]
     if copied.any():
-        said = f"Fits train on {_per_fit(copied)} copies of records besides."
+        noun = "copy" if copied.max() == 1 else "copies"
+        said = f"Fits train on {_per_fit(copied)} {noun} of records besides."
         table = _three(plan, copied)
         found.append(Finding("copies", float(copied.mean()), said, table=table))
     return found

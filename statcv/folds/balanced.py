@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds import rebalance as draw
 from statcv.folds.nearest import nearest_mean
-from statcv.folds.plan import FoldPlan
+from statcv.folds.plan import PAIRS, FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.weighting import ClassWeights, Weighting, class_weights, tilting
@@ -108,28 +108,26 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
         return _weighted(plan, response)
     if how == "all":
         dropped, fits = draw.all_subsamples(
-            codes, classes, plan.tests, plan.dropped, levels=levels
+            codes, classes, plan.tests, plan.kept_out, levels=levels
         )
         return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
     training, _ = plan.counts(codes, classes)
+    least, most = training.min(axis=0), training.max(axis=0)
+    del training
     parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
     for repeat in range(plan.repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(0, repeat, 1))
         rng = np.random.default_rng(stream)
         first, last = plan.first_split[repeat], plan.first_split[repeat + 1]
-        lists = (plan.tests.part(first, last), plan.dropped.part(first, last))
+        lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))
         strata = None if plan.strata is None else plan.strata.codes
         none = Ragged.empty(last - first)
         ones = np.ones(last - first, dtype=np.int64)
         if how == "subsample":
-            drops = draw.subsample(
-                codes, classes, *lists, rng, strata, levels, training.min(axis=0)
-            )
+            drops = draw.subsample(codes, classes, *lists, rng, strata, levels, least)
             parts.append((drops, none, ones))
         elif how == "upsample":
-            copies = draw.upsample(
-                codes, classes, *lists, rng, levels, training.max(axis=0)
-            )
+            copies = draw.upsample(codes, classes, *lists, rng, levels, most)
             parts.append((none, copies, ones))
         elif isinstance(how, Bags):
             parts.append(
@@ -140,7 +138,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
                     rng,
                     how.count,
                     levels,
-                    training.min(axis=0),
+                    least,
                 )
             )
     return _with_fits(
@@ -168,7 +166,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
             f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
             "of records; only 'weight' evens them out, and classes only."
         )
-    if plan.scheme.endswith("leave_pair_out") and plan.strata is None:
+    if plan.scheme in PAIRS:
         raise SchemeError(
             f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
             "that the same fit left out are compared."
@@ -183,7 +181,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
 
 def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
     if how == "weight":
-        tilted: Weighting = tilting(response.values, plan.tests, plan.dropped)
+        tilted: Weighting = tilting(response.values, plan.tests, plan.kept_out)
         said = (
             "training records weighted until each training mean is the mean of all "
             "(exponential tilting)"
@@ -194,14 +192,14 @@ def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
             rebalance=how,
             sentence=f"{plan.sentence}, {said}",
         )
-    dropped = nearest_mean(response.values, plan.tests, plan.dropped)
+    dropped = nearest_mean(response.values, plan.tests, plan.kept_out)
     said = (
         "and the record dropped whose removal brings the training mean closest to "
         "the mean of all"
     )
     return replace(
         plan,
-        dropped=plan.dropped.beside(dropped),
+        dropped=dropped,
         rebalance=how,
         sentence=f"{plan.sentence}, {said}",
     )
@@ -218,7 +216,7 @@ def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
             response.codes,
             response.classes,
             plan.tests,
-            plan.dropped,
+            plan.kept_out,
             response.levels,
         )
     return replace(
@@ -237,15 +235,18 @@ def _with_fits(
     assert response is not None
     first = np.zeros(plan.n_splits + 1, dtype=np.int64)
     np.cumsum(fits, out=first[1:])
-    before = plan.dropped.chosen(np.repeat(np.arange(plan.n_splits), fits))
+    kept_out = plan.kept_out.chosen(np.repeat(np.arange(plan.n_splits), fits))
+    if how == "bag":  # what a bag did not draw is not dropped for balance
+        kept_out, dropped = kept_out.beside(dropped), Ragged.empty(len(dropped))
     made = replace(
         plan,
-        dropped=before.beside(dropped),
+        dropped=dropped,
+        kept_out=kept_out,
         copied=copied,
         first_fit=first,
         rebalance=how,
     )
-    training, _ = made.counts(response.codes, response.classes)
+    totals = np.bincount(response.codes[made.train(0)], minlength=response.classes)
     alone = plan.scheme in ("loocv", "rloocv") and plan.strata is None
     other = "the other" if response.classes == 2 else "each other"
     said = {
@@ -259,8 +260,7 @@ def _with_fits(
     }[how]
     return replace(
         made,
-        sentence=f"{plan.sentence}, {said}; training sets of {_written(training[0])} "
-        "each",
+        sentence=f"{plan.sentence}, {said}; training sets of {_written(totals)} each",
     )
 
 

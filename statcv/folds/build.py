@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FoldWarning, SchemeError, warn
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
 from statcv.folds.balanced import balance, draws_at_random, rebalancing
 from statcv.folds.checks import (
     check_classes,
@@ -143,11 +143,12 @@ def build_plan(
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(scheme, folds, size, strata, again * holds_at_random),
+        sentence=_sentence(scheme, n, folds, size, strata, again * holds_at_random),
         n=n,
         tests=tests,
         labels=tuple(range(1, len(part.tests) + 1) for part in parts),
-        dropped=Ragged.joined([part.dropped for part in parts]),
+        dropped=Ragged.empty(len(tests)),
+        kept_out=Ragged.joined([part.kept_out for part in parts]),
         copied=Ragged.joined([part.copied for part in parts]),
         first_fit=np.arange(len(tests) + 1),
         strata=_dealt(strata, parts),
@@ -178,6 +179,12 @@ def _cut(
     repeats: int,
 ) -> Strata:
     """Find the strata, and for k folds the units into which they are cut."""
+    if scheme.splits != "folds" and stratifier.only_for_folds:
+        raise ArgumentError(
+            f"{stratifier.only_for_folds} means nothing for scheme={scheme.name!r}, "
+            f"which holds out whole values of {stratifier.label}; leave it out, or use "
+            "'kfold'."
+        )
     codes = stratifier.values(frame)
     label, sizes = stratifier.label, np.bincount(codes)
     if len(sizes) < 2:
@@ -233,14 +240,38 @@ def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
     )
 
 
+def _sizes(
+    scheme: Scheme,
+    n: int,
+    groups: int | None,
+    p: float | None,
+    strata: Strata | None,
+) -> str:
+    """Return how large the groups of a partition are, in words."""
+    if scheme.splits != "groups" or groups is None:
+        return ""
+    if strata is not None:
+        return f"about {p}"
+    low, larger = divmod(n, groups)
+    if not larger:
+        return str(low)
+    return f"{low} or {low + 1}"
+
+
 def _sentence(
     scheme: Scheme,
+    n: int,
     folds: int | None,
     size: float | None,
     strata: Strata | None,
     again: str,
 ) -> str:
-    said = scheme.sentence.format(k=folds, p=size)
+    said = scheme.sentence.format(
+        k=folds,
+        p=size,
+        sizes=_sizes(scheme, n, folds, size, strata),
+        share=f"{100 * (size or 0):g}%",
+    )
     if strata is None:
         return said + again
     if strata.cuts:

@@ -25,6 +25,10 @@ HOLDS_OUT = {
 
 def check_sizes(scheme: Scheme, k: Any, p: Any, n: int) -> tuple[Any, Any]:
     """Return the number of folds and the p of a scheme; None where it has none."""
+    if n < 2:
+        raise SchemeError(
+            f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
+        )
     for name, value, has in (("k", k, scheme.has_k), ("p", p, scheme.has_p)):
         if value is not None and not has:
             other = {"k": "'kfold'", "p": "'lpocv'"}[name]
@@ -112,7 +116,7 @@ def check_classes(
     counts = response.counts
     rarest = int(counts.argmin())
     name = str(response.levels[rarest])
-    if rebalance is not None and counts[rarest] < 2:
+    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
         raise SchemeError(
             f"scheme={scheme.name!r} needs at least two records of each class, but "
             f"class {name!r} has {counts[rarest]}: without it a training set would "

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ColumnError, DataError, SchemeError
+from statcv.errors import (
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    SchemeError,
+    plural,
+)
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.together import Strata
@@ -21,7 +29,7 @@ HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING = (
     "training",
 )
 MOST_ROWS = 100_000_000
-ABOUT = ("scheme", "sentence", "rebalance", "seed", "n")
+ABOUT = ("sentence", "rebalance", "seed", "n", "fingerprint")
 
 
 def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
@@ -42,9 +50,9 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         (its label in the data) and ``role``: ``"held out"``; ``"dropped"`` from
         training for balance; ``"kept out"`` of training for another reason;
         ``"repeated"``, once for each further time that it comes in training;
-        ``"training"``. ``draw`` where a fold has several fits: which of them, and for
-        a record held out how many; ``stratum`` where records never part; ``weight``
-        where training records are weighted.
+        ``"training"``; and ``scheme``. ``draw`` where a fold has several fits: which
+        of them, and for a record held out how many; ``stratum`` where records never
+        part; ``weight`` where training records are weighted.
 
     Raises
     ------
@@ -70,9 +78,9 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         )
     first = plan.first_fit[:-1]
     parts = [_part(plan, first[plan.tests.owners], plan.tests.values, HELD)]
-    role = DROPPED if plan.predicts_dropped else KEPT_OUT
-    parts.append(_part(plan, plan.dropped.owners, plan.dropped.values, role))
-    parts.append(_part(plan, plan.copied.owners, plan.copied.values, AGAIN))
+    others = ((plan.dropped, DROPPED), (plan.kept_out, KEPT_OUT), (plan.copied, AGAIN))
+    for lists, role in others:
+        parts.append(_part(plan, lists.owners, lists.values, role))
     if training:
         parts.append(_training(plan))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
@@ -92,7 +100,7 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         table.insert(2, "draw", draw.mask(held, np.diff(plan.first_fit)[split]))
     if plan.strata is not None:
         table["stratum"] = plan.strata.codes[table["position"]]
-    table = table.drop(columns="fit")
+    table = table.drop(columns="fit").assign(scheme=plan.scheme)
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
     return table
 
@@ -158,49 +166,126 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
     2
     """
     table = _checked(frame)
-    about = {name: frame.attrs.get(name) for name in ABOUT}
     position, rows = _positions(table)
-    known = int(position.max()) + 1
-    n = about["n"] or known if n is None else n
-    if n < known:
-        raise DataError(f"n={n}, but the table has positions up to {known - 1}.")
-    held = (table["role"] == HELD).to_numpy()
+    n = _size(n, frame.attrs.get("n"), int(position.max()) + 1)
+    role = table["role"].to_numpy()
+    held = role == HELD
     names = table.loc[held, ["repeat", "fold"]].drop_duplicates()
     names = names.sort_values(["repeat", "fold"], kind="stable", ignore_index=True)
     key = pd.MultiIndex.from_frame(names)
     split = key.get_indexer(pd.MultiIndex.from_frame(table[["repeat", "fold"]]))
     if (split < 0).any():
         odd = table.loc[split < 0, "fold"].iloc[0]
-        raise DataError(f"fold {odd!r} holds out no record.")
+        raise DataError(f"fold {odd} holds out no record.")
     tests = _lists(split[held], position[held], len(names))
-    draw = np.ones(len(table), dtype=np.int64)
-    fits = np.ones(len(names), dtype=np.int64)
-    if "draw" in table:
-        drawn = table["draw"].notna().to_numpy()
-        draw[drawn] = table.loc[drawn, "draw"].to_numpy(dtype=np.int64)
-        np.maximum.at(fits, split, draw)
+    draw, fits = _draws(table, split, len(names))
     first = np.concatenate([[0], np.cumsum(fits)])
     fit = first[split] + draw - 1
-    out = table["role"].isin([DROPPED, KEPT_OUT]).to_numpy()
-    again = (table["role"] == AGAIN).to_numpy()
-    rebalance = about["rebalance"]
-    if (table["role"] == DROPPED).any() and rebalance is None:
+
+    def listed(what: str) -> Ragged:
+        own = role == what
+        return _lists(fit[own], position[own], int(first[-1]))
+
+    dropped, kept_out = listed(DROPPED), listed(KEPT_OUT)
+    rebalance = None
+    if len(dropped.values):
         rebalance = "all" if fits.max() > 1 else "subsample"
-    counts = names.groupby("repeat", sort=True)["fold"]
-    return FoldPlan(
-        scheme=about["scheme"] or "given",
-        sentence=about["sentence"] or f"{len(names)} folds as given by a table",
-        n=int(n),
+    scheme = str(table["scheme"].iloc[0]) if "scheme" in table else "given"
+    by_repeat = names.groupby("repeat", sort=True)["fold"]
+    plan = FoldPlan(
+        scheme=scheme,
+        sentence=f"{plural(len(names), 'fold')} as given by a table",
+        n=n,
         tests=tests,
-        labels=tuple(tuple(labels.tolist()) for _, labels in counts),
-        dropped=_lists(fit[out], position[out], int(first[-1])),
-        copied=_lists(fit[again], position[again], int(first[-1])),
+        labels=tuple(tuple(labels.tolist()) for _, labels in by_repeat),
+        dropped=dropped,
+        kept_out=kept_out,
+        copied=listed(AGAIN),
         first_fit=first,
         rebalance=rebalance,
-        strata=_strata(table, position, int(n)),
+        strata=_strata(table, position, n),
         rows=rows if rows is not None and len(rows) == n else None,
-        seed=about["seed"],
     )
+    _check_lists(plan)
+    return _as_it_was(plan, frame.attrs)
+
+
+def _size(n: Any, told: int | None, known: int) -> int:
+    """Return the number of records: as said, as the table remembers, or as listed."""
+    if n is None:
+        return max(told or 0, known)
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise ArgumentTypeError(f"n must be a whole number, not {n!r}.")
+    if n < known:
+        raise DataError(f"n={n}, but the table has positions up to {known - 1}.")
+    return int(n)
+
+
+def _draws(
+    table: pd.DataFrame, split: NDArray[np.intp], splits: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the draw of each row, and how many each split has."""
+    draw, fits = np.ones(len(table), np.int64), np.ones(splits, np.int64)
+    if "draw" not in table:
+        return draw, fits
+    there = table["draw"].notna().to_numpy()
+    given = table.loc[there, "draw"].to_numpy(dtype=float)
+    if (given < 1).any() or (given != np.round(given)).any():
+        raise DataError("draws must be whole numbers from 1.")
+    draw[there] = given
+    np.maximum.at(fits, split, draw)
+    return draw, fits
+
+
+def _check_lists(plan: FoldPlan) -> None:
+    """Refuse a record with two roles, and a fit that has nothing to train on."""
+    cells: list[NDArray[np.int64]] = []
+    for lists, role in (
+        (plan.tests.chosen(plan.split_of), HELD),
+        (plan.dropped, DROPPED),
+        (plan.kept_out, KEPT_OUT),
+    ):
+        cell = lists.owners.astype(np.int64) * plan.n + lists.values
+        _refuse_twice(plan, np.sort(cell), f"is {role} twice in")
+        cells.append(cell)
+    absent = np.sort(np.concatenate(cells))
+    _refuse_twice(plan, absent, "has two roles in")
+    copies = plan.copied.owners.astype(np.int64) * plan.n + plan.copied.values
+    lost = np.isin(copies, absent)
+    if lost.any():
+        fit, record = divmod(int(copies[lost][0]), plan.n)
+        raise DataError(
+            f"record {record} is repeated in {_named(plan, fit)}, but does not train "
+            "there."
+        )
+    empty = np.flatnonzero(plan.n_train == 0)
+    if len(empty):
+        raise DataError(f"{_named(plan, int(empty[0]))} leaves no record to train on.")
+
+
+def _refuse_twice(plan: FoldPlan, cells: NDArray[np.int64], what: str) -> None:
+    again = np.flatnonzero(cells[1:] == cells[:-1])
+    if len(again):
+        fit, record = divmod(int(cells[again[0]]), plan.n)
+        raise DataError(f"record {record} {what} {_named(plan, fit)}.")
+
+
+def _named(plan: FoldPlan, fit: int) -> str:
+    repeat, fold = plan.name(int(plan.split_of[fit]))
+    return f"fold {fold} of repeat {repeat}"
+
+
+def _as_it_was(plan: FoldPlan, attrs: Mapping[Any, Any]) -> FoldPlan:
+    """Give back what a table remembers of its plan, if it is still that plan."""
+    if attrs.get("sentence") is None:
+        return plan
+    known = replace(
+        plan,
+        sentence=attrs["sentence"],
+        rebalance=attrs["rebalance"],
+        seed=attrs["seed"],
+    )
+    return known if known.fingerprint == attrs.get("fingerprint") else plan
 
 
 def _checked(frame: Any) -> pd.DataFrame:
@@ -229,9 +314,10 @@ def _checked(frame: Any) -> pd.DataFrame:
     odd = ~table["role"].isin([HELD, DROPPED, KEPT_OUT, AGAIN])
     if odd.any():
         raise DataError(f"there is no role {table.loc[odd, 'role'].iloc[0]!r}.")
-    needed = [name for name in ("repeat", "fold", "position") if name in table]
+    key = "position" if "position" in table else "row"
+    needed = ["repeat", "fold", key]
     if table[needed].isna().any(axis=None):
-        raise DataError("the table has missing values of repeat, fold or position.")
+        raise DataError(f"the table has missing values of {', '.join(needed)}.")
     return table
 
 
@@ -247,7 +333,10 @@ def _positions(
         raise DataError("positions must be whole numbers from 0.")
     if "row" not in table:
         return position.astype(np.int64), None
-    known = table.drop_duplicates("position").sort_values("position")
+    known = table[["position", "row"]].drop_duplicates().sort_values("position")
+    if known["position"].duplicated().any():
+        twice = known.loc[known["position"].duplicated(), "position"].iloc[0]
+        raise DataError(f"the record at position {twice} has two labels.")
     complete = len(known) == position.max() + 1
     return position.astype(np.int64), pd.Index(known["row"]) if complete else None
 

@@ -73,7 +73,7 @@ class Holding:
     """
 
     tests: Ragged
-    dropped: Ragged
+    kept_out: Ragged
     copied: Ragged
     unit_fold: Codes | None = None
 

@@ -46,9 +46,11 @@ class FoldPlan:
         The records held out in each split.
     labels : tuple of sequences
         The folds' names in each repeat, as the tables show them.
-    dropped, copied : Ragged
-        Records kept from the training of each fit, and records that come once more
-        for each time they are listed.
+    dropped, kept_out : Ragged
+        Records kept from the training of each fit: for balance (each fit may predict
+        those as well), and for another reason.
+    copied : Ragged
+        Records that come in training once more for each time they are listed.
     first_fit : numpy.ndarray of int, shape (n_splits + 1,)
         Where the fits of each split begin.
     weighting : Weighting or None
@@ -79,6 +81,7 @@ class FoldPlan:
     tests: Ragged
     labels: tuple[Sequence[Any], ...]
     dropped: Ragged
+    kept_out: Ragged
     copied: Ragged
     first_fit: NDArray[np.int64]
     weighting: Weighting | None = None
@@ -161,14 +164,15 @@ class FoldPlan:
         return self.tests[split]
 
     def left_out(self, fit: int) -> Rows:
-        """Return the records dropped from the training set of a fit."""
-        return self.dropped[fit]
+        """Return the records that a fit neither trains on nor has held out."""
+        return np.union1d(self.dropped[fit], self.kept_out[fit])
 
     def train(self, fit: int) -> Rows:
         """Return the records on which a fit is trained, copies among them."""
         times = np.ones(self.n, dtype=np.intp)
         times[self.tests[int(self.split_of[fit])]] = 0
         times[self.dropped[fit]] = 0
+        times[self.kept_out[fit]] = 0
         copies = self.copied[fit]
         if not len(copies):
             return np.flatnonzero(times)
@@ -185,14 +189,9 @@ class FoldPlan:
         return self.rebalance is not None
 
     @property
-    def predicts_dropped(self) -> bool:
-        """Whether each fit predicts the records that it dropped for balance, too."""
-        return self.rebalance in ("subsample", "all")
-
-    @property
     def compares_pairs(self) -> bool:
         """Whether records that the same fit left out are what the scheme compares."""
-        return self.predicts_dropped or self.scheme in PAIRS
+        return self.rebalance in ("subsample", "all") or self.scheme in PAIRS
 
     @property
     def tournament(self) -> bool:
@@ -207,12 +206,11 @@ class FoldPlan:
         """
         if self.strata is None:
             return np.ones(len(self.dropped.values), dtype=bool)
-        return self.strata.wholly_out(self.dropped, self.tests.chosen(self.split_of))
+        others = self.tests.chosen(self.split_of).beside(self.kept_out)
+        return self.strata.wholly_out(self.dropped, others)
 
     def partners(self, fit: int) -> Rows:
         """Return the dropped records that the fit may predict, as it saw no equal."""
-        if not self.predicts_dropped:
-            return np.empty(0, dtype=np.intp)
         start, stop = self.dropped.starts[fit], self.dropped.starts[fit + 1]
         return self.dropped.values[start:stop][self.apart[start:stop]].astype(np.intp)
 
@@ -249,7 +247,8 @@ class FoldPlan:
     def n_train(self) -> NDArray[np.int64]:
         """The number of training records of each fit, shape (n_fits,)."""
         held = self.tests.sizes[self.split_of]
-        return self.n - held - self.dropped.sizes + self.copied.sizes
+        out = held + self.dropped.sizes + self.kept_out.sizes
+        return self.n - out + self.copied.sizes
 
     def counts(
         self, codes: NDArray[Any], classes: int
@@ -259,8 +258,10 @@ class FoldPlan:
         Shapes (n_fits, classes) and (n_splits, classes).
         """
         held = self.tests.counts(codes, classes)
-        training = np.bincount(codes, minlength=classes) - held[self.split_of]
+        each = held if self.n_fits == self.n_splits else held[self.split_of]
+        training = np.bincount(codes, minlength=classes) - each
         training -= self.dropped.counts(codes, classes)
+        training -= self.kept_out.counts(codes, classes)
         return training + self.copied.counts(codes, classes), held
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
@@ -276,6 +277,7 @@ class FoldPlan:
         """Return the sum of values over each training set, unweighted, (n_fits,)."""
         held = self.tests.sums(values)[self.split_of]
         sums = values.sum() - held - self.dropped.sums(values)
+        sums = sums - self.kept_out.sums(values)
         return np.asarray(sums + self.copied.sums(values))
 
     # ---- new records ----
@@ -341,9 +343,10 @@ class FoldPlan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """12 hex digits of who is held out, dropped, repeated and weighted."""
-        digest = hashlib.sha256(f"{self.n} {np.diff(self.first_split)}".encode())
-        lists = (self.tests, self.dropped, self.copied)
+        """12 hex digits of who is held out and trained on, and who is compared."""
+        how = f"{self.n} {self.compares_pairs} {self.tournament}"
+        digest = hashlib.sha256(how.encode())
+        lists = (self.tests, self.dropped, self.kept_out, self.copied)
         parts: list[Any] = [self.first_split, self.first_fit]
         for one in lists:
             parts += [one.starts, one.values]
@@ -390,6 +393,8 @@ def assemble(
         Ragged.grouped(fold, len(names))
         for fold, names in zip(folds, labels, strict=True)
     )
+    none = Ragged.empty(len(tests))
+    absent = Ragged.of(dropped).rising() if len(dropped) else none
     return FoldPlan(
         scheme=scheme,
         sentence=sentence,
@@ -398,10 +403,9 @@ def assemble(
         labels=tuple(
             names if isinstance(names, range) else tuple(names) for names in labels
         ),
-        dropped=Ragged.of(dropped).rising()
-        if len(dropped)
-        else Ragged.empty(len(tests)),
-        copied=Ragged.empty(len(tests)),
+        dropped=absent if rebalance else none,
+        kept_out=none if rebalance else absent,
+        copied=none,
         first_fit=np.arange(len(tests) + 1),
         rebalance=rebalance,
         seed=seed,

@@ -129,10 +129,20 @@ def _given(
 
 def _check_balance(plan: FoldPlan, response: Response | None) -> None:
     """Refuse a plan whose training sets were made alike for another outcome."""
-    if plan.rebalance is None or response is None or not response.by_class:
+    if plan.rebalance is None or response is None:
         return
+    made = plan.response
+    if made is not None and not (made.by_class and response.by_class):
+        same = made.kind == response.kind and np.array_equal(
+            made.values, response.values
+        )
+        if not same:
+            raise SchemeError(
+                f"the plan is rebalanced for {made.name}, not for {response.name}; "
+                "make the plan of this outcome."
+            )
     spread = 0.0
-    for code in range(response.classes):
+    for code in range(response.classes * response.by_class):
         means = plan.training_means((response.codes == code).astype(float))
         spread = max(spread, float(np.ptp(means)))
     if spread > EVEN:

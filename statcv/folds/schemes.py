@@ -20,8 +20,9 @@ class Scheme:
     ----------
     name : str
     sentence : str
-        What it does; ``{k}`` and ``{p}`` stand for the number of folds, and the
-        size of a group or the share held out.
+        What it does; ``{k}``, ``{p}``, ``{sizes}`` and ``{share}`` stand for the
+        number of folds, the size of a group, asked for and come to, and the share
+        held out.
     hold : callable
         (records, k or share, rng) → who is held out in one repeat.
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
@@ -112,13 +113,14 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "lpocv",
-            "leave-{p}-out, a partition in random groups of {p}",
+            "leave-{p}-out, a partition in random groups of {sizes}",
             holding.k_folds,
             "groups",
         ),
         Scheme(
             "stratified_lpocv",
-            "leave-{p}-out, a partition in groups of {p} with each class spread evenly",
+            "leave-{p}-out, a partition in groups of {sizes} with each class spread "
+            "evenly",
             _BY_CLASS,
             "groups",
             outcomes=CLASSES,
@@ -126,8 +128,8 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "rlpocv",
-            "rebalanced leave-{p}-out, a partition in groups of {p} with each class "
-            "spread evenly",
+            "rebalanced leave-{p}-out, a partition in groups of {sizes} with each "
+            "class spread evenly",
             _BY_CLASS,
             "groups",
             outcomes=CLASSES,
@@ -153,7 +155,7 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "montecarlo",
-            "a random {p:.0%} of the records held out",
+            "a random {share} of the records held out",
             holding.random_share,
             "shares",
             repeats=25,

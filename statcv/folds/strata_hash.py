@@ -149,6 +149,11 @@ class ByHash(Stratifier):
         """Whether the seed is the key."""
         return self.keyed_by == "seed"
 
+    @property
+    def only_for_folds(self) -> str:
+        """Whether folds are to be of about equal size, where it was said."""
+        return "balanced=True" if self.balanced else ""
+
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return codes of equal identifiers, whatever the key."""
         return written_of(frame, self.columns, truth=False)[1]
@@ -164,7 +169,8 @@ class ByHash(Stratifier):
         digests = _digests(frame, self.columns, key)
         distinct, counts = np.unique(digests, return_counts=True)
         check_units(counts, k, self.label, None)
-        bounds = even_thresholds(digests, k) if self.balanced else None
+        even = self.balanced or self.keyed_by == "seed"  # no other site to agree with
+        bounds = even_thresholds(digests, k) if even else None
         folds = _hash_folds(digests, k, bounds)
         empty = int((np.bincount(folds, minlength=k) == 0).sum())
         if empty:

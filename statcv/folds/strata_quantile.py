@@ -22,6 +22,8 @@ from statcv.folds.stratifier import (
     is_truth,
 )
 
+EXACT = 2**53  # beyond it floats skip whole numbers
+
 
 def by_quantile(column: str, per_fold: int = 1) -> ByQuantile:
     """Cut a number, or a date, into bins of about equal count.
@@ -74,6 +76,11 @@ class ByQuantile(Stratifier):
     def random(self) -> bool:
         """Whether bins are dealt to folds."""
         return self.per_fold > 1
+
+    @property
+    def only_for_folds(self) -> str:
+        """The number of bins a fold, where it was said."""
+        return f"per_fold={self.per_fold}" if self.per_fold > 1 else ""
 
     @property
     def fixes_folds(self) -> bool:
@@ -152,6 +159,7 @@ def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]
             f"by_value({name!r}) keeps each of the two whole."
         )
     if is_numeric(column):
+        _refuse_long(column, name)
         if isinstance(column.dtype, np.dtype) and column.dtype == object:
             column = column.astype(float)
         floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -164,6 +172,18 @@ def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]
         f"column {name!r} is {column.dtype}, and only numbers and dates have "
         f"quantiles; use by_hash({name!r}) or by_value({name!r})."
     )
+
+
+def _refuse_long(column: pd.Series[Any], name: str) -> None:
+    """Refuse whole numbers that floats cannot tell apart."""
+    if pd.api.types.infer_dtype(column) != "integer" or not len(column):
+        return
+    if max(int(column.max()), -int(column.min())) > EXACT:
+        raise DataError(
+            f"column {name!r} holds whole numbers above 2**53, which have no exact "
+            "quantiles and look like identifiers; "
+            f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
+        )
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:

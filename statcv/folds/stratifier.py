@@ -96,6 +96,11 @@ class Stratifier(ABC):
         """Whether other seeds and repeats give other folds."""
 
     @property
+    def only_for_folds(self) -> str:
+        """What it says that has a meaning for k folds alone, if anything."""
+        return ""
+
+    @property
     def fixes_folds(self) -> bool:
         """Whether values alone say which fold a record falls in."""
         return True

@@ -10,7 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FoldWarning,
+    FrameError,
+    SchemeError,
+    warn,
+)
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata import Cut
 
@@ -57,9 +64,15 @@ class Strata:
         """Return the fold of each row of another frame."""
         if not self.cuts:
             raise SchemeError(
-                "each stratum is held out by itself, so new records have no fold; "
-                "assign() is for k folds."
+                "only k folds say where other records fall; here whole strata of these "
+                "records are held out."
             )
+        if not isinstance(frame, pd.DataFrame):
+            raise FrameError(
+                f"assign() takes a pandas frame, not {type(frame).__name__}."
+            )
+        if isinstance(repeat, bool) or not isinstance(repeat, (int, np.integer)):
+            raise ArgumentTypeError(f"repeat must be a whole number, not {repeat!r}.")
         if not 1 <= repeat <= len(self.cuts):
             raise ArgumentError(
                 f"repeat={repeat!r} is out of range: from 1 to {len(self.cuts)}."

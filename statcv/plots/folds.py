@@ -112,7 +112,7 @@ def _in_order(shown: Shown, response: Response | None) -> Rows:
     """
     plan, many = shown.plan, len(shown.splits)
     tests = plan.tests.chosen(shown.splits)
-    left_out = plan.dropped.chosen(shown.fits)
+    left_out = _absent(shown)
     column = np.repeat(np.arange(many), shown.fits_each)
     first, drop = np.full(plan.n, many), np.full(plan.n, many)
     np.minimum.at(first, tests.values, tests.owners)
@@ -193,7 +193,7 @@ def _image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Floats
     once = np.ones(many)
     dark = np.broadcast_to(dropped, colours.shape)
     lay(plan.tests.chosen(shown.splits), by_split, colours, once)
-    lay(plan.dropped.chosen(shown.fits), by_fit, dark, 1 / shown.fits_each)
+    lay(_absent(shown), by_fit, dark, 1 / shown.fits_each)
     copies = _distinct(plan.copied.chosen(shown.fits), plan.n)
     lay(copies, by_fit, 1 - AGAIN * (1 - colours), 1 / shown.fits_each)
     return np.clip(image, 0, 1)
@@ -269,12 +269,19 @@ def _explain(
     trained = [Patch(color=pale.tolist(), label=f"paler: trained on{weighted}")]
     if plan.copied.chosen(shown.fits).sizes.any():
         trained.append(Patch(color=mid.tolist(), label="less pale: more than once"))
-    dropped = plan.dropped.chosen(shown.fits).sizes
+    dropped = _absent(shown).sizes
     if dropped.any():
-        why = "dropped for balance" if plan.predicts_dropped else "not trained on"
+        balance = not plan.kept_out.chosen(shown.fits).sizes.any()
+        why = "dropped for balance" if balance else "not trained on"
         trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} a fit"))
     bands = "" if plan.strata is None else f"bands at the left: {plan.strata.sentence}"
     legend_below(ax, [*held, *trained], bands)
+
+
+def _absent(shown: Shown) -> Ragged:
+    """Return whom each fit shown neither holds out nor trains on."""
+    plan = shown.plan
+    return plan.dropped.chosen(shown.fits).beside(plan.kept_out.chosen(shown.fits))
 
 
 def _range(counts: NDArray[np.int64]) -> str:
