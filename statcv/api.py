@@ -273,11 +273,11 @@ def fold_plan(
     >>> print(plan)
     rloocv: rebalanced leave-one-out, each record held out by itself, a random \
 record of the other class dropped; training sets of 10/20 each
-    32 records, 32 splits; folds c3ace1e5f960
+    32 records, 32 splits; folds 57fc6138f597
     >>> plan.to_frame().head(2)
-       repeat  fold  position  row      role
-    0       1     1         0    0  held out
-    1       1     2         1    1  held out
+       repeat  fold  position  row      role  scheme
+    0       1     1         0    0  held out  rloocv
+    1       1     2         1    1  held out  rloocv
     """
     if data is None:
         raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")

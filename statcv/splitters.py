@@ -214,9 +214,9 @@ class LeavePairOut(Splitter):
     Examples
     --------
     >>> import numpy as np
-    >>> X, y = np.zeros((4, 1)), np.array([0, 1, 1, 1])
+    >>> X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
     >>> [test.tolist() for train, test in LeavePairOut().split(X, y)]
-    [[0, 1], [0, 2], [0, 3]]
+    [[0, 2], [0, 3], [1, 2], [1, 3]]
     """
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
