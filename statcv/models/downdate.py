@@ -1,0 +1,129 @@
+"""Inverses of Gram matrices of training sets, where that of all records is I."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.folds import Block
+
+
+class Inverse(Protocol):
+    """The inverses of m positive definite matrices of p columns."""
+
+    @property
+    def norm(self) -> Matrix:
+        """A bound of the largest eigenvalue of each, shape (m,)."""
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+
+    def part(self, chosen: NDArray[Any]) -> Inverse:
+        """Return some of the matrices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Inverses as they are, shape (m, p, p)."""
+
+    matrices: Matrix
+
+    @property
+    def norm(self) -> Matrix:
+        """A bound of the largest eigenvalue of each; infinite where there is none."""
+        return _size(self.matrices)
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+        return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
+
+    def part(self, chosen: NDArray[Any]) -> Whole:
+        """Return some of the matrices."""
+        return Whole(self.matrices[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Downdate:
+    """Inverses of I − Σ less · z zᵀ over few rows z, by Woodbury's identity.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray, shape (m, width, p)
+    core : numpy.ndarray, shape (m, width, width)
+        The inverses are I + rowsᵀ core rows.
+    norm : numpy.ndarray, shape (m,)
+        A bound of the largest eigenvalue of each; infinite where there is none.
+    """
+
+    rows: Matrix
+    core: Matrix
+    norm: Matrix
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+        within = np.einsum("bmp,bp->bm", self.rows, vectors)
+        within = np.einsum("bmk,bk->bm", self.core, within)
+        return np.asarray(vectors + np.einsum("bm,bmp->bp", within, self.rows))
+
+    def part(self, chosen: NDArray[Any]) -> Downdate:
+        """Return some of the matrices."""
+        return Downdate(self.rows[chosen], self.core[chosen], self.norm[chosen])
+
+
+def by_lists(Z: Matrix, block: Block) -> Downdate:
+    """Return the inverse Gram matrices of fits that change few records.
+
+    Parameters
+    ----------
+    Z : numpy.ndarray, shape (n, p)
+        Rows with ``Z.T @ Z`` the identity, but for what no fit changes.
+    block : Block
+        How often each row comes in each fit; weights are left aside.
+    """
+    rows = Z[block.rows]
+    gram = np.matmul(rows, rows.transpose(0, 2, 1))
+    inner = inverted(np.eye(rows.shape[1]) - gram * block.less[:, None, :])
+    return Downdate(rows, block.less[:, :, None] * inner, _size(inner))
+
+
+def by_counts(Z: Matrix, block: Block) -> Whole:
+    """Return the inverse Gram matrices of fits that change many records, or weights.
+
+    Parameters
+    ----------
+    Z : numpy.ndarray, shape (n, p)
+        As for :func:`by_lists`.
+    block : Block
+        How much each row counts in each fit.
+    """
+    made = np.empty((len(block), Z.shape[1], Z.shape[1]))
+    for place in range(len(block)):
+        less = 1 - block.counted(place)
+        changed = np.flatnonzero(less)
+        rows = Z[changed]
+        made[place] = np.eye(Z.shape[1]) - (rows.T * less[changed]) @ rows
+    return Whole(inverted(made))
+
+
+def inverted(matrices: Matrix) -> Matrix:
+    """Invert each matrix; NaN where there is no inverse."""
+    if matrices.shape[-1] == 1:
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / matrices)
+    try:
+        return np.asarray(np.linalg.inv(matrices), dtype=float)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.full_like(matrices, np.nan)
+        return np.concatenate([inverted(one[None]) for one in matrices])
+
+
+def _size(matrices: Matrix) -> Matrix:
+    """Frobenius norm, infinite where a matrix is not positive on its diagonal."""
+    positive = (np.einsum("bii->bi", matrices) > 0).all(axis=1)
+    squares = np.einsum("bij,bij->b", matrices, matrices)
+    return np.where(positive & np.isfinite(squares), np.sqrt(squares), np.inf)

@@ -1,0 +1,272 @@
+"""All fits of a plan as one problem: on whom each trains, and what they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.models.base import Matrix, Model, TrainingSet
+
+Numbers = NDArray[np.intp]
+
+CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Folds:
+    """On which of all records each of several fits trains, and how much they count.
+
+    Attributes
+    ----------
+    out : Ragged
+        The records on which each fit does not train, each listed once.
+    copied : Ragged
+        Records that come once more for each time they are listed.
+    weights : callable or None
+        From the numbers of m fits to weights, shape (m, n), beside those that the
+        records have in every fit; None where all are 1.
+    outcome : numpy.ndarray of int or None
+        Which row of the outcomes each fit has, where these are several.
+
+    Examples
+    --------
+    >>> folds = Folds.leaving_out([[0], [1, 2]])
+    >>> folds.train(1, n=4)
+    array([0, 3])
+    """
+
+    out: Ragged
+    copied: Ragged
+    weights: Callable[[Numbers], Matrix] | None = None
+    outcome: Numbers | None = None
+
+    @classmethod
+    def leaving_out(cls, out: Any) -> Folds:
+        """Train on every record but those listed for each fit."""
+        lists = out if isinstance(out, Ragged) else Ragged.of(out)
+        return cls(lists, Ragged.empty(len(lists)))
+
+    @classmethod
+    def of(cls, plan: FoldPlan) -> Folds:
+        """Take the fits of a plan."""
+        out = plan.tests.chosen(plan.split_of)
+        out = out.beside(plan.dropped).beside(plan.kept_out)
+        weighting = plan.weighting
+        if weighting is None:
+            return cls(out, plan.copied)
+        every = np.arange(plan.n)
+
+        def weights(fits: Numbers) -> Matrix:
+            return np.stack([weighting.of(fit, every) for fit in fits.tolist()])
+
+        return cls(out, plan.copied, weights)
+
+    def __len__(self) -> int:
+        return len(self.out)
+
+    def train(self, fit: int, n: int) -> Numbers:
+        """Return the records on which a fit trains, copies among them."""
+        times = np.ones(n, dtype=np.intp)
+        times[self.out[fit]] = 0
+        np.add.at(times, self.copied[fit], 1)
+        return np.repeat(np.arange(n), times)
+
+    def training_set(self, records: TrainingSet, fit: int) -> TrainingSet:
+        """Return the training set of one fit."""
+        rows = self.train(fit, len(records.X))
+        y = records.y if self.outcome is None else records.y[self.outcome[fit]]
+        weights = None if records.weights is None else records.weights[rows]
+        if self.weights is not None:
+            planned = self.weights(np.array([fit]))[0, rows]
+            weights = planned if weights is None else weights * planned
+        return replace(records, X=records.X[rows], y=y[rows], weights=weights)
+
+    def empty_columns(self, X: Matrix, weights: Matrix | None) -> NDArray[np.bool_]:
+        """Tell which columns are 0 in all training rows of weight, shape (fits, p).
+
+        Nothing is learnt of them there: a level of a factor may be absent.
+        """
+        used = X != 0 if weights is None else (X != 0) & (weights[:, None] > 0)
+        rows = used.sum(axis=0)
+        lists, times = self._changed
+        gone = times == 0
+        empty = np.zeros((len(self), X.shape[1]), dtype=bool)
+        most = np.bincount(lists.owners[gone], minlength=1).max()
+        for column in np.flatnonzero(rows <= most).tolist():
+            lost = used[lists.values, column] & gone
+            count = np.bincount(lists.owners[lost], minlength=len(self))
+            empty[:, column] = count == rows[column]
+        return empty
+
+    @cached_property
+    def _changed(self) -> tuple[Ragged, NDArray[np.int64]]:
+        """The records that do not come exactly once, and how often they come."""
+        if not len(self.copied.values):
+            return self.out, np.zeros(len(self.out.values), dtype=np.int64)
+        n = int(max(self.out.values.max(initial=0), self.copied.values.max())) + 1
+        out = self.out.owners * n + self.out.values
+        copied = self.copied.owners * n + self.copied.values
+        cells, place = np.unique(np.concatenate([out, copied]), return_inverse=True)
+        times = np.bincount(place[len(out) :], minlength=len(cells)) + 1
+        times[place[: len(out)]] -= 1
+        sizes = np.bincount(cells // n, minlength=len(self))
+        return Ragged.split(cells % n, sizes), times
+
+    def blocks(self, n: int, p: int, each: int = 0) -> Iterator[Block]:
+        """Yield the fits of n records and p columns in blocks of bounded memory.
+
+        Fits that change many records come first; ``each`` is how many numbers the
+        caller keeps of a fit.
+        """
+        sizes = self._changed[0].sizes
+        order = np.argsort(-sizes, kind="stable")
+        start = 0
+        while start < len(order):
+            width = max(int(sizes[order[start]]), 1)
+            dense = self.weights is not None or not few(width, p)
+            kept = max(n if dense else each, width * p if few(width, p) else p * p)
+            stop = start + max(1, CELLS // kept)
+            yield self._block(order[start:stop], n, width, dense)
+            start = stop
+
+    def _block(self, fits: Numbers, n: int, width: int, dense: bool) -> Block:
+        lists, times = self._changed
+        starts, sizes = lists.starts[fits], lists.sizes[fits]
+        inside = np.arange(width) < sizes[:, None]
+        place = starts[:, None] + np.where(inside, np.arange(width), 0)
+        rows = np.zeros((len(fits), width), dtype=np.intp)
+        often = np.ones((len(fits), width))
+        some = sizes > 0
+        rows[some] = lists.values[place[some]]
+        often[some] = times[place[some]]
+        outcome = None if self.outcome is None else self.outcome[fits]
+        block = Block(fits, n, rows, often, inside * (1 - often), None, outcome)
+        if not dense:
+            return block
+        counts = np.ones((len(fits), n)) if self.weights is None else self.weights(fits)
+        block.multiply(counts)
+        return replace(block, counts=counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some fits, with the records that do not come exactly once side by side.
+
+    Attributes
+    ----------
+    fits : numpy.ndarray of int, shape (m,)
+    n : int
+        The number of records.
+    rows, times : numpy.ndarray, shape (m, width)
+        The records, and how often they come; shorter lists are filled up with
+        their first record.
+    less : numpy.ndarray, shape (m, width)
+        1 less ``times``, and 0 where a list was filled up.
+    counts : numpy.ndarray, shape (m, n), or None
+        How much every record counts; None where few do not count once.
+    outcome : numpy.ndarray of int, shape (m,), or None
+        Which row of the outcomes each fit has, where these are several.
+    """
+
+    fits: Numbers
+    n: int
+    rows: Numbers
+    times: Matrix
+    less: Matrix
+    counts: Matrix | None
+    outcome: Numbers | None
+
+    def __len__(self) -> int:
+        return len(self.fits)
+
+    def part(self, chosen: NDArray[Any]) -> Block:
+        """Return some of the fits."""
+        return Block(
+            self.fits[chosen],
+            self.n,
+            self.rows[chosen],
+            self.times[chosen],
+            self.less[chosen],
+            None if self.counts is None else self.counts[chosen],
+            None if self.outcome is None else self.outcome[chosen],
+        )
+
+    def few(self, p: int) -> bool:
+        """Tell whether few records do not come once, beside p columns."""
+        return few(self.rows.shape[1], p)
+
+    def multiply(self, values: Matrix) -> None:
+        """Multiply values, shape (m, n), by how much each record counts."""
+        if self.counts is not None:
+            values *= self.counts
+        else:
+            values[np.arange(len(self))[:, None], self.rows] *= self.times
+
+    def sums(self, values: Matrix, Z: Matrix) -> Matrix:
+        """Sum values times rows of Z over each training set, shape (m, p).
+
+        ``values`` has shape (n,), or (m, n) where each fit has its own.
+        """
+        if self.counts is not None:
+            return np.asarray((self.counts * values) @ Z)
+        if values.ndim == 1:
+            changed = values[self.rows]
+        else:
+            changed = np.take_along_axis(values, self.rows, axis=1)
+        lost = np.einsum("bm,bmp->bp", changed * self.less, Z[self.rows])
+        return np.asarray(values @ Z - lost, dtype=float)
+
+    def counted(self, place: int) -> Matrix:
+        """Return how much each record counts in one of the fits, shape (n,)."""
+        if self.counts is not None:
+            return np.asarray(self.counts[place])
+        counts = np.ones(self.n)
+        counts[self.rows[place]] *= self.times[place]
+        return counts
+
+
+def few(width: int, p: int) -> bool:
+    """Tell whether so many changed records are few, beside p columns."""
+    return width <= max(p // 2, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFits:
+    """What the fits gave; predictions are functions of ``X @ coefficients``.
+
+    Attributes
+    ----------
+    coefficients : numpy.ndarray, shape (fits, p)
+    converged, separated : numpy.ndarray of bool, shape (fits,)
+    refitted : numpy.ndarray of bool, shape (fits,)
+        Which were fitted by themselves, as they did not yield together.
+    """
+
+    coefficients: Matrix
+    converged: NDArray[np.bool_]
+    separated: NDArray[np.bool_]
+    refitted: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, fits: int, columns: int) -> FoldFits:
+        """Make room for that many fits, none of them made yet."""
+        flags = [np.zeros(fits, dtype=bool) for _ in range(3)]
+        return cls(np.zeros((fits, columns)), *flags)
+
+    def refit(self, model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
+        """Fit by themselves, in place, those that have not converged."""
+        for number in np.flatnonzero(~self.converged).tolist():
+            fit = model.fit(folds.training_set(records, number))
+            if fit.coefficients is not None:
+                self.coefficients[number] = list(fit.coefficients.values())
+            self.converged[number] = fit.converged
+            self.separated[number] = fit.separated
+            self.refitted[number] = True
+        return self

@@ -1,0 +1,160 @@
+"""The logistic regression of all records, from which those of the folds set out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.newton import column_units
+
+if TYPE_CHECKING:
+    from statcv.models.logit import Logit
+
+NEWTON_STEPS = 30
+CLOSE = 1e-9  # the decrement of the last step
+CONDITION = 1e10  # the largest condition number of the Hessian
+GOOD = 1e4  # one that costs no digits that matter
+
+
+@dataclass(frozen=True, eq=False)
+class Centre:
+    """The fit to all records, in coordinates where its Hessian is the identity.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, q)
+    back : numpy.ndarray, shape (q, p)
+        ``theta @ back`` are coefficients.
+    theta : numpy.ndarray, shape (q,)
+    ridge : numpy.ndarray, shape (q, q), or None
+    y : numpy.ndarray, shape (n,) or (outcomes, n)
+    weights : numpy.ndarray, shape (n,)
+    """
+
+    X: Matrix
+    back: Matrix
+    theta: Matrix
+    ridge: Matrix | None
+    y: Matrix
+    weights: Matrix
+
+    @cached_property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        return float(np.sqrt(np.einsum("ij,ij->i", self.X, self.X).max()))
+
+    @cached_property
+    def across(self) -> Matrix:
+        """From coefficients to half the linear predictors, shape (q, n)."""
+        return np.ascontiguousarray(self.X.T) / 2
+
+    @cached_property
+    def rows(self) -> Matrix:
+        """From tangents of the latter to sums of fitted values, shape (n, q)."""
+        return np.asarray(self.X * (self.weights / 2)[:, None])
+
+    @cached_property
+    def tangents(self) -> Matrix:
+        """Hyperbolic tangents of half the linear predictors, shape (n,)."""
+        return np.asarray(np.tanh(self.theta @ self.across))
+
+    @cached_property
+    def roots(self) -> Matrix:
+        """Rows whose Gram matrix is the Hessian, but for the penalty, (n, q)."""
+        root = np.sqrt(self.weights * (1 - self.tangents**2)) / 2
+        return np.asarray(self.X * root[:, None])
+
+    @cached_property
+    def largest(self) -> float:
+        """The largest linear predictor, in absolute value."""
+        return float(np.abs(self.X @ self.theta).max())
+
+
+def find_centre(model: Logit, records: TrainingSet) -> Centre | None:
+    """Fit all records; None where they do not determine the coefficients well."""
+    n, columns = records.X.shape
+    weights = np.ones(n) if records.weights is None else records.weights
+    live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
+    if not len(live):
+        return None
+    unit = column_units(records.X[:, live])
+    X = records.X[:, live] / unit
+    ridge = np.full(len(live), 0.0 if model.C is None else 1 / model.C) / unit**2
+    if records.intercept is not None:
+        ridge[live == records.intercept] = 0.0
+    y = records.y.astype(float)
+    mean = y if y.ndim == 1 else y.mean(axis=0)
+    found = _newton(X, mean, weights, ridge, np.zeros(len(live)))
+    if found is None and y.ndim == 1:
+        alone = model.fit(records)
+        if alone.converged and not alone.separated and alone.coefficients is not None:
+            beta = np.array(list(alone.coefficients.values()))[live] * unit
+            found = _newton(X, mean, weights, ridge, beta)
+    if found is None:
+        return None
+    beta, variance = found
+    whiten = _whitening(X, variance, ridge)
+    if whiten is None:
+        return None
+    back = np.zeros((len(live), columns))
+    back[:, live] = whiten.T / unit
+    return Centre(
+        X=X @ whiten,
+        back=back,
+        theta=np.asarray(np.linalg.solve(whiten, beta), dtype=float),
+        ridge=(whiten.T * ridge) @ whiten if ridge.any() else None,
+        y=y,
+        weights=weights,
+    )
+
+
+def _whitening(X: Matrix, variance: Matrix, ridge: Matrix) -> Matrix | None:
+    """Return W such that X @ W has the identity for a Hessian; None without one.
+
+    Where columns are close to dependent, once more for the digits lost at first.
+    """
+    whiten = np.eye(X.shape[1])
+    for condition in (CONDITION, GOOD):
+        rows = X @ whiten
+        hessian = (rows.T * variance) @ rows + (whiten.T * ridge) @ whiten
+        size = np.sqrt(hessian.diagonal())
+        if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
+            return None
+        values, vectors = np.linalg.eigh(hessian / np.outer(size, size))
+        if not values[0] * condition > values[-1]:
+            return None
+        whiten = whiten @ (vectors / np.sqrt(values) / size[:, None])
+        if values[0] * GOOD > values[-1]:
+            break
+    return whiten
+
+
+def _newton(
+    X: Matrix, y: Matrix, weights: Matrix, ridge: Matrix, beta: Matrix
+) -> tuple[Matrix, Matrix] | None:
+    """Return coefficients near the optimum, and the weighted variances there.
+
+    None if the coefficients run away.
+    """
+    before = np.inf
+    for _ in range(NEWTON_STEPS):
+        tanh = np.tanh(X @ beta / 2)
+        gradient = X.T @ (weights * (y - 0.5 - tanh / 2)) - ridge * beta
+        hessian = (X.T * (weights * (1 - tanh**2) / 4)) @ X
+        hessian.flat[:: len(beta) + 1] += ridge
+        try:
+            step = np.linalg.solve(hessian, gradient)
+        except np.linalg.LinAlgError:
+            return None
+        decrement = float(step @ gradient)
+        if not 0 <= decrement < np.inf:
+            return None
+        beta = beta + step
+        if decrement <= CLOSE and decrement <= before / 20:  # not under separation
+            return beta, weights * (1 - np.tanh(X @ beta / 2) ** 2) / 4
+        before = decrement
+    return None
