@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.engine.held import Held
 from statcv.engine.threads import one_thread
+from statcv.engine.together import fit_together
 from statcv.engine.weights import training_weights
 from statcv.errors import (
     ArgumentError,
@@ -90,9 +91,33 @@ def run(
     _check_training_sets(design, plan)
     if design.terms.plain is None:
         _ = design.matrix, design.terms.levels  # before they go to the workers
-    folds = list(_fits(design, plan, model, seed, weights, n_jobs, progress))
-    held = _gather(folds, plan)
+    jobs = _jobs(n_jobs)
+    held = _together(design, plan, model, seed, weights, progress)
+    if held is None:
+        call = (design, plan, model, seed, weights)
+        held = _gather(list(_fits(call, plan, jobs, n_jobs, progress)), plan)
     _warn(held, plan, model)
+    return held
+
+
+def _together(
+    design: Design,
+    plan: FoldPlan,
+    model: Model,
+    seed: int,
+    weights: Floats | None,
+    progress: bool | None,
+) -> Held | None:
+    """Fit all folds as one problem, where the model and the terms allow it."""
+    if design.terms.stateful:
+        return None
+    every = np.arange(design.n)
+    records = _training_set(design, design.matrix, every, weights, (seed, 1))
+    with one_thread():
+        held = fit_together(design, plan, model, records)
+    if held is not None:
+        with _bar(plan.n_fits, progress) as bar:
+            bar.update(plan.n_fits)
     return held
 
 
@@ -105,18 +130,14 @@ def fit_all(
 
 
 def _fits(
-    design: Design,
+    call: tuple[Any, ...],
     plan: FoldPlan,
-    model: Model,
-    seed: int,
-    weights: Floats | None,
+    jobs: int,
     n_jobs: int | None,
     progress: bool | None,
 ) -> Iterator[_Fold]:
     from joblib import Parallel, delayed
 
-    jobs = _jobs(n_jobs)
-    call = (design, plan, model, seed, weights)
     bar = _bar(plan.n_fits, progress)
     if jobs == 1:
         with bar, one_thread():

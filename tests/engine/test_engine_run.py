@@ -258,7 +258,7 @@ def test_errors_of_the_package_keep_their_kind(data):
     with pytest.raises(ModelError, match=r"^in fold 1: no such$"):
         cv("y ~ a", data, model=model, k=5, seed=1)
     holes = data.assign(a=data["a"].where(data["b"] > -1))
-    with pytest.raises(ModelError, match=r"in fold 1: .*cannot take missing"):
+    with pytest.raises(ModelError, match="cannot take missing"):
         cv("y ~ a", holes, na_action="pass", seed=1)
 
 
