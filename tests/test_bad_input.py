@@ -12,7 +12,7 @@ from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
 
 import statcv as scv
-from statcv import compare, cv
+from statcv import compare, cv, fold_plan
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,6 +27,7 @@ from statcv.errors import (
     SchemeError,
     StatcvError,
 )
+from statcv.folds import make_plan
 
 N = 40
 ROWS = np.arange(N)
@@ -393,6 +394,26 @@ def test_schemes_for_other_outcomes(data):
     for scheme in ("stratified_kfold", "rkfold", "leave_pair_out"):
         words = [f"scheme={scheme!r} needs an outcome of classes", "continuous"]
         refused(SchemeError, words, cv, "age ~ amount", data, scheme=scheme)
+
+
+def test_a_single_record(data):
+    words = "1 record cannot be held out and trained on as well."
+    alone = data.head(1)
+    for scheme in ("kfold", "loocv", "montecarlo", "bootstrap"):
+        refused(SchemeError, words, fold_plan, data=alone, scheme=scheme)
+    refused(SchemeError, words, fold_plan, data=alone, scheme="lpocv", p=1)
+    refused(SchemeError, words, make_plan, "rloocv", [0], "binary")
+    refused(SchemeError, "0 records cannot be", make_plan, "loocv", [], "continuous")
+    assert fold_plan(data=data.head(2), scheme="loocv").n_splits == 2
+
+
+def test_pairs_of_a_class_with_one_record(data):
+    alone = data.assign(y=(ROWS == 5).astype(int))
+    for scheme in ("leave_pair_out", "tournament_leave_pair_out"):
+        words = [f"{scheme!r} needs at least two records", "class '1' has 1"]
+        refused(SchemeError, words, fold_plan, "y", alone, scheme=scheme)
+    two = data.assign(y=(ROWS < 2).astype(int))
+    assert fold_plan("y", two, scheme="leave_pair_out").n_splits == 2 * (N - 2)
 
 
 def test_an_r_scheme_with_a_single_positive(data):

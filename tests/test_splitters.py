@@ -207,13 +207,15 @@ def test_numbers_are_not_spread_over_folds_as_classes():
 
 
 def test_every_pair_of_different_classes_is_held_out():
-    y = np.array(["b", "a", "c", "a", "b"])
+    y = np.array(["b", "a", "c", "a", "b", "c"])
     found = {tuple(test) for _, test in splits(LeavePairOut(), y, y)}
-    pairs = {p for p in itertools.combinations(range(5), 2) if y[p[0]] != y[p[1]]}
+    pairs = {p for p in itertools.combinations(range(6), 2) if y[p[0]] != y[p[1]]}
     assert found == pairs
-    assert LeavePairOut().get_n_splits(y=y) == len(pairs) == 8
+    assert LeavePairOut().get_n_splits(y=y) == len(pairs) == 12
     for train, test in splits(LeavePairOut(), y, y):
-        assert sorted([*train, *test]) == list(range(5))
+        assert sorted([*train, *test]) == list(range(6))
+    with pytest.raises(SchemeError, match=r"at least two .* class 'c' has 1"):
+        splits(LeavePairOut(), y[:5], y[:5])
 
 
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=40), st.integers(0, 99))

@@ -270,7 +270,7 @@ def _sentence(
         k=folds,
         p=size,
         sizes=_sizes(scheme, n, folds, size, strata),
-        share=f"{100 * (size or 0):g}%",
+        share=f"{100 * (size or 0):.3g}%",
     )
     if strata is None:
         return said + again

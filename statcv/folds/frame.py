@@ -50,9 +50,10 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         (its label in the data) and ``role``: ``"held out"``; ``"dropped"`` from
         training for balance; ``"kept out"`` of training for another reason;
         ``"repeated"``, once for each further time that it comes in training;
-        ``"training"``; and ``scheme``. ``draw`` where a fold has several fits: which
-        of them, and for a record held out how many; ``stratum`` where records never
-        part; ``weight`` where training records are weighted.
+        ``"training"``; and ``scheme``. ``rebalance`` where training sets were made
+        alike; ``draw`` where a fold has several fits: which of them, and for a record
+        held out how many; ``stratum`` where records never part; ``weight`` where
+        training records are weighted.
 
     Raises
     ------
@@ -101,6 +102,8 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     if plan.strata is not None:
         table["stratum"] = plan.strata.codes[table["position"]]
     table = table.drop(columns="fit").assign(scheme=plan.scheme)
+    if plan.rebalance is not None:
+        table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
     return table
 
@@ -188,7 +191,9 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
 
     dropped, kept_out = listed(DROPPED), listed(KEPT_OUT)
     rebalance = None
-    if len(dropped.values):
+    if "rebalance" in table:
+        rebalance = str(table["rebalance"].iloc[0])
+    elif len(dropped.values):
         rebalance = "all" if fits.max() > 1 else "subsample"
     scheme = str(table["scheme"].iloc[0]) if "scheme" in table else "given"
     by_repeat = names.groupby("repeat", sort=True)["fold"]

@@ -1,6 +1,7 @@
 """`fold_plan()`, and what `cv()` takes of holding out: stratify, p, rebalance."""
 
 import pickle
+import re
 
 import duckdb
 import numpy as np
@@ -17,6 +18,7 @@ from statcv.errors import (
     ArgumentTypeError,
     ColumnError,
     DataError,
+    FrameError,
     MissingDataWarning,
     SchemeError,
 )
@@ -240,7 +242,8 @@ def test_what_a_name_alone_means(data):
     assert said.startswith("3 quantile bins of age, one a fold; equal age never part")
     scheme, said = scheme_of("y", "dob_hash")
     assert scheme == "kfold"
-    assert said.startswith("3 folds by a hash of dob_hash keyed by the seed")
+    by_seed = "3 folds of about equal size by a hash of dob_hash keyed by the seed"
+    assert said.startswith(by_seed)
     scheme, said = scheme_of("y", scv.by_value("dob_hash"))
     assert scheme == "stratified_kfold"
     assert "each class spread as evenly as they allow" in said
@@ -281,6 +284,40 @@ def test_a_missing_stratifier_counts_and_names_both_ways_out(data):
     assert "give each a value of its own" in said
     complete = holes.dropna(subset=["age"])
     assert cv("y ~ x1", complete, stratify="age", k=3, seed=1).plan.n == 88
+
+
+def test_a_stratifier_may_be_missing_where_the_row_is_left_out_anyway(data):
+    for name, stratify in (
+        ("age", "age"),
+        ("dob_hash", "dob_hash"),
+        ("dob_hash", scv.by_value(["dob_hash", "age"])),
+        ("age", scv.by_quantile("age", per_fold=2)),
+    ):
+        holes = data.astype({"age": float, "y": float})
+        holes.loc[[101, 140], name] = np.nan
+        holes.loc[101, "y"] = np.nan
+        holes.loc[140, "x1"] = np.nan
+        with pytest.warns(MissingDataWarning, match="2 of 90 rows"):
+            plan = fold_plan("y ~ x1", holes, stratify=stratify, k=3, seed=1)
+        kept = data.drop([101, 140])
+        whole = fold_plan("y ~ x1", kept, stratify=stratify, k=3, seed=1)
+        assert plan.fingerprint == whole.fingerprint
+        assert plan.rows.equals(kept.index)
+        holes.loc[140, "x1"] = 0.0
+        with (
+            pytest.warns(MissingDataWarning, match="1 of 90 rows"),
+            pytest.raises(DataError, match=f"'{name}' is missing in 1 of 89 records"),
+        ):
+            fold_plan("y ~ x1", holes, stratify=stratify, k=3, seed=1)
+
+
+def test_long_numbers_are_identifiers(data):
+    long = data.assign(nhs=2**60 + data["age"])
+    for arguments in ({"scheme": "loocv"}, {"scheme": "rloocv"}, {"k": 3}):
+        with pytest.raises(DataError, match=r"by_hash\('nhs'\) or by_value\('nhs'\)"):
+            fold_plan("y", long, stratify="nhs", **arguments)
+    plan = fold_plan("y", long, stratify=scv.by_value("nhs"), scheme="loocv")
+    assert plan.n_splits == 30
 
 
 def test_other_stratifiers_that_cannot_be(data):
@@ -361,6 +398,76 @@ def test_other_data_come_to_lie_in_the_same_folds(data):
         assert (assigned == folds[later.index]).all()
 
 
+def test_names_alone_have_thresholds_that_serve_other_data(data):
+    plan = fold_plan("y", data, stratify="dob_hash", k=7, seed=3)
+    assert len(plan.thresholds) == 6
+    sizes = plan.tests.sizes
+    assert np.ptp(sizes) <= 3  # a patient is three records
+    folds = pd.Series(plan.held_out[0] + 1, index=data.index)
+    assert (plan.assign(data.iloc[::3]) == folds.iloc[::3]).all()
+    one_each = fold_plan("y", data, stratify="dob_hash", k=30, seed=3)
+    assert set(one_each.tests.sizes) == {3}
+
+
+def test_what_cannot_be_assigned(data):
+    plan = fold_plan("y", data, stratify="age", k=4, repeats=None, seed=3)
+    for frame in (data.to_dict("list"), pl.DataFrame({"age": [41]}), None):
+        with pytest.raises(FrameError, match="takes a pandas frame, not"):
+            plan.assign(frame)
+    for repeat in (1.0, "1", True, None):
+        with pytest.raises(ArgumentTypeError, match="repeat must be a whole number"):
+            plan.assign(data, repeat)
+    for repeat in (0, 2, -1):
+        with pytest.raises(ArgumentError, match="out of range: from 1 to 1"):
+            plan.assign(data, repeat)
+    assert plan.assign(data, np.int64(1)).equals(plan.assign(data))
+    for arguments in (
+        {"scheme": "loocv"},
+        {"scheme": "lpocv", "p": 9},
+        {"scheme": "montecarlo"},
+    ):
+        plan = fold_plan("y", data, stratify="age", **arguments)
+        with pytest.raises(SchemeError, match="only k folds say where other records"):
+            plan.assign(data)
+    with pytest.raises(SchemeError, match="not made from a stratifier"):
+        fold_plan("y", data, k=4).assign(data)
+
+
+def test_a_plan_rebalanced_for_one_outcome_is_refused_for_another(data):
+    other = data.assign(
+        y2=np.roll(data["y"], 1),
+        dose2=data["x2"],
+        g=np.tile(["a", "b", "c"], 30),
+    )
+
+    def plan_of(outcome, **arguments):
+        return fold_plan(outcome, other, seed=1, **arguments)
+
+    by_class = plan_of("y", scheme="rloocv")
+    by_mean = plan_of("dose", scheme="rloocv")
+    weighted = plan_of("dose", scheme="loocv", rebalance="weight")
+    named = r"rebalanced for {}, not for {}; make the plan of this"
+    for plan, made, outcome in (
+        (by_mean, "dose", "dose2"),
+        (weighted, "dose", "dose2"),
+        (by_mean, "dose", "y"),
+        (by_class, "y", "dose"),
+    ):
+        with pytest.raises(SchemeError, match=named.format(made, outcome)):
+            cv(f"{outcome} ~ x1", other, scheme=plan)
+    for outcome in ("y2", "g"):
+        with pytest.raises(SchemeError, match=f"another outcome than {outcome}"):
+            cv(f"{outcome} ~ x1", other, scheme=by_class)
+    for plan, outcome in ((by_mean, "dose"), (weighted, "dose"), (by_class, "y")):
+        result = cv(f"{outcome} ~ x1", other, scheme=plan)
+        assert result.plan.fingerprint == plan.fingerprint
+    # the plan is of the outcome's values, whatever the name
+    same = other.rename(columns={"dose": "mg"})
+    assert cv("mg ~ x1", same, scheme=by_mean).plan.rebalance == "subsample"
+    # without balance there is nothing that another outcome could spoil
+    assert cv("dose ~ x1", other, scheme=plan_of("y", k=4)).plan.n_splits == 4
+
+
 def test_repeated_records_leak_unless_they_stay_together():
     rng = np.random.default_rng(2)
     one = pd.DataFrame(rng.normal(size=(150, 4)), columns=list("abcd"))
@@ -397,6 +504,33 @@ def test_rebalanced_leave_p_out_as_in_the_paper(positives, negatives, p, totals)
     training, _ = plan.counts(y, 2)
     assert {(ones, zeros) for zeros, ones in training.tolist()} == {totals}
     assert f"training sets of {totals[0]}/{totals[1]} each" in plan.sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "sizes"),
+    [
+        ({"scheme": "lpocv", "p": 6}, "in random groups of 6$", {6}),
+        ({"scheme": "lpocv", "p": 7}, "in random groups of 7 or 8$", {7, 8}),
+        ({"scheme": "stratified_lpocv", "p": 8}, "groups of 8 or 9 with each", {8, 9}),
+        ({"scheme": "rlpocv", "p": 40}, "in groups of 45 with each class", {45}),
+        ({"scheme": "lpocv", "p": 7, "stratify": "age"}, "groups of about 7;", {6, 9}),
+    ],
+)
+def test_leave_p_out_says_what_its_groups_come_to(data, arguments, said, sizes):
+    plan = fold_plan("y", data, seed=1, **arguments)
+    assert re.search(said, plan.sentence)
+    assert f"leave-{arguments['p']}-out" in plan.sentence
+    assert set(plan.tests.sizes) == sizes
+
+
+@pytest.mark.parametrize(
+    ("p", "said"), [(0.125, "12.5%"), (0.2, "20%"), (0.005, "0.5%"), (None, "25%")]
+)
+def test_random_shares_are_said_as_they_are(p, said):
+    frame = pd.DataFrame({"y": np.tile([0, 1], 200)})
+    plan = fold_plan("y", frame, scheme="montecarlo", p=p, seed=1)
+    start = f"a random {said} of the records held out, repeated 25 times"
+    assert plan.sentence == start
 
 
 @pytest.mark.parametrize("how", ["subsample", "weight", "upsample", "all", "bag"])

@@ -239,13 +239,17 @@ def test_weights_enter_an_unpenalised_fit(spector):
         assert table[spector.index[row]] == pytest.approx(expected, abs=1e-8)
 
 
-def test_weights_of_the_caller_and_of_the_plan_multiply(data):
-    given = np.linspace(1, 3, 15)
+def test_weights_of_the_caller_are_scaled_to_those_of_the_plan(data):
+    given, y = np.linspace(1, 3, 15), data["y"].to_numpy()
     result = ridge(data, scheme="loocv", rebalance="weight", weights=given)
     table = result.predictions.set_index("row")["predicted"]
     for fit in (0, 7):
         rows = result.plan.train(fit)
-        predicted = refit(data, rows, result.plan.weights(fit, rows) * given[rows])
+        weights = given[rows].copy()
+        for code in (0, 1):  # a class weighs what it does in all records
+            own = y[rows] == code
+            weights[own] *= given[y == code].sum() / weights[own].sum()
+        predicted = refit(data, rows, weights)
         (row,) = result.plan.test(fit)
         assert table[data.index[row]] == pytest.approx(predicted[row], abs=1e-5)
 
@@ -421,6 +425,23 @@ def without_skill(frame, scheme, rebalance):
 def test_what_means_nothing_is_refused_with_the_reason(spector, scheme, rebalance):
     with pytest.raises(SchemeError, match=r"means nothing for .*(: only|; only)"):
         without_skill(spector, scheme, rebalance)
+
+
+@pytest.mark.parametrize("scheme", PAIRS)
+@pytest.mark.parametrize("rebalance", ["subsample", "weight", "upsample", "all", "bag"])
+def test_pairs_of_whole_strata_are_not_evened_out_either(data, scheme, rebalance):
+    with pytest.raises(
+        SchemeError, match=f"'{rebalance}' means nothing for .*{scheme}"
+    ):
+        ridge(data, scheme=scheme, rebalance=rebalance, stratify=scv.by_value("h"))
+
+
+@pytest.mark.parametrize("scheme", PAIRS)
+def test_what_is_kept_out_beside_a_pair_is_not_compared(data, scheme):
+    plan = scv.fold_plan("y", data, scheme=scheme, stratify=scv.by_value("h"))
+    assert plan.kept_out.sizes.any()
+    assert not plan.dropped.sizes.any()
+    assert not any(len(plan.partners(fit)) for fit in range(plan.n_fits))
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")

@@ -289,6 +289,32 @@ def test_balance_that_costs_many_records_is_told():
     assert not finding.concern
 
 
+def test_what_was_kept_out_already_is_not_told_as_lost_to_balance():
+    y = outcome(8, 12)
+    splitter = ShuffleSplit(5, test_size=0.2, train_size=0.5, random_state=0)
+    plan = replace(
+        plan_from_splitter(splitter, y, 1), response=Response.of(y, "binary")
+    )
+    finding = plan.audit()["records_lost"]
+    assert finding.sentence.startswith("Fits drop 6 records, 30% of 20")
+    for how in ("weight", "upsample"):
+        assert balance(plan, how, 1).audit()["records_lost"].value == 6
+    even = balance(plan, "subsample", 1)
+    finding = even.audit()["records_lost"]
+    assert finding.sentence.startswith("To be balanced, fits drop")
+    assert finding.value == pytest.approx(even.dropped.sizes.mean())
+    assert finding.value < 6 == even.kept_out.sizes.min()
+
+
+def test_one_copy_is_no_plural():
+    y = outcome(5, 5)
+    one = make_plan("loocv", y, "binary", rebalance="upsample").audit()
+    assert one["copies"].value == 1
+    assert one["copies"].sentence == "Fits train on 1 copy of records besides."
+    several = make_plan("bootstrap", y, "binary", repeats=9, seed=1).audit()
+    assert several["copies"].sentence.endswith(" copies of records besides.")
+
+
 # ---- folds and classes ----
 
 
@@ -327,8 +353,8 @@ def test_records_that_are_never_held_out_are_returned():
     held = np.unique(plan.tests.values)
     never = plan.audit().rows("never_held_out")
     assert never["row"].tolist() == plan.rows.delete(held).tolist()
-    sentence = make_plan("leave_pair_out", [0, 0, 1], "binary").audit()
-    assert "held out 1 to 2 times" in sentence["never_held_out"].sentence
+    sentence = make_plan("leave_pair_out", [0, 0, 0, 1, 1], "binary").audit()
+    assert "held out 2 to 3 times" in sentence["never_held_out"].sentence
 
 
 def test_fold_sizes_and_the_largest_stratum():
@@ -413,6 +439,23 @@ def test_an_equal_that_was_dropped_or_is_held_out_too_is_not_counted():
     half = assemble("given", "", [folds], [[], [3], []])
     found = half.audit(data=data, duplicates="id")
     assert found.rows("duplicates")["position"].tolist() == [3]
+
+
+@given(st.integers(0, 999), st.sampled_from([None, "subsample", "all", Bags(2)]))
+def test_an_equal_kept_out_for_any_reason_is_not_counted(seed, how):
+    y, rng = outcome(6, 8, seed), np.random.default_rng(seed)
+    splitter = ShuffleSplit(4, test_size=2, train_size=10, random_state=seed)
+    plan = replace(
+        plan_from_splitter(splitter, y, 1), response=Response.of(y, "binary")
+    )
+    if how is not None:
+        plan = balance(plan, how, seed)
+    codes = rng.integers(0, 8, 14)
+    audit = plan.audit(data=pd.DataFrame({"id": codes}), duplicates="id")
+    slow = slow_copies(plan, codes)
+    assert audit["duplicates"].value == len(slow)
+    for row in audit.rows("duplicates").itertuples():
+        assert row.splits == len(slow[row.position])
 
 
 def test_near_duplicates_and_all_columns():

@@ -20,7 +20,7 @@ from statcv.errors import (
     PrivacyWarning,
     SchemeError,
 )
-from statcv.folds import cuts
+from statcv.folds import SCHEMES, cuts, make_plan
 from statcv.folds.cuts import even_cuts
 from statcv.folds.hashing import assign, balanced_folds, keyed_digest, keyed_fold
 from statcv.folds.strata import (
@@ -281,6 +281,67 @@ def test_per_fold_is_a_count(per_fold, error):
         by_quantile(["x", "y"])
 
 
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series([2**53 + 1, 2**53 + 2, 3]),
+        pd.Series([2**60, 2**60 + 1, 3], dtype="UInt64"),
+        pd.Series([-(2**53) - 1, 1, 2]),
+        pd.Series([2**70, 2**70 + 1, 3], dtype=object),
+        pd.Series([2**53 + 1, 2, 3], dtype=object),
+    ],
+)
+def test_numbers_that_floats_cannot_tell_apart_have_no_quantiles(column):
+    frame = pd.DataFrame({"nhs": column})
+    stratifier = resolve_stratifier("nhs", frame)
+    ways_out = r"'nhs' .*above 2\*\*53.*by_hash\('nhs'\) or by_value\('nhs'\)"
+    for call in (lambda: stratifier.cut(frame, 2), lambda: stratifier.values(frame)):
+        with pytest.raises(DataError, match=ways_out):
+            call()
+    for scheme in ("loocv", "kfold", "lpocv"):
+        sizes = {"kfold": {"k": 2}, "lpocv": {"p": 1}}.get(scheme, {})
+        with pytest.raises(DataError, match=ways_out):
+            make_plan(scheme, [0, 1, 0], "binary", stratify="nhs", data=frame, **sizes)
+    for whole in (by_value("nhs"), by_hash("nhs", key=KEY)):
+        assert len(set(whole.values(frame))) == 3
+
+
+def test_numbers_that_floats_hold_have_quantiles():
+    for largest in (2**53, -(2**53)):
+        frame = pd.DataFrame({"x": [0, 1, largest, largest]})
+        assert len(set(by_quantile("x").cut(frame, 2).codes)) == 2
+    wide = pd.DataFrame({"x": [1e300, -1e300, 5.0, 7.0]})
+    assert by_quantile("x").cut(wide, 2).codes.tolist() == [1, 0, 0, 1]
+
+
+@pytest.mark.parametrize("scheme", [s for s in SCHEMES if not SCHEMES[s].has_k])
+@pytest.mark.parametrize(
+    ("stratifier", "said"),
+    [
+        (by_quantile("x", per_fold=3), "per_fold=3"),
+        (by_hash("x", key=KEY, balanced=True), "balanced=True"),
+    ],
+)
+def test_what_is_said_of_folds_means_nothing_for_other_schemes(
+    scheme, stratifier, said
+):
+    frame = pd.DataFrame({"x": np.arange(12)})
+    size = {"p": 2} if SCHEMES[scheme].splits == "groups" else {}
+    arguments = {"stratify": stratifier, "data": frame, **size}
+    with pytest.raises(
+        ArgumentError, match=f"{said} means nothing for scheme='{scheme}'.*of x;"
+    ):
+        make_plan(scheme, [0, 1] * 6, "binary", **arguments)
+    plain = {"stratify": by_hash("x", key=KEY), "data": frame, **size}
+    assert make_plan(scheme, [0, 1] * 6, "binary", **plain).strata.count == 12
+    assert (
+        make_plan(
+            "kfold", [0, 1] * 6, "binary", k=3, stratify=stratifier, data=frame
+        ).n_splits
+        == 3
+    )
+
+
 # -- a keyed hash ---------------------------------------------------------------------
 
 PEOPLE = pd.DataFrame(
@@ -358,19 +419,36 @@ def test_a_name_alone_is_keyed_by_the_environment_or_the_seed(monkeypatch):
     assert stratifier.random
     stratifier = resolve_stratifier(["id"], PEOPLE)
     cut = stratifier.cut(PEOPLE, 3, seed=7, repeat=2)
-    expected = keyed_fold(PEOPLE["id"], 3, b"statcv seed 7 repeat 2")
+    key = b"statcv seed 7 repeat 2"
+    expected, thresholds = balanced_folds(PEOPLE["id"], 3, key)
     np.testing.assert_array_equal(cut.codes, expected)
+    np.testing.assert_array_equal(cut.thresholds, thresholds)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(cut)).of(PEOPLE), expected)
     assert cut.keyed_by == "seed"
     monkeypatch.setenv("STATCV_KEY", KEY)
     assert not stratifier.random
     cut = stratifier.cut(PEOPLE, 3, seed=7, repeat=2)
     assert cut.keyed_by == "environment"
+    assert cut.thresholds is None  # all who share the key agree on every record
     np.testing.assert_array_equal(cut.codes, keyed_fold(PEOPLE["id"], 3, KEY))
     monkeypatch.delenv("STATCV_KEY")
     assert by_hash("id").keyed_by == "environment"
     with pytest.raises(ArgumentError, match=r"STATCV_KEY.*key=None"):
         by_hash("id").cut(PEOPLE, 3)
+
+
+@given(st.integers(2, 12), st.integers(0, 5), st.integers(0, 2**63))
+def test_folds_keyed_by_the_seed_are_of_about_equal_size(k, more, seed):
+    ids = [f"p{i}" for i in range(k + more)]
+    stratifier = ByHash(("id",), implied=True)
+    frame = pd.DataFrame({"id": ids * 2})
+    cut = stratifier.cut(frame, k, seed)
+    counts = np.bincount(cut.codes, minlength=k)
+    assert counts.min() > 0
+    assert np.ptp(counts) <= 2  # a value is two records
+    assert len(cut.thresholds) == k - 1
+    np.testing.assert_array_equal(cut.codes[: k + more], cut.codes[k + more :])
+    np.testing.assert_array_equal(cut.of(frame.iloc[::-1]), cut.codes[::-1])
 
 
 def test_a_key_is_never_seen():
@@ -512,7 +590,8 @@ def test_fold_sizes_that_are_even_do_not_warn():
         (
             ByHash(("id",), implied=True),
             2,
-            "2 folds by a hash of id keyed by the seed (another site would not agree)",
+            "2 folds of about equal size by a hash of id keyed by the seed "
+            "(another site would not agree)",
         ),
         (by_value("id"), 5, "whole values of id dealt to 5 folds"),
     ],

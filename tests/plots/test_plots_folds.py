@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
+from sklearn.model_selection import ShuffleSplit
 
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
@@ -51,6 +52,7 @@ def mixed(colour, strength):
     return 1 - strength * (1 - np.array(to_rgb(colour)))
 
 
+SHARES = ShuffleSplit(5, test_size=0.2, train_size=0.5, random_state=0)
 PLANS = {
     "kfold": {"k": 5},
     "rkfold": {"scheme": "rkfold", "k": 5},
@@ -62,9 +64,32 @@ PLANS = {
     "pairs": {"scheme": "leave_pair_out"},
     "montecarlo": {"scheme": "montecarlo", "repeats": 7},
     "bootstrap": {"scheme": "bootstrap", "repeats": 7},
+    "half of them": {"scheme": SHARES},
+    "half of them, balanced": {"scheme": SHARES, "rebalance": "subsample"},
     "whole sites": {"scheme": "kfold", "k": 3, "stratify": scv.by_value("site")},
 }
 OF_CLASSES = ("rkfold", "upsampled", "every subsample", "bags", "pairs")
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rloocv", "dropped for balance, 1 a fit"),
+        ("half of them", "not trained on, 7 a fit"),
+        ("half of them, balanced", "not trained on, {} a fit"),
+        ("bags", "not trained on, {} a fit"),
+        ("kfold", None),
+    ],
+)
+def test_the_legend_says_why_records_do_not_train(name, said):
+    plan = plan_of(**PLANS[name])
+    ax = plot_folds(plan)
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    found = [text for text in texts if "a fit" in text]
+    sizes = [len(plan.left_out(fit)) for fit in range(plan.n_fits)]
+    low, high = min(sizes), max(sizes)
+    expected = said and said.format(low if low == high else f"{low} to {high}")
+    assert found == [expected] * (said is not None)
 
 
 @pytest.mark.parametrize("name", PLANS)
