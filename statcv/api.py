@@ -274,10 +274,10 @@ def fold_plan(
     rloocv: rebalanced leave-one-out, each record held out by itself, a random \
 record of the other class dropped; training sets of 10/20 each
     32 records, 32 splits; folds 57fc6138f597
-    >>> plan.to_frame().head(2)
-       repeat  fold  position  row      role  scheme
-    0       1     1         0    0  held out  rloocv
-    1       1     2         1    1  held out  rloocv
+    >>> plan.to_frame()[["fold", "position", "row", "role"]].head(2)
+       fold  position  row      role
+    0     1         0    0  held out
+    1     2         1    1  held out
     """
     if data is None:
         raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")
@@ -400,15 +400,13 @@ def _warn_bias(result: CVResult) -> None:
     leaning = result.mean_model_auroc
     if headlines and abs(leaning - 0.5) > LEANS:
         named = " and ".join(metric.label for metric in headlines)
-        remedy = (
-            ""
-            if result.plan.rebalanced
-            else ("; scheme='rloocv' rebalances each training set")
-        )
+        one = result.plan.scheme == "loocv"
+        remedy = "scheme='rloocv'" if one else "rebalance='subsample'"
+        advice = f"; {remedy} evens out every training set"
         warn(
             f"distributional bias: {named} pooled over folds whose training means "
             "give the held-out labels away. With its predictors taken out the same "
             f"model, which then predicts the training mean, has auROC {leaning:.3f} "
-            f"under these folds, not 0.5{remedy}.",
+            f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
             DistributionalBiasWarning,
         )
