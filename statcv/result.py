@@ -17,7 +17,7 @@ from statcv.describe import summarise
 from statcv.engine import Held, fit_all
 from statcv.errors import CoefficientError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
-from statcv.folds.audit import mean_model_auroc
+from statcv.folds.audit import mean_model_auroc, training_means
 from statcv.formula import Design
 from statcv.formula.parse import updated_formula
 from statcv.full_model import FullModel
@@ -130,21 +130,17 @@ class CVResult:
     def scores(self) -> Scores:
         """The held-out predictions as arrays, for metrics and plots."""
         plan, held = self.plan, self.held
-        fits = np.diff(plan.first_fit)
+        n_train = plan.mean_over_fits(plan.n_train)
         values = self.design.y.astype(float)
         repeat = plan.repeat_of[plan.split_of]
-
-        def by_split(of_fits: NDArray[Any]) -> NDArray[np.float64]:
-            return np.asarray(np.bincount(plan.split_of, of_fits) / fits)
-
         return Scores(
             y=self.design.y,
             split=plan.tests.owners,
             row=plan.tests.values.astype(np.intp),
             predicted=held.averaged(plan),
             repeat=plan.repeat_of,
-            n_train=np.minimum(by_split(plan.n_train), plan.n - plan.tests.sizes),
-            baseline=by_split(plan.training_means(values)),
+            n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
+            baseline=training_means(plan, values),
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
                 (held.partner_fit, held.partner_row, held.partner_predicted),

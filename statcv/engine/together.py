@@ -36,7 +36,7 @@ def fit_together(
     fitted = fit_all_folds(model, records, folds)
     if fitted is None:
         return None
-    held = plan.tests.chosen(plan.split_of)
+    held = plan.tests_by_fit
     partner = np.flatnonzero(plan.apart)
     fit, row = held.owners, held.values.astype(np.intp)
     partner_fit = plan.dropped.owners[partner]

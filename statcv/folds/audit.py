@@ -172,12 +172,7 @@ def _standard(values: Floats) -> Floats:
 
 def training_means(plan: FoldPlan, y: NDArray[Any]) -> Floats:
     """Return the mean outcome of each split's training sets, shape (n_splits,)."""
-    return _over_fits(plan, plan.training_means(y))
-
-
-def _over_fits(plan: FoldPlan, of_fits: Floats) -> Floats:
-    sums = np.bincount(plan.split_of, of_fits)
-    return np.asarray(sums / np.diff(plan.first_fit))
+    return plan.mean_over_fits(plan.training_means(y))
 
 
 def mean_model_auroc(
@@ -207,8 +202,7 @@ def mean_model_auroc(
     if weights is None or plan.rebalanced:
         return _over(plan, y, training_means(plan, y), auroc)
     means = plan.training_means(weights * y) / plan.training_means(weights)
-    by_split = np.bincount(plan.split_of, means) / np.diff(plan.first_fit)
-    return _over(plan, y, by_split, auroc)
+    return _over(plan, y, plan.mean_over_fits(means), auroc)
 
 
 def _over(
@@ -254,7 +248,7 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     """
     values = _standard(np.asarray(values, dtype=np.float64))
     owners = plan.tests.owners
-    mean = _over_fits(plan, fit_means(plan, values))[owners]
+    mean = plan.mean_over_fits(fit_means(plan, values))[owners]
     known = np.isfinite(mean)
     mean, value = mean[known], values[plan.tests.values[known]]
     repeat = plan.repeat_of[owners[known]]

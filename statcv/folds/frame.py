@@ -246,7 +246,7 @@ def _check_lists(plan: FoldPlan) -> None:
     """Refuse a record with two roles, and a fit that has nothing to train on."""
     cells: list[NDArray[np.int64]] = []
     for lists, role in (
-        (plan.tests.chosen(plan.split_of), HELD),
+        (plan.tests_by_fit, HELD),
         (plan.dropped, DROPPED),
         (plan.kept_out, KEPT_OUT),
     ):

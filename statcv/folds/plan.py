@@ -206,7 +206,7 @@ class FoldPlan:
         """
         if self.strata is None:
             return np.ones(len(self.dropped.values), dtype=bool)
-        others = self.tests.chosen(self.split_of).beside(self.kept_out)
+        others = self.tests_by_fit.beside(self.kept_out)
         return self.strata.wholly_out(self.dropped, others)
 
     def partners(self, fit: int) -> Rows:
@@ -242,6 +242,17 @@ class FoldPlan:
         return self.n_fits
 
     # ---- counts and sums over training sets ----
+
+    @property
+    def tests_by_fit(self) -> Ragged:
+        """The records held out for each fit, which are those of its split."""
+        alone = self.n_fits == self.n_splits
+        return self.tests if alone else self.tests.chosen(self.split_of)
+
+    def mean_over_fits(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
+        """Average a number of each fit over the fits of each split, (n_splits,)."""
+        sums = np.bincount(self.split_of, of_fits)
+        return np.asarray(sums / np.diff(self.first_fit))
 
     @cached_property
     def n_train(self) -> NDArray[np.int64]:

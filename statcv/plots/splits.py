@@ -94,9 +94,7 @@ class Shown:
 
     def mean_of_fits(self, values: Floats) -> Floats:
         """Average values of the plan's fits over the fits of each split shown."""
-        place = np.repeat(np.arange(len(self.splits)), self.fits_each)
-        sums = np.bincount(place, values[self.fits], len(self.splits))
-        return np.asarray(sums / self.fits_each)
+        return self.plan.mean_over_fits(values)[self.splits]
 
     def name_axis(self, ax: Axes, sizes: Sequence[int] = ()) -> bool:
         """Name the splits at the horizontal axis; return whether sizes had room."""
