@@ -41,8 +41,8 @@ def fit_together(
     fit, row = held.owners, held.values.astype(np.intp)
     partner_fit = plan.dropped.owners[partner]
     partner_row = plan.dropped.values[partner].astype(np.intp)
-    predicted = _predict(fitted, design.matrix, row, fit)
-    partner_predicted = _predict(fitted, design.matrix, partner_row, partner_fit)
+    predicted = _predict(fitted, row, fit)
+    partner_predicted = _predict(fitted, partner_row, partner_fit)
     seconds = (time.perf_counter() - started) / plan.n_fits
     return Held(
         fit=fit,
@@ -55,30 +55,25 @@ def fit_together(
         separated=fitted.separated,
         seconds=np.full(plan.n_fits, seconds),
         probabilities=True,
-        coefficients=_coefficients(design, folds, fitted),
+        coefficients=_coefficients(fitted),
         absent=_absent(design, plan),
     )
 
 
 def _predict(
-    fitted: FittedFolds, X: Floats, rows: NDArray[np.intp], fits: NDArray[np.intp]
+    fitted: FittedFolds, rows: NDArray[np.intp], fits: NDArray[np.intp]
 ) -> Floats:
     parts = [
-        fitted.predict(X[rows[i : i + ROWS]], fits[i : i + ROWS])
+        fitted.predict(rows[i : i + ROWS], fits[i : i + ROWS])
         for i in range(0, max(len(rows), 1), ROWS)
     ]
     return np.concatenate(parts)
 
 
-def _coefficients(
-    design: Design, folds: Folds, fitted: FittedFolds
-) -> pd.DataFrame | None:
-    """Return a row a fit; NaN for columns that no training row has."""
+def _coefficients(fitted: FittedFolds) -> pd.DataFrame | None:
     if fitted.coefficients is None:
         return None
-    empty = folds.empty_columns(design.matrix, None)
-    table = np.where(empty, np.nan, fitted.coefficients)
-    return pd.DataFrame(table, columns=list(design.names))
+    return pd.DataFrame(fitted.coefficients, columns=list(fitted.names))
 
 
 def _absent(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[int]]:

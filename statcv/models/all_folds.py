@@ -1,21 +1,16 @@
-"""Which models fit all folds of a plan together, and what comes of it."""
+"""Models that fit all folds of a plan together, and what comes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.dummy import Mean, NegMean
-from statcv.models.dummy_folds import fold_means
 from statcv.models.folds import FoldFits, Folds, Numbers
-from statcv.models.linear import Linear
-from statcv.models.linear_folds import fit_linear_folds
-from statcv.models.logit import Logit, expit
-from statcv.models.logit_folds import fit_logit_folds
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,17 +19,25 @@ class FittedFolds:
 
     Attributes
     ----------
-    coefficients : numpy.ndarray, shape (fits, p), or None
+    coefficients : numpy.ndarray, shape (fits, m), or None
+        NaN where nothing was learnt, as of a column that no training row has.
+    names : tuple of str
+        What the m coefficients are called.
     converged, separated : numpy.ndarray of bool, shape (fits,)
     predict : callable
-        From a matrix of m records, and the fit that is to predict each, to
+        From the numbers of m records, and the fit that is to predict each, to
         predictions, shape (m,) or (m, classes).
+    chosen : dict or None
+        Hyperparameters that were chosen inside each training set: name to values,
+        shape (fits,).
     """
 
     coefficients: Matrix | None
+    names: tuple[str, ...]
     converged: NDArray[np.bool_]
     separated: NDArray[np.bool_]
-    predict: Callable[[Matrix, Numbers], Matrix]
+    predict: Callable[[Numbers, Numbers], Matrix]
+    chosen: dict[str, NDArray[Any]] | None = None
 
 
 def fit_all_folds(
@@ -42,39 +45,57 @@ def fit_all_folds(
 ) -> FittedFolds | None:
     """Fit every fold together; None for a model that is fitted fold by fold.
 
+    A model knows how if it has a method ``fit_folds(records, folds)``. One that
+    inherits it, but fits a training set in its own way, does not.
+
     Parameters
     ----------
     model : Model
-        Binary :class:`~statcv.models.Logit`, :class:`~statcv.models.Linear`, and the
-        two without predictors know how.
     records : TrainingSet
         All records.
     folds : Folds
 
     Examples
     --------
+    >>> from statcv.models import Mean
     >>> y = np.array([0, 1, 1, 1])
     >>> records = TrainingSet(np.ones((4, 1)), y, "binary", 2, ("one",), 0, None, 0)
     >>> fitted = fit_all_folds(Mean(), records, Folds.leaving_out([[0], [3]]))
-    >>> fitted.predict(records.X[:2], np.array([0, 1]))
+    >>> fitted.predict(np.array([0, 3]), np.array([0, 1]))
     array([1.        , 0.66666667])
     """
-    if type(model) is Logit and records.kind == "binary":
-        return _linear_predictor(fit_logit_folds(model, records, folds), expit)
-    if type(model) is Linear:
-        return _linear_predictor(fit_linear_folds(model, records, folds), np.asarray)
-    if type(model) in (Mean, NegMean):
-        means = fold_means(records, folds)
-        values = means if type(model) is Mean else -means
-        done = np.ones(len(folds), dtype=bool)
-        return FittedFolds(None, done, ~done, lambda X, fits: values[fits])
-    return None
+    family = type(model)
+    definer = {
+        name: next((c for c in family.__mro__ if name in vars(c)), None)
+        for name in ("fit", "fit_folds")
+    }
+    if definer["fit_folds"] is None or definer["fit_folds"] is not definer["fit"]:
+        return None
+    together: Any = model
+    fitted: FittedFolds | None = together.fit_folds(records, folds)
+    return fitted
 
 
-def _linear_predictor(fits: FoldFits, mean: Callable[[Matrix], Matrix]) -> FittedFolds:
-    beta = fits.coefficients
+def by_linear_predictor(
+    fits: FoldFits,
+    records: TrainingSet,
+    folds: Folds,
+    mean: Callable[[Matrix], Matrix],
+) -> FittedFolds:
+    """Predict by a function of the linear predictor.
 
-    def predict(X: Matrix, numbers: Numbers) -> Matrix:
-        return mean(np.einsum("ij,ij->i", X, beta[numbers]))
+    Parameters
+    ----------
+    fits : FoldFits
+    records : TrainingSet
+    folds : Folds
+    mean : callable
+        From linear predictors to predictions.
+    """
+    beta, X = fits.coefficients, records.X
 
-    return FittedFolds(beta, fits.converged, fits.separated, predict)
+    def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+        return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
+
+    learnt = np.where(folds.empty_columns(X, None), np.nan, beta)
+    return FittedFolds(learnt, records.names, fits.converged, fits.separated, predict)

@@ -34,6 +34,9 @@ class TrainingSet:
         Weights of the records, shape (n,).
     seed : int
         For models that draw random numbers; another one in each fold.
+    strata : numpy.ndarray of int, or None
+        Which records never part, shape (n,): equal numbers, where a model divides
+        its training set further.
     """
 
     X: Matrix
@@ -44,6 +47,7 @@ class TrainingSet:
     intercept: int | None
     weights: Matrix | None
     seed: int
+    strata: NDArray[Any] | None = None
 
     @property
     def without_intercept(self) -> Matrix:

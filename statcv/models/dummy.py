@@ -7,7 +7,10 @@ from functools import partial
 
 import numpy as np
 
+from statcv.models.all_folds import FittedFolds
 from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.dummy_folds import fold_means
+from statcv.models.folds import Folds
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,10 @@ class Mean:
         """Fit the training set."""
         return PlainFit(partial(_constant, _mean(training)))
 
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+        """Fit the training sets of all folds together."""
+        return _constants(fold_means(records, folds))
+
 
 @dataclass(frozen=True)
 class NegMean:
@@ -47,9 +54,18 @@ class NegMean:
         """Fit the training set."""
         return PlainFit(partial(_constant, -_mean(training)))
 
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+        """Fit the training sets of all folds together."""
+        return _constants(-fold_means(records, folds))
+
 
 def _constant(value: Matrix, X: Matrix) -> Matrix:
     return np.broadcast_to(value, (len(X), *value.shape))
+
+
+def _constants(values: Matrix) -> FittedFolds:
+    done = np.ones(len(values), dtype=bool)
+    return FittedFolds(None, (), done, ~done, lambda rows, fits: values[fits])
 
 
 def _mean(training: TrainingSet) -> Matrix:

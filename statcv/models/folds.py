@@ -86,7 +86,10 @@ class Folds:
         if self.weights is not None:
             planned = self.weights(np.array([fit]))[0, rows]
             weights = planned if weights is None else weights * planned
-        return replace(records, X=records.X[rows], y=y[rows], weights=weights)
+        strata = None if records.strata is None else records.strata[rows]
+        return replace(
+            records, X=records.X[rows], y=y[rows], weights=weights, strata=strata
+        )
 
     def empty_columns(self, X: Matrix, weights: Matrix | None) -> NDArray[np.bool_]:
         """Tell which columns are 0 in all training rows of weight, shape (fits, p).

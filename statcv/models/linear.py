@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from statcv.models.all_folds import FittedFolds, by_linear_predictor
 from statcv.models.base import (
     Matrix,
     PlainFit,
@@ -14,6 +15,8 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.folds import Folds
+from statcv.models.linear_folds import fit_linear_folds
 from statcv.models.newton import column_units
 
 
@@ -47,6 +50,11 @@ class Linear:
         beta = np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         return PlainFit(partial(_linear, beta), coefficients)
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+        """Fit the training sets of all folds together."""
+        fits = fit_linear_folds(self, records, folds)
+        return by_linear_predictor(fits, records, folds, np.asarray)
 
 
 def _linear(beta: Matrix, X: Matrix) -> Matrix:

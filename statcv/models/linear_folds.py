@@ -6,13 +6,17 @@ the rows that it leaves out, and their residuals say where its coefficients go.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
 from statcv.models.downdate import Inverse, by_counts, by_lists
 from statcv.models.folds import FoldFits, Folds
-from statcv.models.linear import Linear
 from statcv.models.newton import column_units
+
+if TYPE_CHECKING:
+    from statcv.models.linear import Linear
 
 CONDITION = 1e6  # of all records
 GROWTH = 1e4  # of the inverse, where a fold is left to its own decomposition
@@ -35,6 +39,7 @@ def fit_linear_folds(model: Linear, records: TrainingSet, folds: Folds) -> FoldF
 
     Examples
     --------
+    >>> from statcv.models import Linear
     >>> X = np.column_stack([np.ones(4), [0.0, 1, 2, 4]])
     >>> y = np.array([1.0, 2, 3, 9])
     >>> records = TrainingSet(X, y, "continuous", 0, ("one", "x"), 0, None, seed=0)

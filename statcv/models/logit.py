@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+from statcv.models.all_folds import FittedFolds, by_linear_predictor
 from statcv.models.base import (
     Matrix,
     PlainFit,
@@ -16,6 +17,8 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.folds import Folds
+from statcv.models.logit_folds import fit_logit_folds
 from statcv.models.multinomial import fit_classes
 from statcv.models.newton import (
     EXTREME,
@@ -77,6 +80,13 @@ class Logit:
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         predict = partial(_probability, beta)
         return PlainFit(predict, coefficients, solved.converged, solved.separated)
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        if records.kind == "multiclass":
+            return None
+        fits = fit_logit_folds(self, records, folds)
+        return by_linear_predictor(fits, records, folds, expit)
 
 
 def expit(eta: Matrix) -> Matrix:
