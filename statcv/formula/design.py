@@ -20,13 +20,20 @@ from statcv.errors import (
     OutcomeError,
     suggestion,
 )
-from statcv.formula.frames import as_frame, is_missing, plain_column, shown_label
+from statcv.formula.frames import (
+    as_frame,
+    is_missing,
+    is_number,
+    plain_column,
+    shown_label,
+)
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse
 from statcv.formula.scope import quoted
 from statcv.formula.terms import Matrix, Terms
 
 NA_ACTIONS = ("drop", "raise", "pass")
+Columns = Mapping[str, "pd.Series[Any]"]
 MANY_LEVELS = 100  # text with more levels than this is hardly a factor
 
 
@@ -81,7 +88,7 @@ class Design:
     @cached_property
     def matrix(self) -> Matrix:
         """The matrix of all kept rows, stateful terms learnt on all of them."""
-        return self.terms.matrix(self.terms.frame)
+        return self.terms.whole_matrix()
 
     def fold(
         self, training: NDArray[np.intp], others: NDArray[np.intp]
@@ -118,7 +125,7 @@ class Design:
                 )
         columns = {
             name: _as_learnt(
-                plain_column(frame[name], name), self.terms.frame[name], name
+                plain_column(frame[name], name), self.terms.columns[name], name
             )
             for name in self.formula.columns
         }
@@ -160,13 +167,12 @@ def make_design(
     frame = as_frame(data)
     parsed = parse(formula, list(frame.columns), scope, not_in_dot)
     kept, missing = _complete_rows(frame, parsed, na_action)
-    rows = frame.iloc[kept]
+    rows = frame if len(kept) == len(frame) else frame.iloc[kept]
     outcome = read_outcome(parsed, rows, positive)
     columns = {name: plain_column(rows[name], name) for name in parsed.columns}
-    prepared = pd.DataFrame(columns, index=rows.index)
-    _refuse_identifiers(parsed, prepared)
-    _refuse_infinite(prepared)
-    terms = Terms(parsed, prepared)
+    _refuse_identifiers(parsed, columns)
+    _refuse_infinite(columns)
+    terms = Terms(parsed, columns, rows.index)
     _refuse_names_twice(terms)
     _refuse_learning_from_missing(terms)
     terms.check_rowwise()
@@ -186,16 +192,14 @@ def make_design(
 def _complete_rows(
     frame: pd.DataFrame, formula: Formula, na_action: str
 ) -> tuple[NDArray[np.intp], dict[str, int]]:
-    no_outcome = _missing(frame, formula.outcome_columns)
-    if no_outcome.any(axis=1).all():
+    incomplete = np.zeros(len(frame), dtype=bool)
+    missing = _mark_missing(frame, formula.outcome_columns, incomplete)
+    if incomplete.all():
         raise OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
-    absent = no_outcome
     if na_action != "pass":
-        absent = _missing(frame, [*formula.outcome_columns, *formula.columns])
-    incomplete = absent.any(axis=1).to_numpy()
-    missing = {str(name): int(count) for name, count in absent.sum().items() if count}
+        missing |= _mark_missing(frame, formula.columns, incomplete)
     if na_action == "raise" and missing:
         raise DataError(
             f"{int(incomplete.sum())} of {len(frame)} rows have missing values "
@@ -210,9 +214,18 @@ def _complete_rows(
     return np.flatnonzero(~incomplete), missing
 
 
-def _missing(frame: pd.DataFrame, columns: Collection[str]) -> pd.DataFrame:
-    absent = {name: is_missing(frame[name]) for name in columns}
-    return pd.DataFrame(absent, index=frame.index)
+def _mark_missing(
+    frame: pd.DataFrame, columns: Collection[str], incomplete: NDArray[np.bool_]
+) -> dict[str, int]:
+    """Mark, in place, rows that lack one of the columns; count them by column."""
+    missing = {}
+    for name in columns:
+        absent = is_missing(frame[name])
+        count = int(np.count_nonzero(absent))
+        if count:
+            missing[name] = count
+            incomplete |= absent
+    return missing
 
 
 def counted(missing: Mapping[str, int]) -> str:
@@ -222,11 +235,13 @@ def counted(missing: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
 
 
-def _refuse_identifiers(formula: Formula, frame: pd.DataFrame) -> None:
+def _refuse_identifiers(formula: Formula, columns: Columns) -> None:
     """Refuse dates and identifiers as terms; a function may make something of them."""
     plain = {formula.factors[code].column for term in formula.terms for code in term}
     for name in (str(column) for column in plain if column is not None):
-        column = frame[name]
+        column = columns[name]
+        if is_number(column.dtype):
+            continue
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise FormulaError(
                 f"{name!r} is a date; as a predictor it would be one level a day. "
@@ -244,22 +259,20 @@ def _refuse_identifiers(formula: Formula, frame: pd.DataFrame) -> None:
                 )
 
 
-def _refuse_infinite(frame: pd.DataFrame) -> None:
-    for name in frame.columns:
-        column = frame[name]
+def _refuse_infinite(columns: Columns) -> None:
+    for name, column in columns.items():
         if column.dtype.kind == "f":
             infinite = np.isinf(column.to_numpy())
             if infinite.any():
                 raise DataError(
                     f"column {name!r} has {int(infinite.sum())} infinite values "
-                    f"(first in row {shown_label(frame.index[infinite][0])})."
+                    f"(first in row {shown_label(column.index[infinite][0])})."
                 )
 
 
 def _refuse_names_twice(terms: Terms) -> None:
-    counts = Counter(terms.names)
-    name, count = counts.most_common(1)[0]
-    if count > 1:
+    if len(set(terms.names)) < len(terms.names):
+        name, _ = Counter(terms.names).most_common(1)[0]
         raise FormulaError(
             f"two columns of the matrix are called {name!r}, so their coefficients "
             "could not be told apart; rename that column of the data."
@@ -267,7 +280,7 @@ def _refuse_names_twice(terms: Terms) -> None:
 
 
 def _refuse_learning_from_missing(terms: Terms) -> None:
-    lacking = [c for c in terms.learning_columns if terms.frame[c].isna().any()]
+    lacking = [c for c in terms.learning_columns if terms.columns[c].isna().any()]
     if lacking:
         raise FormulaError(
             f"column {lacking[0]!r} has missing values, and a term that learns from "
@@ -279,6 +292,8 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
 def _refuse_not_finite(design: Design) -> None:
     """Every cell is a number, or NaN where a column of its term is missing."""
     bad = ~np.isfinite(design.matrix)
+    if not bad.any():
+        return
     for j in np.flatnonzero(bad.any(axis=0)):
         used = design.terms.frame[list(design.terms.columns_of(int(j)))]
         cells = design.matrix[:, j]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.errors import DataError, FrameError, MissingPackageError
 
@@ -41,11 +42,11 @@ def as_frame(data: object) -> pd.DataFrame:
             f"column names must be text, but {odd[0]!r} is not; "
             "rename the columns, for instance data.columns.astype(str)."
         )
-    twice = frame.columns[frame.columns.duplicated()]
-    if len(twice):
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()]
         raise DataError(f"column {twice[0]!r} occurs more than once in the data.")
-    labels = frame.index[frame.index.duplicated()]
-    if len(labels):
+    if not frame.index.is_unique:
+        labels = frame.index[frame.index.duplicated()]
         raise DataError(
             f"{len(labels)} row labels of the data occur more than once (first: "
             f"{shown_label(labels[0])}), so predictions could not be told apart; "
@@ -59,13 +60,20 @@ def shown_label(label: Any) -> str:
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
-def is_missing(column: pd.Series[Any]) -> pd.Series[bool]:
+def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return which values are missing, NaN in nullable and Arrow numbers too."""
-    absent = column.isna()
+    if is_number(column.dtype):
+        values = column.to_numpy()
+        return np.asarray(values != values)  # NaN alone
     if isinstance(column.dtype, np.dtype) or not pd.api.types.is_float_dtype(column):
-        return absent
+        return np.asarray(column.isna())
     values = column.to_numpy(dtype=float, na_value=np.nan)
-    return pd.Series(np.isnan(values), index=column.index)
+    return np.asarray(np.isnan(values))
+
+
+def is_number(dtype: Any) -> TypeGuard[np.dtype[Any]]:
+    """Tell whether a dtype is one of NumPy's numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
 def _through_narwhals(data: object) -> pd.DataFrame:
@@ -107,6 +115,8 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
     Dates stay dates.
     """
     dtype = column.dtype
+    if is_number(dtype):
+        return column.astype(float) if dtype.itemsize < 4 else column
     if isinstance(dtype, pd.CategoricalDtype):
         return column.cat.remove_unused_categories()
     if pd.api.types.is_bool_dtype(dtype):
@@ -128,8 +138,6 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:
-    if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf":
-        return column.astype(float) if column.dtype.itemsize < 4 else column
     if column.isna().any() or not pd.api.types.is_integer_dtype(column.dtype):
         values = column.to_numpy(dtype=float, na_value=np.nan)
     else:

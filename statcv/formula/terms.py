@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.formula.frames import is_number
 from statcv.formula.parse import Formula
 from statcv.formula.rowwise import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
@@ -29,18 +30,31 @@ class Terms:
     Parameters
     ----------
     formula : Formula
-    frame : pandas.DataFrame
-        The kept rows of the columns that the formula uses, of plain dtypes.
+    columns : mapping of str to pandas.Series
+        The columns that the formula uses, of plain dtypes.
+    index : pandas.Index
+        The labels of the rows.
     """
 
-    def __init__(self, formula: Formula, frame: pd.DataFrame) -> None:
+    def __init__(
+        self,
+        formula: Formula,
+        columns: Mapping[str, pd.Series[Any]],
+        index: pd.Index[Any],
+    ) -> None:
         self.formula = formula
-        self.frame = frame
+        self.columns = columns
+        self.index = index
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what patsy made, which does not pickle; it is made again."""
-        plain = {"formula", "frame", "plain", "stateful", "names", "levels"}
-        return {name: self.__dict__[name] for name in plain & self.__dict__.keys()}
+        kept = {"formula", "columns", "index", "plain", "stateful", "names", "levels"}
+        return {name: self.__dict__[name] for name in kept & self.__dict__.keys()}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """The columns side by side."""
+        return pd.DataFrame(self.columns, index=self.index)
 
     @cached_property
     def plain(self) -> tuple[tuple[str, ...], ...] | None:
@@ -48,7 +62,7 @@ class Terms:
         products = []
         for term in self.formula.terms:
             columns = [self.formula.factors[code].column for code in term]
-            if any(c is None or self.frame[c].dtype.kind not in "iuf" for c in columns):
+            if any(c is None or not is_number(self.columns[c].dtype) for c in columns):
                 return None
             products.append(tuple(str(column) for column in columns))
         return tuple(products)
@@ -144,13 +158,19 @@ class Terms:
             self._whole.column_names, infos, self._whole.term_codings
         )
 
+    def whole_matrix(self) -> Matrix:
+        """Return the design matrix of all rows."""
+        if self.plain is not None:
+            return _multiply(self.plain, self.columns, len(self.index))
+        return self.matrix(self.frame)
+
     def matrix(self, frame: pd.DataFrame, learnt: Any = None) -> Matrix:
         """Return the design matrix of ``frame``, which has the prepared columns.
 
         A missing value makes the cells of its terms NaN.
         """
         if self.plain is not None:
-            return _multiply(self.plain, frame)
+            return _multiply(self.plain, frame, len(frame))
         import patsy
 
         from statcv.formula.coding import KeepMissing
@@ -189,10 +209,13 @@ class Terms:
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
 
 
-def _multiply(products: tuple[tuple[str, ...], ...], frame: pd.DataFrame) -> Matrix:
-    matrix = np.empty((len(frame), len(products)))
-    for j, columns in enumerate(products):
-        matrix[:, j] = 1.0
-        for column in columns:
-            matrix[:, j] *= frame[column].to_numpy(dtype=float)
+def _multiply(
+    products: tuple[tuple[str, ...], ...],
+    columns: Mapping[str, pd.Series[Any]] | pd.DataFrame,
+    n: int,
+) -> Matrix:
+    matrix = np.ones((n, len(products)))
+    for j, factors in enumerate(products):
+        for name in factors:
+            matrix[:, j] *= columns[name].to_numpy()
     return matrix
