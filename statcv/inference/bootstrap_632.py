@@ -11,13 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates import (
-    Estimate,
-    casewise_by_record,
-    check_level,
-    values_by_split,
-)
+from statcv.inference.estimates import Estimate, check_level
 from statcv.inference.scores import Scores
+from statcv.inference.values import casewise_by_record, values_by_split
 from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]

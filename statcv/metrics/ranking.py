@@ -202,6 +202,61 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> float:
     return float(won / (n_positive * n_negative))
 
 
+def auroc_by_group(
+    y: ArrayLike,
+    score: ArrayLike,
+    group: NDArray[np.intp],
+    groups: int,
+    *,
+    tie_tol: float = 1e-12,
+) -> Floats:
+    """Area under the ROC curve in each of many groups of records, all at once.
+
+    Parameters
+    ----------
+    y, score : array_like of shape (n,)
+        As `auroc` takes them.
+    group : ndarray of int, shape (n,)
+        The group of each record, from 0.
+    groups : int
+        How many groups there are.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        NaN for a group in which a class has no record or a score is NaN.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    Examples
+    --------
+    >>> y, score = [0, 1, 0, 1], [0.2, 0.3, 0.6, 0.6]
+    >>> auroc_by_group(y, score, np.array([0, 0, 1, 1]), 2).tolist()
+    [1.0, 0.5]
+    """
+    positive, values = binary_scores(y, score)
+    values = round_significant(values, tie_tol)
+    order = np.lexsort((values, group))
+    own, sorted_values = group[order], values[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (own[1:] != own[:-1]) | (sorted_values[1:] != sorted_values[:-1])
+    begin = np.flatnonzero(new)
+    size = np.diff(np.append(begin, len(order)))
+    rank = np.repeat(begin + (size + 1) / 2, size)  # counted through all groups
+    ones, n = np.bincount(group, positive, groups), np.bincount(group, None, groups)
+    rank -= (np.cumsum(n) - n)[own]
+    won = np.bincount(own, rank * positive[order], groups) - ones * (ones + 1) / 2
+    with np.errstate(invalid="ignore"):
+        area = won / (ones * (n - ones))
+    area[np.bincount(group, np.isnan(values), groups) > 0] = np.nan
+    return np.asarray(area)
+
+
 def auprc(
     y: ArrayLike,
     score: ArrayLike,

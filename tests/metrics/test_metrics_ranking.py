@@ -8,6 +8,7 @@ from statcv.errors import MetricError
 from statcv.metrics import (
     auprc,
     auroc,
+    auroc_by_group,
     midrank,
     pr_curve,
     roc_curve,
@@ -37,6 +38,19 @@ def count_pairs(y, score):
 @given(tied_samples())
 def test_auroc_is_the_share_of_pairs_ranked_right(sample):
     assert auroc(*sample) == pytest.approx(count_pairs(*sample), abs=1e-15)
+
+
+@given(st.lists(tied_samples(), min_size=1, max_size=6), st.randoms(), st.booleans())
+def test_groups_have_the_auroc_of_each(samples, random, unknown):
+    y, score = (np.concatenate(parts) for parts in zip(*samples, strict=True))
+    group = np.repeat(np.arange(len(samples)), [len(one) for one, _ in samples])
+    shuffled = np.array(random.sample(range(len(y)), len(y)))
+    y, score, group = y[shuffled], score[shuffled] + 0.1, group[shuffled]
+    if unknown:
+        score[0] = np.nan
+    areas = auroc_by_group(y, score, group, len(samples) + 1)
+    each = [auroc(y[group == g], score[group == g]) for g in range(len(samples))]
+    np.testing.assert_array_equal(areas, [*each, np.nan])
 
 
 @given(tied_samples())
