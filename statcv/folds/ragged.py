@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+
+FEW = 2**14  # values whose owners are kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +68,10 @@ class Ragged:
         """Make that many empty lists."""
         return cls(np.empty(0, np.int32), np.zeros(lists + 1, np.int64))
 
+    def __getstate__(self) -> dict[str, NDArray[Any]]:
+        """Keep the lists alone."""
+        return {"values": self.values, "starts": self.starts}
+
     def __len__(self) -> int:
         return len(self.starts) - 1
 
@@ -96,11 +104,20 @@ class Ragged:
     @property
     def sizes(self) -> NDArray[np.int64]:
         """The length of each list."""
-        return np.diff(self.starts)
+        return self.starts[1:] - self.starts[:-1]
 
     @property
     def owners(self) -> NDArray[np.intp]:
         """The list to which each value belongs."""
+        return self._few_owners if len(self.values) <= FEW else self._owners()
+
+    @cached_property
+    def _few_owners(self) -> NDArray[np.intp]:
+        owners = self._owners()
+        owners.setflags(write=False)
+        return owners
+
+    def _owners(self) -> NDArray[np.intp]:
         return np.repeat(np.arange(len(self)), self.sizes)
 
     def rising(self) -> Ragged:
