@@ -1,4 +1,4 @@
-"""Logistic regression, unpenalised or ridge."""
+"""Logistic regression: unpenalised, ridge, or Firth's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.all_folds import FittedFolds, by_linear_predictor
@@ -17,15 +16,20 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.firth import fit_firth
+from statcv.models.firth_folds import fit_firth_folds
 from statcv.models.folds import Folds
 from statcv.models.logit_folds import fit_logit_folds
 from statcv.models.multinomial import fit_classes
+from statcv.models.multinomial_folds import fit_class_folds
 from statcv.models.newton import (
     EXTREME,
     Optimum,
     column_units,
+    inverse_gram,
     minimise,
     positive_weights,
+    solve_well,
 )
 
 
@@ -39,6 +43,12 @@ class Logit:
         Inverse strength of a ridge penalty in scikit-learn's convention: the
         objective is ``C × negative log-likelihood + ½ Σ β²``, intercept free.
         None, the default, is no penalty, as R's ``glm``.
+    firth : bool, default False
+        Firth's penalised likelihood, as R's ``logistf``: coefficients are finite
+        under separation too, and their bias of order 1/n is removed. For two
+        classes. It draws fitted probabilities towards ½, so that their mean is not
+        the share of the positive class; FLIC, which mends the intercept (Puhr et
+        al. 2017), is not implemented.
 
     Examples
     --------
@@ -46,47 +56,76 @@ class Logit:
     'logistic regression, unpenalised'
     >>> Logit(C=0.5).label
     'ridge logistic regression, C = 0.5'
+    >>> Logit(firth=True).label
+    "logistic regression, Firth's penalty"
     """
 
     C: float | None = None
+    firth: bool = False
 
     def __post_init__(self) -> None:
         number = isinstance(self.C, (int, float, np.integer, np.floating))
         if self.C is not None and not (number and self.C > 0):
             raise ModelError(f"C must be a positive number or None, not {self.C!r}.")
+        if not isinstance(self.firth, (bool, np.bool_)):
+            raise ModelError(f"firth must be True or False, not {self.firth!r}.")
+        if self.firth and self.C is not None:
+            raise ModelError(
+                f"Logit(C={self.C!r}, firth=True) asks for two penalties: a ridge, "
+                "and Firth's, which has no strength to choose; give one of them."
+            )
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
+        if self.firth:
+            return "logistic regression, Firth's penalty"
         if self.C is None or np.isinf(self.C):
             return "logistic regression, unpenalised"
         return f"ridge logistic regression, C = {self.C:g}"
 
     def check(self, kind: str) -> None:
-        """Raise ModelError for a continuous outcome."""
+        """Raise ModelError for an outcome that it does not fit."""
         refuse_kind("logistic regression", kind, ("binary", "multiclass"))
+        if self.firth and kind == "multiclass":
+            raise ModelError(
+                "Firth's penalty is implemented for two classes only; for more, use "
+                "a ridge, Logit(C=1.0)."
+            )
 
     def fit(self, training: TrainingSet) -> PlainFit:
         """Fit the training set."""
+        self.check(training.kind)
         refuse_missing(training, "logistic regression")
-        ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
-        if training.intercept is not None:
-            ridge[training.intercept] = 0.0
         if training.kind == "multiclass":
-            return fit_classes(training, ridge)
-        unit = column_units(training.X)
-        solved = _newton(training.X / unit, training.y, ridge / unit**2, training)
-        beta = solved.beta / unit
-        coefficients = dict(zip(training.names, beta.tolist(), strict=True))
-        predict = partial(_probability, beta)
+            return fit_classes(training, self.ridge(training))
+        solved = self._optimum(training)
+        coefficients = dict(zip(training.names, solved.beta.tolist(), strict=True))
+        predict = partial(_probability, solved.beta)
         return PlainFit(predict, coefficients, solved.converged, solved.separated)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
+        self.check(records.kind)
         if records.kind == "multiclass":
-            return None
-        fits = fit_logit_folds(self, records, folds)
-        return by_linear_predictor(fits, records, folds, expit)
+            return fit_class_folds(self, records, folds)
+        fit_all = fit_firth_folds if self.firth else fit_logit_folds
+        return by_linear_predictor(fit_all(self, records, folds), records, folds, expit)
+
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty on each column, shape (p,)."""
+        ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
+        if training.intercept is not None:
+            ridge[training.intercept] = 0.0
+        return ridge
+
+    def _optimum(self, training: TrainingSet) -> Optimum:
+        if self.firth:
+            return fit_firth(training)
+        unit = column_units(training.X)
+        ridge = self.ridge(training) / unit**2
+        solved = _solve(training.X / unit, training.y, ridge, training)
+        return Optimum(solved.beta / unit, solved.converged, solved.separated)
 
 
 def expit(eta: Matrix) -> Matrix:
@@ -99,31 +138,65 @@ def _probability(beta: Matrix, X: Matrix) -> Matrix:
     return expit(X @ beta)
 
 
-def _newton(
-    X: Matrix, y: NDArray[np.intp], ridge: Matrix, training: TrainingSet
-) -> Optimum:
-    """Minimise the objective by weighted least squares steps.
-
-    Each step is solved through an orthogonal decomposition of the weighted rows,
-    with the penalty as further rows, rather than through the normal equations.
-    """
+def _solve(X: Matrix, y: Matrix, ridge: Matrix, training: TrainingSet) -> Optimum:
     used, weights = positive_weights(training)
-    X, y = X[used], y[used]
-    penalty = np.diag(np.sqrt(ridge))[ridge > 0]
-    sign = np.where(y == 1, -1.0, 1.0)
+    X, sign = X[used], np.where(y[used] == 1, 1.0, -1.0)
+    penalised = _Penalised(X, sign, weights, ridge)
+    return minimise(np.zeros(X.shape[1]), X, penalised)
 
-    def loss(eta: Matrix, beta: Matrix) -> float:
-        fit = weights @ np.logaddexp(0.0, sign * eta)
-        return float(fit + 0.5 * (ridge * beta**2).sum())
 
-    def direction(eta: Matrix, beta: Matrix) -> Matrix:
-        mu = expit(eta)
-        root = np.sqrt(weights * np.maximum(mu * (1 - mu), 1e-300))
-        rows = np.vstack([X * root[:, None], penalty])
-        working = np.concatenate([weights * (y - mu) / root, -penalty @ beta])
-        return np.asarray(np.linalg.lstsq(rows, working, rcond=None)[0])
+@dataclass(frozen=True, eq=False)
+class _Penalised:
+    """Minus the log-likelihood, with the penalty.
 
-    def extreme(eta: Matrix) -> bool:
-        return bool(expit(-np.abs(eta)).min() < EXTREME)
+    Probabilities enter as that of the class that was not observed, which keeps its
+    digits near 0. Where the Hessian is ill-conditioned, steps are solved by an
+    orthogonal decomposition of the weighted rows, the penalty as further rows.
+    """
 
-    return minimise(np.zeros(X.shape[1]), X, loss, direction, extreme)
+    X: Matrix
+    sign: Matrix
+    weights: Matrix
+    ridge: Matrix
+
+    def loss(self, eta: Matrix, beta: Matrix) -> float:
+        fit = self.weights @ np.logaddexp(0.0, -self.sign * eta)
+        return float(fit + 0.5 * (self.ridge * beta**2).sum())
+
+    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+        residual = self.weights * self.sign * expit(-self.sign * eta)
+        return np.asarray(residual @ self.X - self.ridge * beta)
+
+    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
+        variance = self.weights * expit(eta) * expit(-eta)
+        gradient = self.gradient(eta, beta)
+        step = self._solve_well(variance, gradient)
+        if step is None:
+            step = inverse_gram(self._rows(np.sqrt(variance)), gradient)
+        return step
+
+    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Bound the loss of records on the wrong side as Jaakkola & Jordan (2000)."""
+        half = np.maximum(np.abs(eta) / 2, 1e-8)
+        bound = np.tanh(half) / (4 * half)
+        variance = np.where(self.sign * eta < 0, bound, expit(eta) * expit(-eta))
+        variance = self.weights * np.maximum(variance, 1e-300)
+        step = self._solve_well(variance, self.gradient(eta, beta))
+        if step is None:
+            root = np.sqrt(variance)
+            residual = self.weights * self.sign * expit(-self.sign * eta) / root
+            pull = -np.sqrt(self.ridge) * beta
+            working = np.concatenate([residual, pull[self.ridge > 0]])
+            step = np.linalg.lstsq(self._rows(root), working, rcond=None)[0]
+        return np.asarray(step)
+
+    def extreme(self, eta: Matrix) -> bool:
+        return bool(expit(-np.abs(eta)).min(initial=1.0) < EXTREME)
+
+    def _solve_well(self, variance: Matrix, gradient: Matrix) -> Matrix | None:
+        hessian = (self.X.T * variance) @ self.X + np.diag(self.ridge)
+        return solve_well(hessian, gradient)
+
+    def _rows(self, root: Matrix) -> Matrix:
+        penalty = np.diag(np.sqrt(self.ridge))[self.ridge > 0]
+        return np.vstack([self.X * root[:, None], penalty])

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
-from statcv.models.newton import EXTREME, column_units, minimise, positive_weights
+from statcv.models.newton import (
+    EXTREME,
+    Optimum,
+    column_units,
+    inverse_gram,
+    minimise,
+    positive_weights,
+    solve_well,
+)
+
+CHUNK = 256  # records whose rows are decomposed at once
 
 
 def fit_classes(training: TrainingSet, ridge: Matrix) -> PlainFit:
@@ -22,60 +34,181 @@ def fit_classes(training: TrainingSet, ridge: Matrix) -> PlainFit:
     ridge : numpy.ndarray, shape (p,)
         Strength of the penalty on the coefficients of each column.
     """
-    used, weights = positive_weights(training)
-    unit = column_units(training.X)
-    X, ridge = training.X[used] / unit, ridge / unit**2
-    y, classes = training.y[used], training.n_classes
-    indicator = np.eye(classes)[y]
-    free = np.arange(classes) if (ridge > 0).any() else np.arange(1, classes)
-
-    def loss(eta: Matrix, beta: Matrix) -> float:
-        top = eta.max(axis=1)
-        logsum = top + np.log(np.exp(eta - top[:, None]).sum(axis=1))
-        fit = weights @ (logsum - eta[np.arange(len(eta)), y])
-        return float(fit + 0.5 * (ridge[:, None] * beta**2).sum())
-
-    def direction(eta: Matrix, beta: Matrix) -> Matrix:
-        probability = softmax(eta)
-        residual = (indicator - probability) * weights[:, None]
-        gradient = (X.T @ residual - ridge[:, None] * beta)[:, free]
-        hessian = _hessian(X, probability[:, free], weights, ridge)
-        solved = np.linalg.lstsq(hessian, gradient.T.ravel(), rcond=None)[0]
-        step = np.zeros_like(beta)
-        step[:, free] = solved.reshape(len(free), -1).T
-        return step
-
-    def extreme(eta: Matrix) -> bool:
-        return bool(softmax(eta).min() < EXTREME)
-
-    start = np.zeros((X.shape[1], classes))
-    solved = minimise(start, X, loss, direction, extreme)
-    beta = solved.beta / unit[:, None]
-    coefficients = {
-        f"{name}[{k}]": float(beta[j, k])
-        for k in free
-        for j, name in enumerate(training.names)
-    }
-    predict = partial(_probabilities, beta)
+    indicator = np.eye(training.n_classes)[training.y]
+    solved = solve_classes(training, indicator, ridge)
+    free = free_classes(ridge, training.n_classes)
+    values = solved.beta[:, free].T.ravel().tolist()
+    names = class_names(training.names, free)
+    coefficients = dict(zip(names, values, strict=True))
+    predict = partial(_probabilities, solved.beta)
     return PlainFit(predict, coefficients, solved.converged, solved.separated)
 
 
-def _probabilities(beta: Matrix, X: Matrix) -> Matrix:
-    return softmax(X @ beta)
+def solve_classes(training: TrainingSet, indicator: Matrix, ridge: Matrix) -> Optimum:
+    """Return the optimum where each class is observed in part of each record.
+
+    Parameters
+    ----------
+    training : TrainingSet
+        Its outcome is left aside.
+    indicator : numpy.ndarray, shape (n, classes)
+        Shares of the classes, which sum to 1.
+    ridge : numpy.ndarray, shape (p,)
+    """
+    used, weights = positive_weights(training)
+    unit = column_units(training.X)
+    X, classes = training.X[used] / unit, indicator.shape[1]
+    objective = _Classes(
+        X, indicator[used], weights, ridge / unit**2, contrasts(ridge, classes)
+    )
+    solved = minimise(np.zeros((X.shape[1], classes)), X, objective)
+    beta = solved.beta / unit[:, None]
+    return Optimum(beta, solved.converged, solved.separated)
 
 
-def _hessian(X: Matrix, probability: Matrix, weights: Matrix, ridge: Matrix) -> Matrix:
-    p, k = X.shape[1], probability.shape[1]
-    hessian = np.empty((k, p, k, p))
-    for a in range(k):
-        for b in range(k):
-            share = probability[:, a] * ((a == b) - probability[:, b]) * weights
-            hessian[a, :, b, :] = X.T @ (X * share[:, None])
-    flat = hessian.reshape(k * p, k * p)
-    return flat + np.diag(np.tile(ridge, k))
+def free_classes(ridge: Matrix, classes: int) -> NDArray[np.intp]:
+    """Return which classes have coefficients of their own."""
+    return np.arange(0 if (ridge > 0).any() else 1, classes)
+
+
+def contrasts(ridge: Matrix, classes: int) -> Matrix:
+    """Return a basis of the coefficients that classes may have, (classes, c).
+
+    Class 0 has none without a penalty; with one, those of all classes sum to zero.
+    """
+    identity = np.eye(classes)[:, 1:]
+    if len(free_classes(ridge, classes)) < classes:
+        return identity
+    columns = np.column_stack([np.ones(classes), identity])
+    return np.asarray(np.linalg.qr(columns)[0][:, 1:], dtype=float)
+
+
+def class_names(names: tuple[str, ...], free: NDArray[np.intp]) -> tuple[str, ...]:
+    """Return what the coefficients are called, class by class."""
+    return tuple(f"{name}[{k}]" for k in free for name in names)
 
 
 def softmax(eta: Matrix) -> Matrix:
     """Return the class probabilities of linear predictors, row by row."""
     raised = np.exp(eta - eta.max(axis=1, keepdims=True))
     return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+
+
+def _probabilities(beta: Matrix, X: Matrix) -> Matrix:
+    return softmax(X @ beta)
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """Minus the log-likelihood, with the penalty."""
+
+    X: Matrix
+    indicator: Matrix
+    weights: Matrix
+    ridge: Matrix
+    basis: Matrix
+
+    def loss(self, eta: Matrix, beta: Matrix) -> float:
+        top = eta.max(axis=1)
+        logsum = top + np.log(np.exp(eta - top[:, None]).sum(axis=1))
+        fit = self.weights @ (logsum - (self.indicator * eta).sum(axis=1))
+        return float(fit + 0.5 * (self.ridge[:, None] * beta**2).sum())
+
+    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+        probability, others = with_others(eta)
+        residual = self.indicator * others - (1 - self.indicator) * probability
+        gradient = self.X.T @ (residual * self.weights[:, None])
+        gradient -= self.ridge[:, None] * beta
+        return np.asarray(gradient)
+
+    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
+        probability, others = with_others(eta)
+        return self._step(probability, others, self.weights, eta, beta)
+
+    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Bound the Hessian of records on the wrong side as Böhning (1992)."""
+        probability, others = with_others(eta)
+        classes = eta.shape[1]
+        wrong = (self.indicator * probability).sum(axis=1) < 0.5
+        probability[wrong], others[wrong] = 1 / classes, 1 - 1 / classes
+        weights = np.where(wrong, classes / 2, 1.0) * self.weights
+        return self._step(probability, others, weights, eta, beta)
+
+    def extreme(self, eta: Matrix) -> bool:
+        return bool(softmax(eta).min(initial=1.0) < EXTREME)
+
+    def _step(
+        self,
+        probability: Matrix,
+        others: Matrix,
+        weights: Matrix,
+        eta: Matrix,
+        beta: Matrix,
+    ) -> Matrix:
+        basis = self.basis
+        gradient = (self.gradient(eta, beta) @ basis).T.ravel()
+        ridge = np.tile(self.ridge, basis.shape[1])
+        hessian = class_hessian(self.X, probability, others, weights, basis)
+        hessian += np.diag(ridge)
+        solved = solve_well(hessian, gradient)
+        if solved is None:
+            penalty = np.diag(np.sqrt(ridge))[ridge > 0]
+            apart = class_roots(probability, others, weights) @ basis
+            solved = inverse_gram(_triangle(self.X, apart, penalty), gradient)
+        return np.asarray((basis @ solved.reshape(basis.shape[1], -1)).T)
+
+
+def _triangle(X: Matrix, apart: Matrix, penalty: Matrix) -> Matrix:
+    """Return rows with the Gram matrix of all, no more than there are columns."""
+    made = penalty
+    for start in range(0, len(X), CHUNK):
+        some = slice(start, start + CHUNK)
+        rows = apart[some, :, :, None] * X[some, None, None, :]
+        rows = rows.reshape(-1, apart.shape[2] * X.shape[1])
+        made = np.asarray(np.linalg.qr(np.vstack([made, rows]), mode="r"))
+    return made
+
+
+def with_others(eta: Matrix) -> tuple[Matrix, Matrix]:
+    """Return class probabilities, and what they lack of 1, with all digits."""
+    probability = softmax(eta)
+    return probability, probability @ (1 - np.eye(eta.shape[1]))
+
+
+def class_roots(probability: Matrix, others: Matrix, weights: Matrix) -> Matrix:
+    """Return roots of each record's covariance of classes, (n, classes, classes).
+
+    Each is R with RᵀR the covariance of the indicators of the classes.
+    """
+    classes = np.arange(probability.shape[1])
+    apart = np.repeat(-probability[:, None, :], len(classes), axis=1)
+    apart[:, classes, classes] = others
+    apart *= np.sqrt(weights[:, None] * probability)[:, :, None]
+    return np.asarray(apart)
+
+
+def class_hessian(
+    X: Matrix, probability: Matrix, others: Matrix, weights: Matrix, basis: Matrix
+) -> Matrix:
+    """Return minus the second derivatives of a log-likelihood, (c × p, c × p).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    probability, others : numpy.ndarray, shape (n, classes)
+        Those of the classes, and what they lack of 1.
+    weights : numpy.ndarray, shape (n,)
+    basis : numpy.ndarray, shape (classes, c)
+        Coefficients of the classes are this times the c that are free.
+    """
+    p, k = X.shape[1], probability.shape[1]
+    hessian = np.empty((k, p, k, p))
+    for a in range(k):
+        for b in range(a, k):
+            other = others[:, a] if a == b else -probability[:, b]
+            made = (X.T * (probability[:, a] * other * weights)) @ X
+            hessian[a, :, b, :] = made
+            hessian[b, :, a, :] = made
+    hessian = np.tensordot(basis, hessian, axes=(0, 0))
+    hessian = np.tensordot(hessian, basis, axes=(2, 0)).swapaxes(2, 3)
+    return np.asarray(hessian.reshape(basis.shape[1] * p, -1))

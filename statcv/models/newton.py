@@ -2,20 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 
-MAX_ITERATIONS = 100
-MAX_HALVINGS = 30
+MAX_ITERATIONS = 200
+MAX_HALVINGS = 10
+ARMIJO = 1e-4  # the share of the promised gain that a step must bring
 TOLERANCE = 1e-13  # a gain below this share of the objective is the last
 FLOOR = 1e-14  # or below this share of the objective at the start
+CONDITION = 1e6  # about that of a matrix that is solved as it is
 EXTREME = 1e-9  # a fitted probability this near 0 or 1 may mean separation,
 MOVING = 0.1  # and does where linear predictors still moved by this at the end
+
+
+class Objective(Protocol):
+    """A function of linear predictors and coefficients, to be minimised."""
+
+    def loss(self, eta: Matrix, beta: Matrix) -> float:
+        """Return its value."""
+
+    def gradient(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the direction of steepest descent, shaped as ``beta``."""
+
+    def newton(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the gradient times the inverse Hessian."""
+
+    def cautious(self, eta: Matrix, beta: Matrix) -> Matrix:
+        """Return the gradient times the inverse of a matrix above the Hessian.
+
+        Unlike the Hessian it does not vanish with records on the wrong side.
+        """
+
+    def extreme(self, eta: Matrix) -> bool:
+        """Tell whether fitted probabilities come near 0 or 1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,46 +62,82 @@ class Optimum:
     separated: bool
 
 
-def minimise(
-    beta: Matrix,
-    X: Matrix,
-    loss: Callable[[Matrix, Matrix], float],
-    direction: Callable[[Matrix, Matrix], Matrix],
-    extreme: Callable[[Matrix], bool],
-) -> Optimum:
-    """Minimise ``loss(X @ beta, beta)`` by steps, halved until they do not raise it.
+def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
+    """Minimise ``objective.loss(X @ beta, beta)``.
+
+    Newton's steps are halved until they lower it by enough. Where none does, or none
+    has anything left to gain, as the Hessian vanishes with records that are far on
+    the wrong side, cautious ones are asked.
 
     Parameters
     ----------
     beta : numpy.ndarray, shape (p,) or (p, classes)
         Where to start.
     X : numpy.ndarray, shape (n, p)
-    loss, direction : callable
-        The objective, and the Newton step, at (eta, beta).
-    extreme : callable
-        Whether fitted probabilities at eta come near 0 or 1.
+    objective : Objective
     """
-    eta = X @ beta
-    start = now = loss(eta, beta)
-    converged, moved = False, 0.0
+    here = _Point.at(beta, X, objective)
+    start, moved, converged = here.loss, 0.0, False
     for _ in range(MAX_ITERATIONS):
-        slack = TOLERANCE * now + FLOOR * start
-        step = direction(eta, beta)
-        ahead, after = eta, now
-        for _ in range(MAX_HALVINGS):
-            ahead = X @ (beta + step)
-            after = loss(ahead, beta + step)
-            if after - now <= slack:
-                break
-            step = step / 2
-        else:
-            break  # no step along the direction lowers the objective
-        moved = float(np.abs(ahead - eta).max())
-        gain, beta, eta, now = now - after, beta + step, ahead, after
-        if gain <= slack:
+        slack = TOLERANCE * abs(here.loss) + FLOOR * abs(start)
+        gradient = objective.gradient(here.eta, here.beta)
+        step = objective.newton(here.eta, here.beta)
+        ahead = _search(here, step, gradient, X, objective, slack)
+        last = ahead is not None and _promise(step, gradient) <= slack
+        if ahead is None or last:
+            step = objective.cautious(here.eta, here.beta)
+            if _promise(step, gradient) > slack:
+                last = False
+                ahead = _search(here, step, gradient, X, objective, slack)
+        if ahead is None:
+            break  # no step lowers the objective
+        moved = float(np.abs(ahead.eta - here.eta).max(initial=0.0))
+        here = ahead
+        if last:
             converged = True
             break
-    return Optimum(beta, converged, moved > MOVING and extreme(eta))
+    separated = moved > MOVING and objective.extreme(here.eta)
+    if separated:
+        more = objective.newton(here.eta, here.beta)
+        separated = bool(np.abs(X @ more).max() > MOVING)
+    return Optimum(here.beta, converged, separated)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Coefficients, linear predictors, and the objective there."""
+
+    beta: Matrix
+    eta: Matrix
+    loss: float
+
+    @classmethod
+    def at(cls, beta: Matrix, X: Matrix, objective: Objective) -> _Point:
+        eta = X @ beta
+        return cls(beta, eta, objective.loss(eta, beta))
+
+
+def _promise(step: Matrix, gradient: Matrix) -> float:
+    """Return what a step gains if the objective is quadratic."""
+    return float((step * gradient).sum()) / 2
+
+
+def _search(
+    here: _Point,
+    step: Matrix,
+    gradient: Matrix,
+    X: Matrix,
+    objective: Objective,
+    slack: float,
+) -> _Point | None:
+    """Halve a step until it lowers the objective by enough; None where none does."""
+    promise = _promise(step, gradient)
+    for halving in range(MAX_HALVINGS + 1):
+        length = 0.5**halving
+        ahead = _Point.at(here.beta + length * step, X, objective)
+        if ahead.loss <= here.loss - ARMIJO * length * promise + slack:
+            return ahead
+    return None
 
 
 def column_units(X: Matrix) -> NDArray[np.float64]:
@@ -90,11 +150,39 @@ def column_units(X: Matrix) -> NDArray[np.float64]:
     return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
 
 
+def solve_well(matrix: Matrix, vector: Matrix) -> Matrix | None:
+    """Solve for a symmetric matrix; None where that would cost many digits."""
+    size = np.sqrt(matrix.diagonal())
+    if not (size > 0).all():
+        return None
+    try:
+        L = np.linalg.cholesky(matrix / np.outer(size, size))
+    except np.linalg.LinAlgError:
+        return None
+    if not L.diagonal().min(initial=1.0) ** 2 * CONDITION > 1:
+        return None
+    half = np.linalg.solve(L, vector / size)
+    return np.asarray(np.linalg.solve(L.T, half) / size)
+
+
+def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
+    """Multiply a vector by the inverse of ``rows.T @ rows``.
+
+    By an orthogonal decomposition of the rows; where columns are dependent, by the
+    inverse on the span of the rows.
+    """
+    R = np.linalg.qr(rows, mode="r")
+    _, size, turn = np.linalg.svd(R, full_matrices=False)
+    kept = size > np.finfo(float).eps * max(rows.shape) * size.max(initial=0.0)
+    turn = turn[kept]
+    return np.asarray(turn.T @ (turn @ vector / size[kept] ** 2))
+
+
 def positive_weights(
     training: TrainingSet,
 ) -> tuple[NDArray[np.intp] | slice, Matrix]:
     """Return which rows have a weight above zero, and their weights."""
     if training.weights is None:
-        return slice(None), np.ones(len(training.y))
+        return slice(None), np.ones(len(training.X))
     used = np.flatnonzero(training.weights > 0)
     return used, training.weights[used]

@@ -166,6 +166,77 @@ def test_separation_is_found_where_a_linear_programme_finds_it(seed, n, p, coars
     assert np.isfinite(fit.predict(100 * X)).all()
 
 
+def long_tailed(seed, n, tail=2.0):
+    """Draw far outlying covariates and weights that differ by orders of magnitude.
+
+    Records of little weight end far on the wrong side.
+    """
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(n), np.exp(tail * rng.normal(size=(n, 3)))])
+    y = (X[:, 1:] @ rng.normal(size=3) + rng.logistic(size=n) > 0).astype(int)
+    weights = np.round(rng.exponential(size=n) ** 2, 3)
+    used = weights > 0
+    return training(X[used], y[used], weights=weights[used])
+
+
+def decrement(records, C, beta):
+    """Return what Newton's next step would gain, in the objective's unit, twice.
+
+    The probability of the class that was not observed has all its digits, and so
+    have sums of it.
+    """
+    sign = np.where(records.y == 1, 1.0, -1.0)
+    ridge = np.full(records.X.shape[1], 0.0 if C is None else 1 / C)
+    ridge[0] = 0.0
+    against, observed = (
+        np.exp(-np.logaddexp(0, side * sign * (records.X @ beta))) for side in (1, -1)
+    )
+    gradient = records.X.T @ (records.weights * sign * against) - ridge * beta
+    root = np.sqrt(records.weights * against * observed)
+    rows = np.vstack([records.X * root[:, None], np.diag(np.sqrt(ridge))])
+    scale = np.sqrt((rows**2).sum(axis=0))
+    R = np.linalg.qr(rows / scale, mode="r")
+    return (np.linalg.solve(R.T, gradient / scale) ** 2).sum()
+
+
+@pytest.mark.parametrize("C", [None, 1e8, 1e4, 1.0])
+@pytest.mark.parametrize(
+    ("n", "seeds"),
+    [(20, [27, 285, 370, 575, 909, 966]), (40, [322, 490, 691, 799, 994])],
+)
+def test_records_far_on_the_wrong_side_do_not_stop_it(n, seeds, C):
+    for seed in seeds:
+        records = long_tailed(seed, n)
+        fit = Logit(C).fit(records)
+        assert fit.converged
+        assert not fit.separated
+        assert decrement(records, C, np.array(list(fit.coefficients.values()))) < 1e-15
+
+
+def test_a_penalty_ends_what_separation_does_not():
+    records = long_tailed(260, 20)
+    assert Logit().fit(records).separated
+    fit = Logit(1.0).fit(records)
+    assert fit.converged
+    assert not fit.separated
+    assert decrement(records, 1.0, np.array(list(fit.coefficients.values()))) < 1e-15
+
+
+@given(st.integers(0, 10**6), st.integers(15, 50), st.sampled_from([None, 1e8, 1.0]))
+@settings(max_examples=100)
+def test_what_is_called_an_optimum_is_one(seed, n, C):
+    records = long_tailed(seed, n, tail=1.5)
+    if len(np.unique(records.y)) < 2:
+        return
+    fit = Logit(C).fit(records)
+    beta = np.array(list(fit.coefficients.values()))
+    scaled = records.X / np.abs(records.X).max(axis=0)
+    if C is None:
+        assert fit.separated == separable(scaled, records.y)
+    if fit.converged and not fit.separated:
+        assert decrement(records, C, beta) < 1e-14
+
+
 def test_an_outlier_on_the_right_side_is_not_separation():
     X, y, _ = sample()
     X[0, 1:] = 60 * X[np.argmax(y), 1:]

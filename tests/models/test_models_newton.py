@@ -1,45 +1,142 @@
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
-from statcv.models.newton import column_units, minimise
+from statcv.models.newton import (
+    column_units,
+    inverse_gram,
+    minimise,
+    solve_well,
+)
+
+
+@dataclass
+class Function:
+    """A function of one coefficient, and where its steps lead."""
+
+    value: Any
+    slope: Any
+    newton: Any
+    cautious: Any
+    end: bool = False
+
+    def loss(self, eta, beta):
+        return float(self.value(beta[0]))
+
+    def gradient(self, eta, beta):
+        return -np.array([self.slope(beta[0])])
+
+    def extreme(self, eta):
+        return self.end
+
+
+def root(start, **steps):
+    """Minimise √(1 + x²), where Newton runs away from every start beyond 1."""
+    function = Function(
+        value=lambda x: np.sqrt(1 + x**2),
+        slope=lambda x: x / np.sqrt(1 + x**2),
+        **steps,
+    )
+    return minimise(np.array([start]), np.eye(1), function)
+
+
+def newton(eta, beta):
+    return -beta * (1 + beta**2)
+
+
+def down(eta, beta):
+    return -beta
+
+
+def nowhere(eta, beta):
+    return np.full(1, np.nan)
 
 
 @pytest.mark.parametrize("start", [0.5, 2.0, -30.0])
-def test_steps_that_overshoot_are_halved(start):
-    """Newton on √(1 + x²) runs away from every start beyond 1."""
-    found = minimise(
-        np.array([start]),
-        np.eye(1),
-        loss=lambda eta, beta: float(np.sqrt(1 + eta**2).sum()),
-        direction=lambda eta, beta: -eta * (1 + eta**2),
-        extreme=lambda eta: False,
-    )
+@pytest.mark.parametrize("cautious", [down, nowhere])
+def test_steps_that_overshoot_are_halved(start, cautious):
+    found = root(start, newton=newton, cautious=cautious)
     assert found.converged
     assert abs(found.beta[0]) < 1e-6
 
 
+@pytest.mark.parametrize("start", [2.0, 1e4])
+def test_cautious_steps_lead_on_where_no_other_does(start):
+    far = root(start, newton=lambda eta, beta: np.array([-1e30]), cautious=down)
+    assert far.converged is False  # the last step is one of Newton's
+    assert abs(far.beta[0]) < 1e-6
+    flat = root(start, newton=lambda eta, beta: 0 * beta, cautious=down)
+    assert flat.converged
+    assert abs(flat.beta[0]) < 1e-6
+
+
 def test_a_direction_that_only_leads_up_is_no_convergence():
-    found = minimise(
-        np.array([1.0]),
-        np.eye(1),
-        loss=lambda eta, beta: 1 + float(eta[0] ** 2),
-        direction=lambda eta, beta: np.array([1e12]),
-        extreme=lambda eta: False,
-    )
+    found = root(1.0, newton=lambda eta, beta: 1e12 * beta, cautious=nowhere)
     assert not found.converged
     assert found.beta.tolist() == [1.0]
 
 
 def test_a_loss_that_is_no_number_is_no_convergence():
-    found = minimise(
-        np.array([1.0]),
-        np.eye(1),
-        loss=lambda eta, beta: 1.0 if eta[0] == 1 else np.nan,
-        direction=lambda eta, beta: np.array([1.0]),
-        extreme=lambda eta: True,
+    function = Function(
+        value=lambda x: 1.0 if x == 1 else np.nan,
+        slope=lambda x: -1.0,
+        newton=lambda eta, beta: np.array([1.0]),
+        cautious=lambda eta, beta: np.array([1.0]),
+        end=True,
     )
+    found = minimise(np.array([1.0]), np.eye(1), function)
     assert not found.converged
     assert not found.separated
+
+
+def test_exp_has_no_minimum_but_a_distant_one_is_not_taken_for_none():
+    """exp(−x) falls forever; with a slope of 1e-16 it ends near 36.8."""
+
+    def falling(slope):
+        return Function(
+            value=lambda x: np.exp(-x) + slope * x,
+            slope=lambda x: slope - np.exp(-x),
+            newton=lambda eta, beta: 1 - slope * np.exp(beta),
+            cautious=lambda eta, beta: 1 - slope * np.exp(beta),
+            end=True,
+        )
+
+    start = np.zeros(1)
+    assert minimise(start, np.eye(1), falling(0.0)).separated
+    held = minimise(start, np.eye(1), falling(1e-12))
+    assert held.converged
+    assert not held.separated
+    assert held.beta[0] == pytest.approx(12 * np.log(10), abs=0.1)
+
+
+def test_inverse_of_a_gram_matrix_is_that_on_the_span_of_the_rows():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(9, 3))
+    vector = rng.normal(size=3)
+    expected = np.linalg.solve(rows.T @ rows, vector)
+    np.testing.assert_allclose(inverse_gram(rows, vector), expected, rtol=1e-10)
+    twice = np.column_stack([rows, rows[:, 0]])
+    vector = np.append(vector, vector[0])
+    expected = np.linalg.pinv(twice.T @ twice) @ vector
+    np.testing.assert_allclose(inverse_gram(twice, vector), expected, rtol=1e-10)
+    assert inverse_gram(np.empty((4, 0)), np.empty(0)).shape == (0,)
+
+
+def test_a_matrix_is_solved_as_it_is_only_where_that_costs_few_digits():
+    rng = np.random.default_rng(0)
+    unit = np.array([1e-8, 1.0, 1e8])
+    rows = rng.normal(size=(9, 3))
+    vector = rng.normal(size=3)
+    expected = inverse_gram(rows, vector / unit) / unit
+    rows *= unit
+    well = solve_well(rows.T @ rows, vector)
+    np.testing.assert_allclose(well, expected, rtol=1e-10)
+    rows[:, 2] = 1e8 * rows[:, 1] + rows[:, 2] * 1e-6
+    assert solve_well(rows.T @ rows, vector) is None
+    assert solve_well(np.diag([1.0, 0.0]), vector[:2]) is None
+    assert solve_well(np.array([[1.0, 2.0], [2.0, 1.0]]), vector[:2]) is None
 
 
 def test_units_are_powers_of_two_near_the_largest_cell():
