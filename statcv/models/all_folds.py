@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.folds import FoldFits, Folds, Numbers
 
+DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
+
 
 @dataclass(frozen=True, eq=False)
 class FittedFolds:
@@ -45,9 +47,6 @@ def fit_all_folds(
 ) -> FittedFolds | None:
     """Fit every fold together; None for a model that is fitted fold by fold.
 
-    A model knows how if it has a method ``fit_folds(records, folds)``. One that
-    inherits it, but fits a training set in its own way, does not.
-
     Parameters
     ----------
     model : Model
@@ -64,16 +63,26 @@ def fit_all_folds(
     >>> fitted.predict(np.array([0, 3]), np.array([0, 1]))
     array([1.        , 0.66666667])
     """
+    if not fits_together(model):
+        return None
+    together: Any = model
+    fitted: FittedFolds | None = together.fit_folds(records, folds)
+    return fitted
+
+
+def fits_together(model: Model) -> bool:
+    """Tell whether a model knows how to fit folds together.
+
+    It does if it has a method ``fit_folds(records, folds)``. One that inherits it,
+    but fits a training set in its own way, does not.
+    """
     family = type(model)
     definer = {
         name: next((c for c in family.__mro__ if name in vars(c)), None)
         for name in ("fit", "fit_folds")
     }
-    if definer["fit_folds"] is None or definer["fit_folds"] is not definer["fit"]:
-        return None
-    together: Any = model
-    fitted: FittedFolds | None = together.fit_folds(records, folds)
-    return fitted
+    found = definer["fit_folds"]
+    return found is not None and found is definer["fit"]
 
 
 def by_linear_predictor(
@@ -95,6 +104,8 @@ def by_linear_predictor(
     beta, X = fits.coefficients, records.X
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+        if len(beta) * len(X) <= DENSE * len(rows):
+            return mean((beta @ X.T)[numbers, rows])
         return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
 
     learnt = np.where(folds.empty_columns(X, None), np.nan, beta)

@@ -34,6 +34,9 @@ class Folds:
         records have in every fit; None where all are 1.
     outcome : numpy.ndarray of int or None
         Which row of the outcomes each fit has, where these are several.
+    seeds : callable or None
+        From the numbers of m fits to the seeds of their models, shape (m,); None
+        where the models draw nothing.
 
     Examples
     --------
@@ -46,6 +49,7 @@ class Folds:
     copied: Ragged
     weights: Callable[[Numbers], Matrix] | None = None
     outcome: Numbers | None = None
+    seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
 
     @classmethod
     def leaving_out(cls, out: Any) -> Folds:
@@ -71,6 +75,17 @@ class Folds:
     def __len__(self) -> int:
         return len(self.out)
 
+    def chosen(self, fits: Numbers) -> Folds:
+        """Return some of the fits, which are numbered anew from 0."""
+        weights, seeds = self.weights, self.seeds
+        return Folds(
+            self.out.chosen(fits),
+            self.copied.chosen(fits),
+            None if weights is None else lambda numbers: weights(fits[numbers]),
+            None if self.outcome is None else self.outcome[fits],
+            None if seeds is None else lambda numbers: seeds(fits[numbers]),
+        )
+
     def train(self, fit: int, n: int) -> Numbers:
         """Return the records on which a fit trains, copies among them."""
         times = np.ones(n, dtype=np.intp)
@@ -79,16 +94,26 @@ class Folds:
         return np.repeat(np.arange(n), times)
 
     def training_set(self, records: TrainingSet, fit: int) -> TrainingSet:
-        """Return the training set of one fit."""
+        """Return the training set of one fit; copies of a record never part."""
         rows = self.train(fit, len(records.X))
         y = records.y if self.outcome is None else records.y[self.outcome[fit]]
         weights = None if records.weights is None else records.weights[rows]
         if self.weights is not None:
             planned = self.weights(np.array([fit]))[0, rows]
             weights = planned if weights is None else weights * planned
-        strata = None if records.strata is None else records.strata[rows]
+        strata = rows if len(self.copied[fit]) else None
+        if records.strata is not None:
+            strata = records.strata[rows]
+        seed = records.seed
+        if self.seeds is not None:
+            seed = int(self.seeds(np.array([fit]))[0])
         return replace(
-            records, X=records.X[rows], y=y[rows], weights=weights, strata=strata
+            records,
+            X=records.X[rows],
+            y=y[rows],
+            weights=weights,
+            seed=seed,
+            strata=strata,
         )
 
     def empty_columns(self, X: Matrix, weights: Matrix | None) -> NDArray[np.bool_]:
@@ -122,11 +147,11 @@ class Folds:
         sizes = np.bincount(cells // n, minlength=len(self))
         return Ragged.split(cells % n, sizes), times
 
-    def blocks(self, n: int, p: int, each: int = 0) -> Iterator[Block]:
+    def blocks(self, n: int, p: int, each: int = 0, larger: int = 1) -> Iterator[Block]:
         """Yield the fits of n records and p columns in blocks of bounded memory.
 
         Fits that change many records come first; ``each`` is how many numbers the
-        caller keeps of a fit.
+        caller keeps of a fit, and ``larger`` how much larger blocks may be.
         """
         sizes = self._changed[0].sizes
         order = np.argsort(-sizes, kind="stable")
@@ -135,7 +160,7 @@ class Folds:
             width = max(int(sizes[order[start]]), 1)
             dense = self.weights is not None or not few(width, p)
             kept = max(n if dense else each, width * p if few(width, p) else p * p)
-            stop = start + max(1, CELLS // kept)
+            stop = start + max(1, larger * CELLS // kept)
             yield self._block(order[start:stop], n, width, dense)
             start = stop
 
@@ -225,6 +250,13 @@ class Block:
             changed = np.take_along_axis(values, self.rows, axis=1)
         lost = np.einsum("bm,bmp->bp", changed * self.less, Z[self.rows])
         return np.asarray(values @ Z - lost, dtype=float)
+
+    def total(self, weights: Matrix) -> Matrix:
+        """Sum weights of the records, shape (n,), over each training set."""
+        if self.counts is not None:
+            return np.asarray(self.counts @ weights)
+        lost = (self.less * weights[self.rows]).sum(axis=1)
+        return np.asarray(weights.sum() - lost)
 
     def counted(self, place: int) -> Matrix:
         """Return how much each record counts in one of the fits, shape (n,)."""

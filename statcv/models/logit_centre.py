@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.newton import column_units
@@ -18,6 +19,7 @@ NEWTON_STEPS = 30
 CLOSE = 1e-9  # the decrement of the last step
 CONDITION = 1e10  # the largest condition number of the Hessian
 GOOD = 1e4  # one that costs no digits that matter
+PRODUCTS = 2**22  # numbers in the products of columns: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,25 +50,68 @@ class Centre:
         return float(np.sqrt(np.einsum("ij,ij->i", self.X, self.X).max()))
 
     @cached_property
+    def sign(self) -> Matrix:
+        """1 for the positive class and -1 for the other, shaped as ``y``."""
+        return np.asarray(2 * self.y - 1)
+
+    @cached_property
     def across(self) -> Matrix:
-        """From coefficients to half the linear predictors, shape (q, n)."""
-        return np.ascontiguousarray(self.X.T) / 2
+        """From coefficients to linear predictors, shape (q, n).
+
+        Those for the class observed, where all fits have the same outcome.
+        """
+        if self.y.ndim > 1:
+            return np.ascontiguousarray(self.X.T)
+        return np.ascontiguousarray(self.X.T * self.sign)
 
     @cached_property
     def rows(self) -> Matrix:
-        """From tangents of the latter to sums of fitted values, shape (n, q)."""
-        return np.asarray(self.X * (self.weights / 2)[:, None])
+        """From probabilities against the class observed to gradients, (n, q).
+
+        From residuals, where fits have outcomes of their own.
+        """
+        rows = self.X * self.weights[:, None]
+        return np.asarray(rows if self.y.ndim > 1 else rows * self.sign[:, None])
 
     @cached_property
-    def tangents(self) -> Matrix:
-        """Hyperbolic tangents of half the linear predictors, shape (n,)."""
-        return np.asarray(np.tanh(self.theta @ self.across))
+    def residuals(self) -> Matrix:
+        """What goes with ``rows`` to gradients at the centre, shaped as ``y``."""
+        eta = self.theta @ self.across
+        several = self.y.ndim > 1
+        against = logistic(-self.sign * eta if several else -eta)
+        return against * self.sign if several else against
+
+    @cached_property
+    def variance(self) -> Matrix:
+        """Variances of the outcomes at the centre, weights aside, shape (n,)."""
+        eta = self.theta @ self.across
+        return logistic(eta) * logistic(-eta)
 
     @cached_property
     def roots(self) -> Matrix:
         """Rows whose Gram matrix is the Hessian, but for the penalty, (n, q)."""
-        root = np.sqrt(self.weights * (1 - self.tangents**2)) / 2
-        return np.asarray(self.X * root[:, None])
+        return np.asarray(self.X * np.sqrt(self.weights * self.variance)[:, None])
+
+    @cached_property
+    def products(self) -> Matrix | None:
+        """Products of each record's entries, shape (n, q (q + 1) / 2).
+
+        Hessians are sums of them; None where they would take much memory.
+        """
+        n, q = self.X.shape
+        if n * q * (q + 1) // 2 > PRODUCTS:
+            return None
+        first, second = np.triu_indices(q)
+        return np.asarray(self.X[:, first] * self.X[:, second])
+
+    @cached_property
+    def places(self) -> NDArray[np.intp]:
+        """Where the entries of a symmetric matrix are in ``products``, (q, q)."""
+        q = self.X.shape[1]
+        made = np.zeros((q, q), dtype=np.intp)
+        upper = np.triu_indices(q)
+        made[upper] = np.arange(len(upper[0]))
+        return np.maximum(made, made.T)
 
     @cached_property
     def largest(self) -> float:
@@ -74,8 +119,19 @@ class Centre:
         return float(np.abs(self.X @ self.theta).max())
 
 
-def find_centre(model: Logit, records: TrainingSet) -> Centre | None:
-    """Fit all records; None where they do not determine the coefficients well."""
+def logistic(eta: Matrix) -> Matrix:
+    """Return 1 / (1 + exp(−eta)), with all digits where it is near 0."""
+    with np.errstate(over="ignore"):
+        return np.asarray(1 / (1 + np.exp(-eta)))
+
+
+def find_centre(
+    model: Logit, records: TrainingSet, near: Centre | None = None
+) -> Centre | None:
+    """Fit all records; None where they do not determine the coefficients well.
+
+    ``near`` is that of a penalty not far away, if known.
+    """
     n, columns = records.X.shape
     weights = np.ones(n) if records.weights is None else records.weights
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
@@ -88,7 +144,11 @@ def find_centre(model: Logit, records: TrainingSet) -> Centre | None:
         ridge[live == records.intercept] = 0.0
     y = records.y.astype(float)
     mean = y if y.ndim == 1 else y.mean(axis=0)
-    found = _newton(X, mean, weights, ridge, np.zeros(len(live)))
+    found = None
+    if near is not None:
+        found = _newton(X, mean, weights, ridge, (near.theta @ near.back)[live] * unit)
+    if found is None:
+        found = _newton(X, mean, weights, ridge, np.zeros(len(live)))
     if found is None and y.ndim == 1:
         alone = model.fit(records)
         if alone.converged and not alone.separated and alone.coefficients is not None:

@@ -9,26 +9,28 @@ own Hessian, and in the end a fit of their own, which also judges separation.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.downdate import Inverse, Whole, by_counts, by_lists, inverted
-from statcv.models.folds import Block, FoldFits, Folds
-from statcv.models.logit_centre import Centre, find_centre
+from statcv.models.chord import SINGULAR, STEPS, follow, squares_of
+from statcv.models.downdate import Inverse
+from statcv.models.folds import FoldFits, Folds
+from statcv.models.logit_centre import find_centre
+from statcv.models.logit_problem import Problem
+from statcv.models.logit_series import NearCentre, Series
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
 if TYPE_CHECKING:
     from statcv.models.logit import Logit
 
-STEPS = 30  # of a fold with one Hessian
-HESSIANS = 3  # of its own that a fold gets
+HESSIANS = 8  # of its own that a fold gets
+FAR = 1.0  # a step that moves a linear predictor by more is looked at first
+SECANTS = 10  # at most, by which such a step is shortened
 ACCURACY = 1e-12  # of linear predictors
-SINGULAR = 1e8  # an inverse Hessian that is larger is taken for none
+REST = 4e-11  # what a series may leave out of them: 1e-11 of probabilities
 LARGE = 15.0  # a linear predictor beyond which separation is looked for
 
 
@@ -63,209 +65,194 @@ def fit_logit_folds(model: Logit, records: TrainingSet, folds: Folds) -> FoldFit
     centre = find_centre(model, records)
     if centre is not None:
         n, p = centre.X.shape
-        for block in folds.blocks(n, p, each=n):
-            theta, fitted = _fit_block(_Problem.of(centre, block))
+        series = None
+        if folds.outcome is None and Series.worthwhile(centre, folds):
+            series = Series.around(centre)
+        each = n if series is None else len(series.cubic)
+        for block in folds.blocks(n, p, each):
+            theta, fitted = _fit_block(Problem.of(centre, block), series)
             fits.coefficients[block.fits] = theta @ centre.back
             fits.converged[block.fits] = fitted
     fits.coefficients[folds.empty_columns(records.X, records.weights)] = 0.0
     return fits.refit(model, records, folds)
 
 
-@dataclass(frozen=True, eq=False)
-class _Problem:
-    """The optima that some fits look for.
-
-    Attributes
-    ----------
-    centre : Centre
-    block : Block
-    observed : numpy.ndarray, shape (m, q)
-        The part of the gradient that does not depend on coefficients.
-    room : numpy.ndarray, shape (m, n)
-        Where hyperbolic tangents are written.
-    """
-
-    centre: Centre
-    block: Block
-    observed: Matrix
-    room: Matrix
-
-    @classmethod
-    def of(cls, centre: Centre, block: Block) -> _Problem:
-        """Set up the fits of a block."""
-        y = centre.y if block.outcome is None else centre.y[block.outcome]
-        observed = block.sums(2 * y - 1, centre.rows)
-        return cls(centre, block, observed, room=np.empty((len(block), block.n)))
-
-    def start(self) -> tuple[Matrix, Matrix]:
-        """Return the centre for each fit, and the gradient there."""
-        theta = np.tile(self.centre.theta, (len(self.block), 1))
-        explained = self.block.sums(self.centre.tangents, self.centre.rows)
-        return theta, self.observed - explained - self._penalty(theta)
-
-    def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each fit's log-likelihood, less the penalty's."""
-        tanh = np.matmul(theta, self.centre.across, out=self.room[: len(theta)])
-        np.tanh(tanh, out=tanh)
-        self.block.multiply(tanh)
-        return np.asarray(
-            self.observed - tanh @ self.centre.rows - self._penalty(theta)
-        )
-
-    def _penalty(self, theta: Matrix) -> Matrix | float:
-        return 0.0 if self.centre.ridge is None else theta @ self.centre.ridge
-
-    def part(self, chosen: NDArray[np.bool_]) -> _Problem:
-        """Return the problem of some of the fits."""
-        return replace(
-            self,
-            block=self.block.part(chosen),
-            observed=self.observed[chosen],
-        )
-
-    def common_hessian(self) -> Inverse:
-        """Return the inverse Hessian of each fit at the centre.
-
-        Where few records change, their weights in the fit are left aside: these are
-        near 1 in most plans, and cost only steps.
-        """
-        few = self.block.few(len(self.centre.theta))
-        made: Inverse = (by_lists if few else by_counts)(self.centre.roots, self.block)
-        return made
-
-    def own_hessian(self, theta: Matrix) -> Whole:
-        """Return the inverse Hessian of each fit at its coefficients."""
-        X, q = self.centre.X, len(self.centre.theta)
-        made = np.empty((len(theta), q, q))
-        for place, one in enumerate(theta):
-            variance = (1 - np.tanh(one @ self.centre.across) ** 2) / 4
-            counts = self.block.counted(place) * self.centre.weights
-            made[place] = (X.T * (counts * variance)) @ X
-        if self.centre.ridge is not None:
-            made += self.centre.ridge
-        return Whole(inverted(made))
-
-
-def _fit_block(problem: _Problem) -> tuple[Matrix, NDArray[np.bool_]]:
+def _fit_block(
+    problem: Problem, series: Series | None
+) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coefficients of each fit, and whether they are beyond doubt."""
+    block, q = problem.block, len(problem.centre.theta)
     theta, gradient = problem.start()
-    common = problem.common_hessian()
-    theta, done = _iterate(problem, theta, gradient, common)
-    for _ in range(HESSIANS):
-        left = ~done
-        if not left.any():
+    inverse = problem.common_hessian()
+    weighted = block.counts is not None and block.few(q)  # which it leaves aside
+    bound = np.full(len(block), np.inf) if weighted else np.maximum(inverse.norm, 1)
+    if series is None or block.counts is not None:
+        return settle(problem, theta, gradient, inverse, bound)[:2]
+    near = NearCentre.of(problem, series)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        found, done, _ = _iterate(near, theta, inverse.times(gradient), inverse)
+        found = np.where(done[:, None], found, theta)
+        moved = np.sqrt(squares_of(found - theta)) * problem.centre.reach
+        bound = bound * np.exp(moved)  # there
+        wrong = series.error(found - theta) * bound * problem.centre.reach
+        sure = done & (wrong <= REST)
+        part = problem.part(sure)
+        sure[sure] = _not_separated(part, found[sure], found[sure], bound[sure])
+    for left in problem.batches(~sure, each=block.n):
+        rest, start = problem.part(left), found[left]
+        from_there = start, rest.gradient(start), inverse.part(left), bound[left]
+        found[left], sure[left], _ = settle(rest, *from_there)
+    return found, sure
+
+
+def settle(
+    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Look for the optima, and make sure that they are such.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta, gradient : numpy.ndarray, shape (m, q)
+        Where to start, and the gradient there.
+    inverse : Inverse
+        Like the Hessian's there.
+    bound : numpy.ndarray, shape (m,)
+        Of the largest eigenvalue of the inverse Hessian at the start.
+
+    Returns
+    -------
+    theta : numpy.ndarray, shape (m, q)
+    sure : numpy.ndarray of bool, shape (m,)
+        Where it is the optimum beyond doubt.
+    steps : int
+        Taken by ``inverse``, at most; ``STEPS`` where it did not lead to all optima.
+    """
+    at, bound = theta.copy(), bound.copy()
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        theta, done, steps = _approach(problem, theta, gradient, inverse)
+        for _ in range(HESSIANS):
+            if done.all():
+                break
+            for left in problem.batches(~done):
+                rest = problem.part(left)
+                at[left] = theta[left]
+                gradient, own = rest.own_hessian(at[left])
+                bound[left] = own.norm
+                theta[left], done[left], _ = _approach(rest, at[left], gradient, own)
+        for some in problem.batches(done):
+            part = problem.part(some)
+            done[some] = _not_separated(part, theta[some], at[some], bound[some])
+    return theta, done, steps
+
+
+def _approach(
+    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Iterate, but where the first step goes too far only shorten it.
+
+    Returns where each fit ended, whether its gradient vanishes there, and how many
+    steps that took, ``STEPS`` where some gradient does not vanish.
+    """
+    usable = inverse.norm <= SINGULAR
+    step = inverse.times(gradient)
+    far = usable & (squares_of(step) * problem.centre.reach**2 > FAR**2)
+    short = _shortened(problem, theta, gradient, step, far) if far.any() else far
+    if usable.all() and not short.any():
+        return _iterate(problem, theta, step, inverse)
+    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    found[short] += step[short]
+    go = usable & ~short
+    if go.any():
+        part = problem.part(go), theta[go], step[go], inverse.part(go)
+        found[go], done[go], _ = _iterate(*part)
+    return found, done, STEPS
+
+
+def _shortened(
+    problem: Problem,
+    theta: Matrix,
+    gradient: Matrix,
+    step: Matrix,
+    far: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Shorten, in place, steps that go too far, and tell which were.
+
+    Those do at whose end the objective rises more steeply than it falls at their
+    beginning. Looked at are those that move a linear predictor far.
+    """
+    left = np.flatnonzero(far)
+    left = left[np.abs(step[left] @ problem.centre.across).max(axis=1) > FAR]
+    short = np.zeros(len(step), dtype=bool)
+    for _ in range(SECANTS):
+        if not len(left):
             break
-        rest = problem.part(left)
-        again = theta[left]
-        inverse = rest.own_hessian(again)
-        theta[left], done[left] = _iterate(rest, again, rest.gradient(again), inverse)
-    if done.any():
-        bound = common.norm[done]
-        done[done] = _not_separated(problem.part(done), theta[done], bound)
-    return theta, done
+        falls = np.einsum("bp,bp->b", gradient[left], step[left])
+        ahead = problem.part(left).gradient(theta[left] + step[left])
+        rises = -np.einsum("bp,bp->b", ahead, step[left])
+        steep = rises > falls
+        left, falls, rises = left[steep], falls[steep], rises[steep]
+        short[left] = True
+        step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
+    return short
 
 
 def _iterate(
-    problem: _Problem, theta: Matrix, gradient: Matrix, inverse: Inverse
-) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the gradient vanishes, by one matrix and Broyden's updates of it.
-
-    Returns where each fit ended, and whether its gradient vanishes there.
-    """
-    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    usable = inverse.norm <= SINGULAR
-    if not usable.all():
-        problem, inverse = problem.part(usable), inverse.part(usable)
-        theta, gradient = theta[usable], gradient[usable]
-    which = np.flatnonzero(usable)
+    problem: Problem | NearCentre, theta: Matrix, step: Matrix, inverse: Inverse
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Step until the gradient vanishes; ``step`` is the first."""
     enough = ACCURACY / problem.centre.reach
     noise = 1e-15 * np.sqrt(theta.shape[1] * problem.block.n)
-    steps: list[Matrix] = []
-    squares: list[Matrix] = []
-    before = np.full(len(theta), np.inf)
-    for _ in range(STEPS):
-        step = inverse.times(gradient)
-        size = np.sqrt(_squares(step))
-        step = _updated(step, steps, squares)
-        square = _squares(step)
-        size = np.maximum(size, np.sqrt(square))  # an update may be led astray
-        rate = np.where(before < np.inf, size / before, 1.0)
-        close = (size * rate <= enough) | (size <= noise)
-        go = ~close & (rate <= 1)
-        ahead = theta + step
-        found[which[close]] = ahead[close]
-        done[which[close]] = True
-        if not go.all():
-            lost = ~close & ~go
-            found[which[lost]] = theta[lost]
-            if not go.any():
-                break
-            which, ahead, before = which[go], ahead[go], size[go]
-            problem, inverse = problem.part(go), inverse.part(go)
-            steps = [one[go] for one in [*steps, step]]
-            squares = [one[go] for one in [*squares, square]]
-        else:
-            before = size
-            steps.append(step)
-            squares.append(square)
-        theta = ahead
-        gradient = problem.gradient(theta)
-    else:
-        found[which] = theta
-    return found, done
-
-
-def _squares(rows: Matrix) -> Matrix:
-    return np.asarray(np.einsum("bp,bp->b", rows, rows))
-
-
-def _updated(step: Matrix, steps: list[Matrix], squares: list[Matrix]) -> Matrix:
-    """Apply Broyden's updates, each given by a step and the one after it."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        for (earlier, later), square in zip(pairwise(steps), squares, strict=False):
-            step += later * (np.einsum("bp,bp->b", earlier, step) / square)[:, None]
-        if steps:
-            along = np.einsum("bp,bp->b", steps[-1], step) / squares[-1]
-            step /= (1 - along)[:, None]
-    return step
+    return follow(problem, theta, step, inverse, enough, noise)
 
 
 def _not_separated(
-    problem: _Problem, theta: Matrix, bound: Matrix
+    problem: Problem, theta: Matrix, at: Matrix, bound: Matrix
 ) -> NDArray[np.bool_]:
     """Tell which fits cannot be separated.
 
     Where all linear predictors are moderate, they are not. Else a fit of its own
     would call a fold separated only if a step that gains next to nothing could
-    still move them. Whether it could, the Hessian tells: that at the centre, which
-    shrinks on the way by a factor of exp(moved) at most, or the fit's own.
+    still move them. Whether it could, the Hessian tells: one known on the way, which
+    shrinks by a factor of exp(moved) at most, or that at the end.
 
     Parameters
     ----------
-    problem : _Problem
+    problem : Problem
     theta : numpy.ndarray, shape (m, q)
+    at : numpy.ndarray, shape (m, q)
+        Where the Hessians are known.
     bound : numpy.ndarray, shape (m,)
-        Of the largest eigenvalue of the inverse Hessians at the centre.
+        Of the largest eigenvalue of the inverse Hessians there.
     """
     centre, block = problem.centre, problem.block
     reach = centre.reach
-    moved = np.sqrt(((theta - centre.theta) ** 2).sum(axis=1)) * reach
-    sure = centre.largest + moved < LARGE
+    moved = np.sqrt(squares_of(theta - centre.theta)) * reach
+    sure = np.asarray(centre.largest + moved < LARGE)
+    if sure.all():
+        return sure
     least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(2))
-    if block.counts is None:
-        lost = (block.less * centre.weights[block.rows]).sum(axis=1)
-        total = centre.weights.sum() - lost
-        with np.errstate(over="ignore"):
-            sure |= total * bound * reach**2 * np.exp(moved) < least
-    for place in np.flatnonzero(~sure).tolist():
-        if np.abs(centre.X @ theta[place]).max() < LARGE:
-            sure[place] = True
-            continue
-        one = problem.part(np.arange(len(theta)) == place)
-        inverse = one.own_hessian(theta[place : place + 1])
-        counts = block.counted(place) * centre.weights
-        used = centre.X[counts > 0]
-        furthest = np.einsum("ij,ij->i", used @ inverse.matrices[0], used).max()
-        regular = inverse.norm[0] <= SINGULAR
-        sure[place] = regular and counts.sum() * furthest < least
-    return np.asarray(sure)
+    total = block.total(centre.weights)
+
+    def steep(some: NDArray[np.intp], moved: Matrix) -> NDArray[np.bool_]:
+        furthest = bound[some] * reach**2 * np.exp(moved)
+        return np.asarray(total[some] * furthest < least)
+
+    rest = np.flatnonzero(~sure)
+    moved = np.sqrt(squares_of(theta[rest] - at[rest])) * reach
+    sure[rest] = steep(rest, moved)
+    rest = np.flatnonzero(~sure)
+    eta, before = theta[rest] @ centre.across, at[rest] @ centre.across
+    moderate = np.abs(eta).max(axis=1, initial=0) < LARGE
+    moved = np.abs(eta - before).max(axis=1, initial=0)
+    sure[rest] = moderate | steep(rest, moved)
+    rest = np.flatnonzero(~sure)
+    if len(rest):
+        inverse = problem.part(rest).own_hessian(theta[rest])[1]
+        regular = inverse.norm <= SINGULAR
+        for number, place in enumerate(rest.tolist()):
+            used = centre.X[block.counted(place) * centre.weights > 0]
+            across = used @ inverse.matrices[number]
+            furthest = np.einsum("ij,ij->i", across, used).max()
+            sure[place] = regular[number] and total[place] * furthest < least
+    return sure

@@ -19,7 +19,8 @@ from statcv.models.dummy_folds import fold_means
 from statcv.models.folds import Folds
 from statcv.models.linear_folds import fit_linear_folds
 from statcv.models.logit_centre import find_centre
-from statcv.models.logit_folds import _not_separated, _Problem, fit_logit_folds
+from statcv.models.logit_folds import _not_separated, fit_logit_folds
+from statcv.models.logit_problem import Problem
 
 SCHEMES = {
     "loocv": {},
@@ -327,13 +328,15 @@ def test_large_linear_predictors_are_doubted_where_no_record_holds_them(far):
     records = records_of(np.column_stack([np.ones(9), x]), y)
     centre = find_centre(Logit(), records)
     (block,) = Folds.leaving_out([[8], [0]]).blocks(9, 2)
-    problem = _Problem.of(centre, block)
+    problem = Problem.of(centre, block)
     beta = np.linalg.solve(centre.back.T, [0.0, far])
     assert (records.X @ (beta @ centre.back)).max() == pytest.approx(3 * far)
     theta = np.stack([beta if 8 in rows else centre.theta for rows in block.rows])
+    at, _ = problem.start()
     bound = problem.common_hessian().norm
     expected = [8 not in rows for rows in block.rows]
-    np.testing.assert_array_equal(_not_separated(problem, theta, bound), expected)
+    found = _not_separated(problem, theta, at, bound)
+    np.testing.assert_array_equal(found, expected)
 
 
 @given(

@@ -1,0 +1,151 @@
+"""The likelihoods of several fits: their gradients and Hessians, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.downdate import Inverse, Whole, by_counts, by_lists, inverted
+from statcv.models.folds import CELLS, Block
+from statcv.models.logit_centre import Centre
+
+ALONE = 8  # so many fits or fewer make their Hessians one by one
+SMALL = 24  # matrices of so many columns are inverted as they are
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """The optima that some fits look for.
+
+    Attributes
+    ----------
+    centre : Centre
+    block : Block
+    room : numpy.ndarray, shape (m, n)
+        Where residuals are written.
+    sign : numpy.ndarray, shape (m, n), or None
+        1 or -1 by class, where each fit has its own outcome.
+    """
+
+    centre: Centre
+    block: Block
+    room: Matrix
+    sign: Matrix | None
+
+    @classmethod
+    def of(cls, centre: Centre, block: Block) -> Problem:
+        """Set up the fits of a block."""
+        sign = None if block.outcome is None else centre.sign[block.outcome]
+        return cls(centre, block, np.empty((len(block), block.n)), sign)
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    def part(self, chosen: NDArray[Any]) -> Problem:
+        """Return the problem of some of the fits."""
+        sign = None if self.sign is None else self.sign[chosen]
+        return replace(self, block=self.block.part(chosen), sign=sign)
+
+    def batches(
+        self, chosen: NDArray[np.bool_], each: int = 0
+    ) -> list[NDArray[np.intp]]:
+        """Cut some of the fits into batches of bounded memory.
+
+        That is four times a block's for their Hessians, and a block's for as many
+        numbers of each as are given.
+        """
+        places = np.flatnonzero(chosen)
+        size = 4 * CELLS // max(len(self.centre.theta) ** 2, 4 * each, 1)
+        size = max(size, 1)
+        return [places[i : i + size] for i in range(0, len(places), size)]
+
+    def start(self) -> tuple[Matrix, Matrix]:
+        """Return the centre for each fit, and the gradient there."""
+        theta = np.tile(self.centre.theta, (len(self), 1))
+        residuals = self.centre.residuals
+        if self.block.outcome is not None:
+            residuals = residuals[self.block.outcome]
+        gradient = self.block.sums(residuals, self.centre.rows)
+        return theta, gradient - self._penalty(theta)
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the gradient of each fit's log-likelihood, less the penalty's."""
+        return self._gradient(theta, self._against(theta))
+
+    def _against(self, theta: Matrix) -> Matrix:
+        """Return the probabilities of the classes that were not observed.
+
+        They keep their digits near 0, where probabilities near 1 would lose them.
+        """
+        eta = np.matmul(theta, self.centre.across, out=self.room[: len(theta)])
+        if self.sign is not None:
+            eta *= self.sign
+        with np.errstate(over="ignore"):
+            np.exp(eta, out=eta)
+        eta += 1
+        return np.reciprocal(eta, out=eta)
+
+    def _gradient(self, theta: Matrix, against: Matrix) -> Matrix:
+        if self.sign is not None:
+            against *= self.sign
+        self.block.multiply(against)
+        return np.asarray(against @ self.centre.rows - self._penalty(theta))
+
+    def _penalty(self, theta: Matrix) -> Matrix | float:
+        return 0.0 if self.centre.ridge is None else theta @ self.centre.ridge
+
+    def common_hessian(self) -> Inverse:
+        """Return the inverse Hessian of each fit at the centre.
+
+        Where few records change, their weights in the fit are left aside: these are
+        near 1 in most plans, and cost only steps.
+        """
+        few = self.block.few(len(self.centre.theta))
+        made: Inverse = (by_lists if few else by_counts)(self.centre.roots, self.block)
+        return made
+
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
+        """Return the gradient and the inverse Hessian of each fit at theta."""
+        centre, q = self.centre, theta.shape[1]
+        against = self._against(theta)
+        variance = against * (1 - against)
+        variance *= centre.weights
+        self.block.multiply(variance)
+        products = None if len(theta) <= ALONE else centre.products
+        if products is None:
+            made = np.empty((len(theta), q, q))
+            for place, one in enumerate(variance):
+                made[place] = (centre.X.T * one) @ centre.X
+        else:
+            made = np.take(variance @ products, centre.places, axis=1)
+        if centre.ridge is not None:
+            made += centre.ridge
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._gradient(theta, against), Whole(symmetric_inverse(made))
+
+
+def symmetric_inverse(matrices: Matrix) -> Matrix:
+    """Invert each positive definite matrix, by halves; NaN where there is no inverse.
+
+    That halves the work, as a corner and its mirror image are the same.
+    """
+    q = matrices.shape[-1]
+    if q < SMALL:
+        return inverted(matrices)
+    head, tail = slice(0, q // 2), slice(q // 2, q)
+    corner = matrices[:, head, tail]
+    first = symmetric_inverse(matrices[:, head, head])
+    carried = np.matmul(first, corner)
+    lost = np.matmul(carried.transpose(0, 2, 1), corner)
+    second = symmetric_inverse(matrices[:, tail, tail] - lost)
+    across = np.matmul(carried, second)
+    made = np.empty_like(matrices)
+    made[:, head, head] = first + np.matmul(across, carried.transpose(0, 2, 1))
+    made[:, head, tail] = -across
+    made[:, tail, head] = -across.transpose(0, 2, 1)
+    made[:, tail, tail] = second
+    return made

@@ -1,0 +1,256 @@
+"""Paths of penalties in all folds together against refits by textbook Newton steps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from statcv.errors import ModelError
+from statcv.folds.ragged import Ragged
+from statcv.models import Logit, TrainingSet
+from statcv.models import folds as together
+from statcv.models.folds import Folds
+from statcv.models.logit_folds import fit_logit_folds
+from statcv.models.logit_path import _ahead, fit_logit_path
+from statcv.models.logit_problem import symmetric_inverse
+
+DEFAULT = np.logspace(-4, 4, 20)
+
+
+def sample(seed, n, p, signal=1.0):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
+    y = (X[:, 1] * signal + rng.logistic(size=n) > 0).astype(int)
+    y[:6] = [0, 1, 0, 1, 0, 1]
+    return records_of(X, y)
+
+
+def records_of(X, y, weights=None, intercept=0):
+    names = tuple(f"x{j}" for j in range(X.shape[1]))
+    return TrainingSet(X, y, "binary", 2, names, intercept, weights, seed=0)
+
+
+def nested(seed, n, k, outer):
+    """Leave out one record, and a k-th of the others."""
+    rng = np.random.default_rng(seed)
+    lists = []
+    for held in range(outer):
+        rest = rng.permutation(np.delete(np.arange(n), held))
+        lists += [np.sort(np.append(part, held)) for part in np.array_split(rest, k)]
+    return Folds.leaving_out(lists)
+
+
+def expit(eta):
+    return 1 / (1 + np.exp(-np.clip(eta, -700, 700)))
+
+
+def optimum(training, C):
+    """Maximise the penalised likelihood by Newton steps, halved where they lose."""
+    X, sign = training.X, np.where(training.y == 1, 1.0, -1.0)
+    weights = np.ones(len(X)) if training.weights is None else training.weights
+    ridge = np.full(X.shape[1], 1 / C)
+    if training.intercept is not None:
+        ridge[training.intercept] = 0.0
+
+    def loss(beta):
+        return weights @ np.logaddexp(0, -sign * (X @ beta)) + ridge @ beta**2 / 2
+
+    beta = np.zeros(X.shape[1])
+    for _ in range(200):
+        against = expit(-sign * (X @ beta))
+        gradient = X.T @ (weights * sign * against) - ridge * beta
+        hessian = (X.T * (weights * against * (1 - against))) @ X + np.diag(ridge)
+        step = np.linalg.solve(hessian, gradient)
+        if gradient @ step < 1e-22:
+            return beta + step
+        while loss(beta + step) > loss(beta) * (1 + 1e-14):
+            step = step / 2
+        beta = beta + step
+    raise AssertionError("no optimum")
+
+
+def assert_optima(fits, Cs, records, folds, atol=1e-10):
+    assert len(fits) == len(Cs)
+    for C, made in zip(Cs, fits, strict=True):
+        assert made.converged.all()
+        assert not made.separated.any()
+        for number, beta in enumerate(made.coefficients):
+            expected = optimum(folds.training_set(records, number), C)
+            np.testing.assert_allclose(
+                expit(records.X @ beta), expit(records.X @ expected), atol=atol
+            )
+
+
+@st.composite
+def plans(draw):
+    """Draw records and folds: few or many left out, copies, weights of either kind."""
+    seed, n = draw(st.integers(0, 10**6)), draw(st.integers(14, 40))
+    records = sample(seed, n, draw(st.integers(1, 6)), draw(st.sampled_from([0, 1, 8])))
+    rng = np.random.default_rng(seed)
+    out = Ragged.of(
+        [
+            6 + rng.permutation(n - 6)[: draw(st.sampled_from([0, 1, 2, (n - 6) // 2]))]
+            for _ in range(draw(st.integers(1, 8)))
+        ]
+    ).rising()
+    copied = Ragged.empty(len(out))
+    if draw(st.booleans()):
+        copied = Ragged.of([rng.integers(0, n, 3) for _ in range(len(out))])
+    if draw(st.booleans()):
+        records = replace(records, weights=rng.integers(1, 5, n) / 2)
+    table = rng.uniform(0.2, 3, (len(out), n))
+    weights = draw(st.sampled_from([None, lambda fits: table[fits]]))
+    outcome = None
+    if draw(st.booleans()):
+        several = np.stack([rng.permutation(records.y) for _ in range(3)])
+        several[:, :2] = [0, 1]
+        records, outcome = replace(records, y=several), rng.integers(0, 3, len(out))
+    return records, Folds(out, copied, weights, outcome)
+
+
+@given(
+    drawn=plans(),
+    Cs=st.lists(
+        st.sampled_from([1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 50.0, 1e3]), max_size=5
+    ),
+)
+@settings(max_examples=60)
+def test_a_path_is_the_fits_of_each_penalty(drawn, Cs):
+    records, folds = drawn
+    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
+
+
+@given(drawn=plans(), C=st.sampled_from([1e-3, 1.0, 100.0]))
+@settings(max_examples=100)
+def test_outcomes_weights_and_copies_differ_from_fold_to_fold(drawn, C):
+    records, folds = drawn
+    assert_optima([fit_logit_folds(Logit(C), records, folds)], [C], records, folds)
+
+
+@given(seed=st.integers(0, 10**6), p=st.integers(1, 30))
+@example(seed=0, p=30)
+@settings(max_examples=10)
+def test_folds_that_a_plane_separates_are_followed_to_weak_penalties(seed, p):
+    records, folds = sample(seed, 60, p, 2.0), nested(seed, 60, 5, outer=2)
+    fits = fit_logit_path(DEFAULT, records, folds)
+    assert_optima(fits, DEFAULT, records, folds)
+
+
+def test_hardly_a_fold_of_a_path_needs_a_fit_of_its_own():
+    records, folds = sample(1, 100, 30, 2.0), nested(1, 100, 5, outer=20)
+    fits = fit_logit_path(DEFAULT, records, folds)
+    assert sum(made.refitted.sum() for made in fits) <= 2
+    assert not any(made.refitted.any() for made in fits[:14])
+
+
+def test_a_path_agrees_with_each_penalty_by_itself():
+    records, folds = sample(2, 80, 5), nested(2, 80, 5, outer=6)
+    for C, made in zip(DEFAULT, fit_logit_path(DEFAULT, records, folds), strict=True):
+        alone = fit_logit_folds(Logit(C), records, folds)
+        np.testing.assert_allclose(made.coefficients, alone.coefficients, atol=1e-9)
+
+
+@pytest.mark.parametrize("order", [[2, 0, 1, 3], [3, 2, 1, 0], [1, 1, 0, 1]])
+def test_penalties_may_come_in_any_order_and_twice(order):
+    records, folds = sample(3, 40, 3), nested(3, 40, 4, outer=3)
+    Cs = np.array([0.01, 0.1, 1.0, 1e4])[order]
+    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
+
+
+def test_no_penalties_are_no_fits():
+    assert fit_logit_path([], sample(4, 20, 2), nested(4, 20, 3, outer=2)) == []
+
+
+@pytest.mark.parametrize("held", [1, 10])
+def test_a_fold_of_a_path_does_not_depend_on_its_block(monkeypatch, held):
+    records = sample(5, 50, 4)
+    folds = Folds.leaving_out(np.arange(50).reshape(-1, held))
+    large = fit_logit_path(DEFAULT[::4], records, folds)
+    monkeypatch.setattr(together, "CELLS", 1)
+    small = fit_logit_path(DEFAULT[::4], records, folds)
+    for one, other in zip(small, large, strict=True):
+        np.testing.assert_allclose(one.coefficients, other.coefficients, atol=1e-10)
+
+
+@pytest.mark.parametrize("signal", [1.0, 50.0])
+def test_a_path_may_end_without_penalty(signal):
+    records = sample(6, 60, 2, signal)
+    folds = Folds.leaving_out([[i] for i in range(60)])
+    penalised, free = fit_logit_path([100.0, np.inf], records, folds)
+    assert_optima([penalised], [100.0], records, folds)
+    for number in range(60):
+        alone = Logit().fit(folds.training_set(records, number))
+        assert free.separated[number] == alone.separated
+        assert free.converged[number] == alone.converged
+        if not alone.separated:
+            predicted = expit(records.X @ free.coefficients[number])
+            np.testing.assert_allclose(predicted, alone.predict(records.X), atol=1e-9)
+
+
+def test_a_path_may_have_more_columns_than_records():
+    records, folds = sample(7, 24, 30), nested(7, 24, 4, outer=2)
+    assert_optima(fit_logit_path(DEFAULT, records, folds), DEFAULT, records, folds)
+
+
+def test_columns_of_a_path_may_be_dependent_or_empty_in_a_training_set():
+    records = sample(8, 40, 2)
+    level = np.zeros(40)
+    level[:2] = 1
+    X = np.column_stack([records.X, level, records.X[:, 1] - records.X[:, 2]])
+    records = records_of(X, records.y)
+    folds = Folds.leaving_out([[0, 1], [0], [], np.arange(2, 20)])
+    fits = fit_logit_path([0.1, 1.0, 100.0], records, folds)
+    assert_optima(fits, [0.1, 1.0, 100.0], records, folds)
+    assert all(made.coefficients[0, 3] == 0 for made in fits)
+
+
+@pytest.mark.parametrize("intercept", [0, None])
+def test_only_an_intercept_is_free_of_the_penalties(intercept):
+    records = replace(sample(9, 40, 3), intercept=intercept)
+    folds = nested(9, 40, 4, outer=3)
+    Cs = [0.001, 0.1, 10.0]
+    assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
+
+
+@pytest.mark.parametrize("q", [1, 2, 23, 24, 43, 60])
+def test_positive_definite_matrices_are_inverted_by_halves(q):
+    rows = np.random.default_rng(q).normal(size=(5, q + 3, q))
+    grams = np.matmul(rows.transpose(0, 2, 1), rows)
+    made = np.matmul(symmetric_inverse(grams), grams)
+    np.testing.assert_allclose(made, np.tile(np.eye(q), (5, 1, 1)), atol=1e-8)
+
+
+def test_a_singular_matrix_among_others_has_no_inverse():
+    grams = np.tile(np.eye(30), (3, 1, 1))
+    grams[1, 2, 2] = 0.0
+    made = symmetric_inverse(grams)
+    assert not np.isfinite(made[1]).all()
+    np.testing.assert_array_equal(made[[0, 2]], grams[[0, 2]])
+
+
+def test_missing_covariates_are_refused():
+    records = sample(10, 20, 2)
+    records.X[3, 1] = np.nan
+    with pytest.raises(ModelError, match="missing covariates"):
+        fit_logit_path([1.0], records, Folds.leaving_out([[0]]))
+
+
+@given(
+    st.lists(st.floats(-3, 3), min_size=3, max_size=3),
+    st.floats(-5, 5),
+    st.floats(0.1, 3),
+)
+def test_coefficients_that_move_like_a_polynomial_are_foreseen(powers, start, gap):
+    places = [start, start + gap, start + 2 * gap]
+    values = np.polyval(powers, places)
+    ahead = _ahead(places, start + 3 * gap) @ values
+    expected = np.polyval(powers, start + 3 * gap)
+    assert ahead == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("places", [[0.0, 0.1], [0.0, 0.0], [0.0, 0.1, 0.2], [1.0]])
+@pytest.mark.parametrize("place", [9.0, np.inf])
+def test_what_lies_far_ahead_is_not_foreseen_by_a_polynomial(places, place):
+    np.testing.assert_array_equal(_ahead(places, place), [1.0])
