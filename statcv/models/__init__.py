@@ -5,6 +5,7 @@ from statcv.models.boosting import XGBoost
 from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
+from statcv.models.neighbors import Neighbors
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.statsmodels_model import Statsmodels
@@ -17,6 +18,7 @@ __all__ = [
     "Mean",
     "Model",
     "NegMean",
+    "Neighbors",
     "Sklearn",
     "Statsmodels",
     "TrainingSet",

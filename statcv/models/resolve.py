@@ -12,12 +12,14 @@ from statcv.models.boosting import XGBoost
 from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
+from statcv.models.neighbors import Neighbors
 from statcv.models.sklearn_estimator import Sklearn
 from statcv.models.statsmodels_model import Statsmodels
 
 MODELS: dict[str, Any] = {
     "logit": Logit,
     "linear": Linear,
+    "neighbors": Neighbors,
     "xgboost": XGBoost,
     "mean": Mean,
     "negmean": NegMean,

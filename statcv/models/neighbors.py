@@ -1,0 +1,144 @@
+"""Nearest neighbours: the mean outcome of the records that are most alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from statcv.errors import ModelError, plural, suggestion
+from statcv.models.all_folds import FittedFolds
+from statcv.models.base import Matrix, TrainingSet, refuse_missing
+from statcv.models.folds import Folds, Numbers
+from statcv.models.neighbors_folds import Neighborhood
+
+WEIGHTS = ("uniform", "distance")
+
+
+@dataclass(frozen=True)
+class Neighbors:
+    """Nearest neighbours: the mean outcome, or class shares, of the k most alike.
+
+    Alike is who is near by Euclidean distance in the columns of the design, less its
+    intercept. Columns are taken as they are, as R's ``class::knn`` and scikit-learn
+    do, so that the unit of a column says how much it counts; ``scale=True`` divides
+    each by its standard deviation.
+
+    Parameters
+    ----------
+    k : int
+    weights : {"uniform", "distance"}
+        Whether neighbours count alike, or by one over their distance (then those at
+        distance 0 count alone, where there are any).
+    scale : bool
+        Divide columns by their standard deviation in the training set, that of each
+        fold in its own; one that is constant there is left out.
+
+    Notes
+    -----
+    Records that are equally near, and too many for the last of the k places, share
+    these places: each counts a part, and predictions do not depend on the order of
+    the records. (scikit-learn takes some of them as it happens; ``class::knn`` takes
+    all, in full.)
+
+    Weights of records multiply their votes. A record that comes several times in a
+    training set, as in a bootstrap, is as many neighbours; one of weight 0 is none.
+
+    Examples
+    --------
+    >>> Neighbors().label
+    '5 nearest neighbours'
+    >>> X, y = np.array([[1.0], [2.0], [3.0], [9.0]]), np.array([0, 1, 1, 0])
+    >>> training = TrainingSet(X, y, "binary", 2, ("x",), None, None, seed=0)
+    >>> Neighbors(k=2).fit(training).predict(np.array([[2.0], [8.0]]))
+    array([0.75, 0.5 ])
+    """
+
+    k: int = 5
+    weights: str = "uniform"
+    scale: bool = False
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.k, (int, np.integer)) and not isinstance(self.k, bool)
+        if not whole or self.k < 1:
+            raise ModelError(f"k must be a whole number from 1 on, not {self.k!r}.")
+        if self.weights not in WEIGHTS:
+            raise ModelError(
+                f"weights must be {' or '.join(map(repr, WEIGHTS))}, not "
+                f"{self.weights!r}.{suggestion(self.weights, WEIGHTS)}"
+            )
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        parts = [plural(self.k, "nearest neighbour")]
+        if self.weights == "distance":
+            parts.append("weighted by distance")
+        if self.scale:
+            parts.append("scaled columns")
+        return ", ".join(parts)
+
+    @property
+    def fits_each(self) -> int:
+        """One search serves all fits, however many."""
+        return 0
+
+    def check(self, kind: str) -> None:
+        """Every outcome can be averaged."""
+
+    def fit(self, training: TrainingSet) -> NeighborsFit:
+        """Fit the training set."""
+        _refuse(training, self.label)
+        fitted = Neighborhood.of(self, training, Folds.leaving_out([[]]))
+        if fitted.fewest < self.k:
+            raise ModelError(
+                f"k={self.k} neighbours are more than the training set has records: "
+                f"{fitted.fewest}; use a smaller k."
+            )
+        return NeighborsFit(fitted)
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of all folds together."""
+        _refuse(records, self.label)
+        fitted = Neighborhood.of(self, records, folds)
+        if fitted.fewest < self.k:
+            return None
+        X = records.without_intercept
+
+        def predict(rows: Numbers, fits: Numbers) -> Matrix:
+            return fitted.predict(X, rows, fits)
+
+        done = np.ones(len(folds), dtype=bool)
+        return FittedFolds(None, (), done, ~done, predict)
+
+
+@dataclass(frozen=True, eq=False)
+class NeighborsFit:
+    """A training set among which neighbours are looked for."""
+
+    fitted: Neighborhood
+    coefficients: dict[str, float] | None = None
+    converged: bool = True
+    separated: bool = False
+    probabilities: bool = True
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return means or shares; NaN where a covariate is missing."""
+        records = self.fitted.records
+        if records.intercept is not None:
+            X = np.delete(X, records.intercept, axis=1)
+        known = np.isfinite(X).all(axis=1)
+        rows = np.flatnonzero(known)
+        found = self.fitted.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
+        predicted = np.full((len(X), *found.shape[1:]), np.nan)
+        predicted[known] = found
+        return predicted
+
+
+def _refuse(training: TrainingSet, label: str) -> None:
+    refuse_missing(training, label)
+    if training.without_intercept.shape[1] == 0:
+        raise ModelError(
+            f"{label}: at least one predictor is needed; for the model without any "
+            "use model='mean'."
+        )
