@@ -68,6 +68,18 @@ class CoefficientError(StatcvError, AttributeError):
     """A model that has no coefficients."""
 
 
+class NotTunedError(StatcvError, AttributeError):
+    """A model of which no hyperparameter was chosen."""
+
+
+class LearningCurveError(StatcvError, AttributeError):
+    """A model that kept no learning curves."""
+
+
+class CheckpointError(StatcvError, ValueError):
+    """A checkpoint of another call, or a directory that cannot hold one."""
+
+
 class ComparisonError(StatcvError, ValueError):
     """Results that cannot be compared with each other."""
 
@@ -102,6 +114,14 @@ class UnseenLevelWarning(StatcvWarning):
 
 class PrivacyWarning(StatcvWarning):
     """What was asked for tells others more of a record than they should know."""
+
+
+class TuningWarning(StatcvWarning):
+    """A hyperparameter was chosen at the edge of what it was chosen from."""
+
+
+class CheckpointWarning(StatcvWarning):
+    """Files of a checkpoint that are torn, or belong to another call."""
 
 
 class UndefinedMetricWarning(StatcvWarning):

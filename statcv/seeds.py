@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 
@@ -40,3 +41,23 @@ def resolve_seed(seed: object) -> int:
     if seed < 0:
         raise ArgumentError(f"seed must be 0 or more, not {seed}.")
     return int(seed)
+
+
+def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the seeds from which the models of some fits draw.
+
+    Parameters
+    ----------
+    seed : int
+        Of the call.
+    fits : numpy.ndarray of int
+        The numbers of the fits.
+
+    Examples
+    --------
+    >>> bool(fit_seeds(7, np.array([0, 3]))[1] == fit_seeds(7, np.array([3]))[0])
+    True
+    """
+    streams = (np.random.SeedSequence(seed, spawn_key=(1, int(fit))) for fit in fits)
+    first = [int(stream.generate_state(1)[0] // 2) for stream in streams]
+    return np.array(first, dtype=np.int64)

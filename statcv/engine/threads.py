@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 _lock = threading.Lock()
 _inside = 0
 _limits: Any = None
+_libraries: Any = None
+_modules = 0
 
 
 @contextmanager
@@ -20,11 +23,9 @@ def one_thread() -> Iterator[None]:
     limit is the process's own; the last of several threads to leave lifts it.
     """
     global _inside, _limits
-    from threadpoolctl import threadpool_limits
-
     with _lock:
         if _inside == 0:
-            _limits = threadpool_limits(1, user_api="blas")
+            _limits = _loaded().limit(limits=1, user_api="blas")
         _inside += 1
     try:
         yield
@@ -33,3 +34,14 @@ def one_thread() -> Iterator[None]:
             _inside -= 1
             if _inside == 0:
                 _limits.restore_original_limits()
+
+
+def _loaded() -> Any:
+    """Return the libraries of the process, looked for anew once it imports more."""
+    global _libraries, _modules
+    if len(sys.modules) != _modules:
+        from threadpoolctl import ThreadpoolController
+
+        _libraries = ThreadpoolController().select(user_api="blas")
+        _modules = len(sys.modules)
+    return _libraries

@@ -1,4 +1,4 @@
-"""All fits of a plan as one problem, for models that know how."""
+"""Fits that are made together, by models that know how."""
 
 from __future__ import annotations
 
@@ -6,81 +6,63 @@ import time
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine.held import Floats, Held
-from statcv.folds import FoldPlan
-from statcv.formula import Design
-from statcv.models import Model, TrainingSet
+from statcv.engine.part import Floats, Part, plain
+from statcv.engine.setup import Setup
 from statcv.models.all_folds import FittedFolds, fit_all_folds
-from statcv.models.folds import Folds
 
 ROWS = 2**16  # predicted at once
 
 
-def fit_together(
-    design: Design, plan: FoldPlan, model: Model, records: TrainingSet
-) -> Held | None:
-    """Return what all fits predict; None where they must be made one by one.
+def fit_together(setup: Setup, fits: range) -> Part | None:
+    """Fit a range of folds as one problem; None if the model does not know how.
 
-    That is where the caller's weights are scaled in each training set, or where the
-    model does not know how to fit folds together. No term may learn from the data.
-    Predictions are those of independent fits, to rounding.
+    No term may learn from the data. Predictions are those of independent fits, to
+    rounding.
     """
-    scaled = records.weights is not None and plan.rebalance is not None
-    if scaled:
-        return None
     started = time.perf_counter()
-    folds = Folds.of(plan)
-    fitted = fit_all_folds(model, records, folds)
+    plan, numbers = setup.plan, np.arange(fits.start, fits.stop)
+    every = len(fits) == plan.n_fits
+    folds = setup.folds if every else setup.folds.chosen(numbers)
+    fitted = fit_all_folds(setup.model, setup.records, folds)
     if fitted is None:
         return None
-    held = plan.tests_by_fit
-    partner = np.flatnonzero(plan.apart)
-    fit, row = held.owners, held.values.astype(np.intp)
-    partner_fit = plan.dropped.owners[partner]
-    partner_row = plan.dropped.values[partner].astype(np.intp)
-    predicted = _predict(fitted, row, fit)
-    partner_predicted = _predict(fitted, partner_row, partner_fit)
-    seconds = (time.perf_counter() - started) / plan.n_fits
-    return Held(
-        fit=fit,
-        row=row,
+    tests = plan.tests_by_fit.part(fits.start, fits.stop)
+    dropped = plan.dropped.part(fits.start, fits.stop)
+    first = plan.dropped.starts[fits.start]
+    apart = plan.apart[first : first + len(dropped.values)]
+    predicted = _predict(fitted, tests.values, tests.owners)
+    partners = _predict(fitted, dropped.values[apart], dropped.owners[apart])
+    seconds = (time.perf_counter() - started) / len(fits)
+    return Part(
+        fits=fits,
         predicted=predicted,
-        partner_fit=partner_fit,
-        partner_row=partner_row,
-        partner_predicted=partner_predicted,
+        partner_predicted=partners,
         converged=fitted.converged,
         separated=fitted.separated,
-        seconds=np.full(plan.n_fits, seconds),
+        seconds=np.full(len(fits), seconds),
         probabilities=True,
-        coefficients=_coefficients(fitted),
-        absent=_absent(design, plan),
+        names=fitted.names,
+        coefficients=fitted.coefficients,
+        chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
     )
 
 
 def _predict(
-    fitted: FittedFolds, rows: NDArray[np.intp], fits: NDArray[np.intp]
+    fitted: FittedFolds, rows: NDArray[np.int32], fits: NDArray[np.intp]
 ) -> Floats:
+    numbers = rows.astype(np.intp)
     parts = [
-        fitted.predict(rows[i : i + ROWS], fits[i : i + ROWS])
+        fitted.predict(numbers[i : i + ROWS], fits[i : i + ROWS])
         for i in range(0, max(len(rows), 1), ROWS)
     ]
-    return np.concatenate(parts)
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _coefficients(fitted: FittedFolds) -> pd.DataFrame | None:
-    if fitted.coefficients is None:
-        return None
-    return pd.DataFrame(fitted.coefficients, columns=list(fitted.names))
-
-
-def _absent(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[int]]:
-    """Return which levels of factors are absent from which training sets."""
-    absent: dict[tuple[str, Any], list[int]] = {}
-    for factor, (codes, labels) in design.terms.levels.items():
-        training, _ = plan.counts(codes + 1, len(labels) + 1)  # -1: missing
-        for fit, level in np.argwhere(training[:, 1:] == 0).tolist():
-            absent.setdefault((factor, labels[level]), []).append(fit)
-    return absent
+def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
+    values = {name: array.tolist() for name, array in chosen.items()}
+    return [
+        plain({name: of_fits[fit] for name, of_fits in values.items()})
+        for fit in range(fits)
+    ]

@@ -2,23 +2,74 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
+from statcv.models.folds import Folds, Numbers
 
 Floats = NDArray[np.float64]
+
+
+def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
+    """Return by what the weights of a class are multiplied in each training set.
+
+    Where the plan gives all training sets equal class totals, and the caller weights
+    records, a class is to weigh the same in every training set: its records, as the
+    plan counts them, times their mean weight.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    given : numpy.ndarray, shape (n,)
+        The caller's weights of all records.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_fits, classes), or None where nothing is scaled
+
+    Raises
+    ------
+    OutcomeError
+        If the training records of a class have no weight.
+    """
+    response = plan.response
+    if plan.rebalance is None or response is None or not response.by_class:
+        return None
+    scales = np.ones((plan.n_fits, len(response.levels)))
+    for code, level in enumerate(response.levels):
+        own = response.codes == code
+        if not (plan.training_sums(own & (given > 0)) > 0).all():
+            raise OutcomeError(
+                f"the training records of class {level!r} have no weight; give some "
+                "of them a weight above 0, or use fewer folds."
+            )
+        mean = plan.training_means(own * given) / plan.training_means(own)
+        scales[:, code] = given[own].mean() / mean
+    return scales
+
+
+def with_given_weights(folds: Folds, plan: FoldPlan, given: Floats | None) -> Folds:
+    """Scale the weights of the folds of a plan beside those that the caller gave."""
+    scales = None if given is None else class_scales(plan, given)
+    if scales is None or plan.response is None:
+        return folds
+    planned, codes = folds.weights, plan.response.codes
+
+    def weights(fits: Numbers) -> Floats:
+        scaled: Floats = scales[fits][:, codes]
+        return scaled if planned is None else scaled * planned(fits)
+
+    return replace(folds, weights=weights)
 
 
 def training_weights(
     plan: FoldPlan, fit: int, rows: NDArray[np.intp], given: Floats | None
 ) -> Floats | None:
     """Return the weights of the training records of a fit.
-
-    Where the plan gives all training sets equal class totals, and the caller weights
-    records, weights are scaled class by class so that a class weighs the same in
-    every training set: its records, as the plan counts them, times their mean weight.
 
     Parameters
     ----------
@@ -27,7 +78,7 @@ def training_weights(
     rows : numpy.ndarray of int
         Its training records.
     given : numpy.ndarray, shape (n,), or None
-        The caller's weights of all records.
+        The caller's weights of all records, scaled as :func:`class_scales` says.
 
     Raises
     ------
@@ -37,19 +88,8 @@ def training_weights(
     planned = plan.weights(fit, rows)
     if given is None:
         return planned
-    counted = np.ones(len(rows)) if planned is None else planned
-    weights: Floats = given[rows] * counted
-    response = plan.response
-    if plan.rebalance is None or response is None or not response.by_class:
+    weights: Floats = given[rows] if planned is None else given[rows] * planned
+    scales = class_scales(plan, given)
+    if scales is None or plan.response is None:
         return weights
-    codes = response.codes
-    for code, level in enumerate(response.levels):
-        own = codes[rows] == code
-        total = weights[own].sum()
-        if not total > 0:
-            raise OutcomeError(
-                f"the training records of class {level!r} have no weight; give some "
-                "of them a weight above 0, or use fewer folds."
-            )
-        weights[own] *= counted[own].sum() * given[codes == code].mean() / total
-    return weights
+    return np.asarray(weights * scales[fit, plan.response.codes[rows]])

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-
 FEW = 2**14  # values whose owners are kept
 
 

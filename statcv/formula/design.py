@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -102,14 +102,19 @@ class Design:
             self.terms.matrix(frame.iloc[others], learnt),
         )
 
-    def absent_levels(self, training: NDArray[np.intp]) -> list[tuple[str, Any]]:
-        """Return the (factor, level) pairs that no training row has."""
-        absent = []
-        for factor, (codes, labels) in self.terms.levels.items():
-            seen = codes[training]
-            counts = np.bincount(seen[seen >= 0], minlength=len(labels))
-            absent += [(factor, labels[j]) for j in np.flatnonzero(counts == 0)]
-        return absent
+    def taken(self, rows: NDArray[np.intp]) -> Design:
+        """Give each row of the outcome the predictors of another one.
+
+        Parameters
+        ----------
+        rows : numpy.ndarray of int, shape (n,)
+            Whose predictors each row of the outcome gets.
+        """
+        columns = {
+            name: column.iloc[rows] for name, column in self.terms.columns.items()
+        }
+        terms = Terms(self.formula, columns, self.terms.index[rows])
+        return replace(self, terms=terms)
 
     def new_matrix(self, data: object) -> tuple[Matrix, pd.Index[Any]]:
         """Return the matrix of new rows, as :meth:`matrix` codes them.

@@ -58,7 +58,12 @@ class TrainingSet:
 
 
 class Fit(Protocol):
-    """A fitted model."""
+    """A fitted model.
+
+    It may have ``chosen``, hyperparameters that were chosen inside the training set,
+    by name; and ``curves``, a metric's values on training and held-out records after
+    every round, by the metric's name, shape (rounds, 2).
+    """
 
     @property
     def coefficients(self) -> dict[str, float] | None:
@@ -84,7 +89,21 @@ class Fit(Protocol):
 
 
 class Model(Protocol):
-    """What :func:`statcv.cv` fits in every fold."""
+    """What :func:`statcv.cv` fits in every fold.
+
+    A model may do more, and says so by further attributes.
+
+    ``fit_folds(records, folds)``
+        Fits the training sets of many folds together, and returns
+        :class:`~statcv.models.all_folds.FittedFolds`; None for a kind of outcome
+        that it fits fold by fold. ``fits_each``, 1 by default, is how many fits one
+        of them amounts to, and 0 where the work hardly grows with their number.
+    ``fit_watching(training, held)``
+        Fits the training set and follows a metric on the held-out records as well,
+        which must not change the fit; called where ``watches`` is true.
+    ``releases_gil``
+        Whether threads fit it as well as processes do.
+    """
 
     @property
     def label(self) -> str:

@@ -9,12 +9,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
 from statcv import by_value, cv
+from statcv.engine import Setup
+from statcv.engine.one_by_one import fit_one_by_one
+from statcv.engine.together import fit_together
 from statcv.engine.weights import training_weights
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Bags, make_plan
 from statcv.folds.audit import mean_model_auroc
 from statcv.folds.plan import assemble
-from statcv.models import Logit
+from statcv.formula import make_design
+from statcv.models import Logit, Mean
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning",
@@ -175,6 +179,35 @@ def test_predictions_are_those_of_fits_with_scaled_weights(data, how):
         fits[test] += 1
     found = result.predictions.set_index("row").loc[data.index, "predicted"]
     np.testing.assert_allclose(found, expected / fits, atol=1e-5)
+
+
+@pytest.mark.parametrize(("scheme", "how"), BALANCED)
+@pytest.mark.parametrize("model", [Logit(1.0), Mean()])
+def test_together_and_one_by_one_weights_are_the_same(data, scheme, how, model):
+    design = make_design("y ~ a + z", data, scope={})
+    plan = plan_of(scheme, how, design.y)
+    setup = Setup(design, plan, model, 1, data["w"].to_numpy())
+    together = fit_together(setup, range(plan.n_fits))
+    alone = fit_one_by_one(setup, range(plan.n_fits))
+    np.testing.assert_allclose(together.predicted, alone.predicted, atol=1e-10)
+    partners = together.partner_predicted
+    np.testing.assert_allclose(partners, alone.partner_predicted, atol=1e-10)
+    half = range(plan.n_fits // 2, plan.n_fits)
+    tests = plan.tests_by_fit
+    part = together.predicted[tests.starts[half.start] :]
+    np.testing.assert_allclose(fit_together(setup, half).predicted, part, atol=1e-10)
+
+
+@pytest.mark.parametrize(("scheme", "how"), BALANCED)
+def test_folds_give_each_fit_the_weights_of_its_training_set(data, scheme, how):
+    design = make_design("y ~ a", data, scope={})
+    plan, given = plan_of(scheme, how, design.y), data["w"].to_numpy()
+    setup = Setup(design, plan, Mean(), 1, given)
+    for fit in range(0, plan.n_fits, 3):
+        training = setup.folds.training_set(setup.records, fit)
+        slow = slow_weights(plan, fit, design.y, given)
+        np.testing.assert_allclose(training.weights, slow)
+        np.testing.assert_array_equal(training.y, design.y[plan.train(fit)])
 
 
 def test_a_class_that_has_no_weight_in_training_is_named(data):

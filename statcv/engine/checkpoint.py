@@ -1,0 +1,166 @@
+"""A directory that keeps what is done of a run, so that it can be taken up again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from statcv.engine.identity import differences, digest_of, identity_of
+from statcv.engine.part import Part
+from statcv.engine.setup import Setup
+from statcv.engine.storage import digest, from_bytes, to_bytes, write_whole
+from statcv.errors import (
+    ArgumentTypeError,
+    CheckpointError,
+    CheckpointWarning,
+    plural,
+    reason,
+    warn,
+)
+
+CALL = "call.json"  # says whose the directory is
+PART = re.compile(r"fits-(\d+)-(\d+)\.([0-9a-f]{16})\.npz")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A directory of parts, one file a task, each with its digest in its name.
+
+    Attributes
+    ----------
+    directory : Path
+    call : str
+        What tells the call from others; every part repeats it.
+    fits : int
+        How many the call has.
+    """
+
+    directory: Path
+    call: str
+    fits: int
+
+    @classmethod
+    def of(cls, directory: Any, setup: Setup) -> Checkpoint:
+        """Take up the directory of the call, or begin it.
+
+        Raises
+        ------
+        CheckpointError
+            If it belongs to another call, data or version; the message says to which.
+        """
+        path = _path(directory)
+        here = identity_of(setup)
+        there = _read_call(path)
+        if there is None:
+            text = json.dumps(here, indent=2, ensure_ascii=False)
+            try:
+                path.mkdir(parents=True, exist_ok=True)
+                write_whole(path / CALL, f"{text}\n".encode())
+            except OSError as error:
+                raise _unwritable(path, error) from error
+        elif digest_of(there) != digest_of(here):
+            said = ", ".join(differences(there, here)) or "it cannot be compared"
+            raise CheckpointError(
+                f"the checkpoint {str(path)!r} is of another call: {said}. Give "
+                "another directory, or delete this one."
+            )
+        return cls(path, digest_of(here), setup.plan.n_fits)
+
+    def read(self, ranges: Sequence[range]) -> dict[range, Part]:
+        """Return the tasks that are done; files that are torn or foreign are not."""
+        wanted, done, bad = set(ranges), {}, 0
+        for path in sorted(self.directory.iterdir()):
+            named = PART.fullmatch(path.name)
+            if named is None:
+                continue
+            fits = range(int(named[1]), int(named[2]))
+            if fits not in wanted or fits in done:
+                continue
+            try:
+                content = path.read_bytes()
+            except OSError:
+                content = b""
+            whole = digest(content) == named[3]
+            part = from_bytes(content, self.call) if whole else None
+            if part is None or part.fits != fits:
+                bad += 1
+            else:
+                done[fits] = part
+        if bad:
+            warn(
+                f"{plural(bad, 'file')} in the checkpoint {str(self.directory)!r} "
+                "cannot be used, torn or of another call; their fits are made again.",
+                CheckpointWarning,
+            )
+        return done
+
+    def write(self, part: Part) -> None:
+        """Keep a part."""
+        content = to_bytes(part, self.call)
+        width = len(str(self.fits))
+        numbers = f"{part.fits.start:0{width}}-{part.fits.stop:0{width}}"
+        path = self.directory / f"fits-{numbers}.{digest(content)}.npz"
+        try:
+            write_whole(path, content)
+        except OSError as error:
+            raise _unwritable(self.directory, error) from error
+
+    def told(self, done: int) -> str:
+        """Say what an interrupted run leaves behind."""
+        return (
+            f"{done} of {plural(self.fits, 'fit')} are kept in "
+            f"{str(self.directory)!r}; the same call goes on from there."
+        )
+
+
+def kept_seed(directory: Any) -> int | None:
+    """Return the seed of the call to which a directory belongs; None where to none.
+
+    Examples
+    --------
+    >>> kept_seed("no such directory")
+    """
+    there = _read_call(_path(directory))
+    seed = None if there is None else there.get("seed")
+    return seed if isinstance(seed, int) else None
+
+
+def _path(directory: Any) -> Path:
+    if not isinstance(directory, (str, os.PathLike)):
+        raise ArgumentTypeError(
+            f"checkpoint must be the path of a directory, not {directory!r}."
+        )
+    path = Path(directory)
+    if path.exists() and not path.is_dir():
+        raise CheckpointError(f"checkpoint={str(path)!r} is a file, not a directory.")
+    return path
+
+
+def _read_call(path: Path) -> dict[str, Any] | None:
+    file = path / CALL
+    if not file.exists():
+        return None
+    try:
+        there = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _not_ours(file) from error
+    if not isinstance(there, dict) or "versions" not in there:
+        raise _not_ours(file)
+    return there
+
+
+def _not_ours(file: Path) -> CheckpointError:
+    return CheckpointError(
+        f"{str(file)!r} was not written by statcv; give another directory."
+    )
+
+
+def _unwritable(path: Path, error: OSError) -> CheckpointError:
+    return CheckpointError(
+        f"nothing can be kept in the checkpoint {str(path)!r} ({reason(error)})."
+    )

@@ -1,0 +1,90 @@
+"""What is fitted, on whom, and from which seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.weights import with_given_weights
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.models import Fit, Model, TrainingSet
+from statcv.models.folds import Folds
+from statcv.seeds import fit_seeds
+
+Floats = NDArray[np.float64]
+FOLDS, ALL = 1, 2  # which stream of the seed a model draws from
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A design, the plan of its rows, and the model for every training set.
+
+    Attributes
+    ----------
+    design : Design
+    plan : FoldPlan
+    model : Model
+    seed : int
+    weights : numpy.ndarray or None
+        The caller's weights of the rows, shape (n,).
+    """
+
+    design: Design
+    plan: FoldPlan
+    model: Model
+    seed: int
+    weights: Floats | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was given; what is made of it can be made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def records(self) -> TrainingSet:
+        """All records, with the matrix in which every term is learnt on all."""
+        strata = self.plan.strata
+        codes = None if strata is None else strata.codes
+        return _records(self.design, self.weights, codes, (self.seed, FOLDS))
+
+    @cached_property
+    def folds(self) -> Folds:
+        """On which of the records each fit trains."""
+        folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
+        return replace(folds, seeds=partial(fit_seeds, self.seed))
+
+
+def fit_all(
+    design: Design,
+    model: Model,
+    *,
+    seed: int,
+    weights: Floats | None = None,
+    strata: NDArray[np.intp] | None = None,
+) -> Fit:
+    """Fit all rows of the design: the model itself, not cross-validated."""
+    return model.fit(_records(design, weights, strata, (seed, ALL)))
+
+
+def _records(
+    design: Design,
+    weights: Floats | None,
+    strata: NDArray[np.intp] | None,
+    key: tuple[int, int],
+) -> TrainingSet:
+    stream = np.random.SeedSequence(key[0], spawn_key=key[1:])
+    return TrainingSet(
+        X=design.matrix,
+        y=design.y,
+        kind=design.outcome.kind,
+        n_classes=len(design.outcome.levels),
+        names=design.names,
+        intercept=design.intercept,
+        weights=weights,
+        seed=int(stream.generate_state(1)[0] // 2),
+        strata=strata,
+    )

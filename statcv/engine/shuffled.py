@@ -1,0 +1,150 @@
+"""The fits of a plan for many outcomes, each dealt anew to the same records."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.part import Floats
+from statcv.engine.run import run
+from statcv.engine.setup import Setup
+from statcv.engine.threads import one_thread
+from statcv.errors import (
+    ConvergenceWarning,
+    SeparationWarning,
+    UnseenLevelWarning,
+)
+from statcv.models.all_folds import fit_all_folds
+from statcv.models.shuffled import shuffled_folds
+
+OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
+
+
+@dataclass(frozen=True, eq=False)
+class Shuffles:
+    """Outcomes dealt anew to the records.
+
+    Attributes
+    ----------
+    places : numpy.ndarray of int, shape (times, n)
+        The record that takes the place, and so the outcome, of each.
+    with_plan : bool
+        Whether the folds go with the outcome, as where they were made for it; else
+        they stay with the records.
+    """
+
+    places: NDArray[np.intp]
+    with_plan: bool
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def outcomes(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the outcomes by record, shape (times, n)."""
+        dealt = np.empty(self.places.shape, dtype=y.dtype)
+        np.put_along_axis(dealt, self.places, y[None, :], axis=1)
+        return dealt
+
+
+@dataclass(frozen=True, eq=False)
+class ShuffledFits:
+    """What the fits of a plan predicted for each of several outcomes.
+
+    Attributes
+    ----------
+    predicted : numpy.ndarray, shape (times, m) or (times, m, classes)
+        At held-out records, in the order of the plan's ``tests_by_fit``.
+    partner_predicted : numpy.ndarray
+        At the records dropped for balance, in the order of ``Held.partner_row``.
+    failed : int
+        How many fits did not converge, or were separated.
+    """
+
+    predicted: Floats
+    partner_predicted: Floats
+    failed: int
+
+
+def run_shuffled(
+    setup: Setup, shuffles: Shuffles, n_jobs: int | None = None
+) -> ShuffledFits:
+    """Fit every training set of the plan for each of the outcomes.
+
+    A shuffled outcome is only more folds of the same matrix: where the model fits
+    folds together, it fits those of all outcomes together.
+
+    Parameters
+    ----------
+    setup : Setup
+        What was fitted for the outcome as it is.
+    shuffles : Shuffles
+    n_jobs : int, optional
+        As :func:`run` takes it.
+    """
+    with one_thread():
+        together = _together(setup, shuffles)
+    return _one_by_one(setup, shuffles, n_jobs) if together is None else together
+
+
+def _together(setup: Setup, shuffles: Shuffles) -> ShuffledFits | None:
+    design, plan, times = setup.design, setup.plan, len(shuffles)
+    scaled = setup.weights is not None and plan.rebalance is not None
+    if design.terms.stateful or scaled:
+        return None
+    places = shuffles.places if shuffles.with_plan else None
+    folds = shuffled_folds(setup.folds, times, places)
+    records = replace(setup.records, y=shuffles.outcomes(design.y))
+    fitted = fit_all_folds(setup.model, records, folds)
+    if fitted is None:
+        return None
+
+    def predict(rows: NDArray[np.intp], fits: NDArray[np.intp]) -> Floats:
+        shuffle = np.repeat(np.arange(times), len(rows))
+        many = np.tile(rows, times)
+        if places is not None:
+            many = places[shuffle, many]
+        made = fitted.predict(many, np.tile(fits, times) + shuffle * plan.n_fits)
+        return made.reshape(times, len(rows), *made.shape[1:])
+
+    tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
+    dropped = plan.dropped.values[partner].astype(np.intp)
+    return ShuffledFits(
+        predicted=predict(tests.values.astype(np.intp), tests.owners),
+        partner_predicted=predict(dropped, plan.dropped.owners[partner]),
+        failed=int((~fitted.converged | fitted.separated).sum()),
+    )
+
+
+def _one_by_one(setup: Setup, shuffles: Shuffles, n_jobs: int | None) -> ShuffledFits:
+    outcomes = shuffles.outcomes(setup.design.y)
+    made = []
+    for places, y in zip(shuffles.places, outcomes, strict=True):
+        design, weights = setup.design, setup.weights
+        if shuffles.with_plan:
+            design = design.taken(places)
+            weights = None if weights is None else weights[places]
+        else:
+            design = replace(design, outcome=replace(design.outcome, y=y))
+        with warnings.catch_warnings():
+            for category in OF_THE_FITS:  # counted below
+                warnings.simplefilter("ignore", category)
+            made.append(
+                run(
+                    design,
+                    setup.plan,
+                    setup.model,
+                    seed=setup.seed,
+                    weights=weights,
+                    n_jobs=n_jobs,
+                    progress=False,
+                )
+            )
+    return ShuffledFits(
+        predicted=np.stack([held.predicted for held in made]),
+        partner_predicted=np.stack([held.partner_predicted for held in made]),
+        failed=sum(int((~held.converged | held.separated).sum()) for held in made),
+    )

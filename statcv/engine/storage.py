@@ -1,0 +1,93 @@
+"""Parts as files: NumPy arrays and JSON, nothing that runs when it is read."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.part import Part
+
+ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
+
+
+def to_bytes(part: Part, call: str) -> bytes:
+    """Return a part as the bytes of an ``npz`` archive.
+
+    Parameters
+    ----------
+    part : Part
+    call : str
+        What tells the call from others.
+    """
+    arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
+    if part.coefficients is not None:
+        arrays["coefficients"] = part.coefficients
+    if part.curves is not None:
+        for fit, curves in enumerate(part.curves):
+            for place, curve in enumerate(curves.values()):
+                arrays[f"curve_{fit}_{place}"] = curve
+    said = {
+        "call": call,
+        "fits": [part.fits.start, part.fits.stop],
+        "probabilities": bool(part.probabilities),
+        "names": part.names,
+        "chosen": part.chosen,
+        "curves": None if part.curves is None else list(map(list, part.curves)),
+    }
+    buffer = io.BytesIO()
+    np.savez(buffer, about=np.array(json.dumps(said)), **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def from_bytes(content: bytes, call: str) -> Part | None:
+    """Return the part that the bytes hold; None if it is no part of the call."""
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as read:
+            arrays = dict(read)
+        said = json.loads(arrays.pop("about").item())
+        if said["call"] != call:
+            return None
+        curves = [
+            {name: arrays[f"curve_{fit}_{place}"] for place, name in enumerate(names)}
+            for fit, names in enumerate(said["curves"] or [])
+        ]
+        return Part(
+            fits=range(*said["fits"]),
+            **{name: arrays[name] for name in ARRAYS},
+            probabilities=said["probabilities"],
+            names=tuple(said["names"]),
+            coefficients=arrays.get("coefficients"),
+            chosen=said["chosen"],
+            curves=None if said["curves"] is None else curves,
+        )
+    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
+        return None
+
+
+def digest(content: bytes) -> str:
+    """Return 16 hex digits that a torn or altered file has not."""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file that is there whole, or not at all, whenever the power fails."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with draft.open("wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(draft, path)
+    if os.name == "posix":  # the name too has to reach the disk
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

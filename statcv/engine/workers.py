@@ -1,0 +1,71 @@
+"""Who does the tasks: this process, or others by joblib."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from typing import Any
+
+import numpy as np
+
+from statcv.engine.part import Part
+from statcv.engine.setup import Setup
+from statcv.engine.shared import Shared
+from statcv.engine.threads import one_thread
+from statcv.errors import ArgumentError, ArgumentTypeError
+
+FitTask = Callable[[Setup, range], Part | None]
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse a number of processes that is none."""
+    if n_jobs is not None and (
+        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))
+    ):
+        raise ArgumentTypeError(f"n_jobs must be a whole number, not {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")
+
+
+def do_tasks(
+    fit: FitTask, setup: Setup, ranges: Sequence[range], n_jobs: int | None
+) -> Generator[tuple[range, Part | None], None, None]:
+    """Yield each task with what its fits gave, as they end.
+
+    Parameters
+    ----------
+    fit : callable
+    setup : Setup
+    ranges : sequence of range
+    n_jobs : int or None
+        As joblib takes it; a surrounding ``joblib.parallel_config`` holds where it
+        is None. A single task is done here.
+    """
+    if len(ranges) < 2 or _jobs(n_jobs) == 1:
+        with one_thread():
+            for task in ranges:
+                yield task, fit(setup, task)
+        return
+    from joblib import Parallel, delayed
+
+    if setup.design.terms.plain is None:
+        _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
+    threads = getattr(setup.model, "releases_gil", False)
+    parallel = Parallel(
+        n_jobs=n_jobs,
+        prefer="threads" if threads else None,
+        return_as="generator_unordered",
+    )
+    shared = Shared(setup)
+    with one_thread():  # here for threads, in each task for processes
+        yield from parallel(delayed(_do)(fit, shared, task) for task in ranges)
+
+
+def _jobs(n_jobs: int | None) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def _do(fit: FitTask, shared: Shared, task: range) -> tuple[range, Part | None]:
+    with one_thread():
+        return task, fit(shared.value, task)
