@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
@@ -9,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from statcv.call import Call
 from statcv.comparison import Comparison, make_comparison, name_results
-from statcv.engine import run
+from statcv.engine import kept_seed, run
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -31,8 +33,9 @@ from statcv.metrics import default_metrics, get_metric
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.planning import Holdout
-from statcv.result import Call, CVResult
+from statcv.result import CVResult
 from statcv.seeds import resolve_seed
+from statcv.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 
 
 def cv(
@@ -40,6 +43,7 @@ def cv(
     data: Any = None,
     *,
     model: Any = None,
+    tune: Any = None,
     scheme: Any = None,
     k: int | None = None,
     p: float | None = None,
@@ -52,6 +56,7 @@ def cv(
     weights: Any = None,
     seed: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> CVResult:
     """Cross-validate a model: one line of formula in, an honest estimate out.
@@ -67,11 +72,20 @@ def cv(
     data : data frame
         pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
-        ``"logit"``, ``"linear"``, ``"xgboost"``, ``"mean"``, ``"negmean"``; a model
-        of :mod:`statcv.models`; a scikit-learn classifier, regressor or pipeline; a
-        statsmodels class or formula function, with keywords through
-        :class:`statcv.models.Statsmodels` or ``functools.partial``. By default
+        ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``, ``"mean"``,
+        ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn classifier,
+        regressor or pipeline; a statsmodels class or formula function, with keywords
+        through :class:`statcv.models.Statsmodels` or ``functools.partial``. By default
         unpenalised logistic regression for classes, least squares for numbers.
+    tune : mapping, Tuning or scikit-learn search, optional
+        Hyperparameters chosen anew inside every training set, by an inner plan of
+        its own: a grid such as ``{"C": np.logspace(-3, 3, 7)}`` of a model's
+        arguments or of what ``set_params`` of a scikit-learn estimator takes;
+        :class:`~statcv.Tuning` for the metric, the inner plan or the
+        one-standard-error rule; or an estimator that searches (``GridSearchCV``,
+        ``RandomizedSearchCV``, ``LogisticRegressionCV``), in place of a model, whose
+        inner splits are made here where its ``cv`` is a number or None. What was
+        chosen is ``result.tuned``.
     scheme : str or object, optional
         A name in ``statcv.folds.SCHEMES``: ``"kfold"``, ``"stratified_kfold"``,
         ``"rkfold"``, ``"loocv"``, ``"rloocv"``, ``"lpocv"``, ``"stratified_lpocv"``,
@@ -120,6 +134,11 @@ def cv(
         ``result.seed``.
     n_jobs : int, optional
         Processes, as joblib takes it; ``joblib.parallel_config`` holds where None.
+    checkpoint : str or path, optional
+        A directory that keeps the fits as they are made. After an interruption, of
+        whatever kind, the same call goes on from there, to the same numbers; a call
+        without ``seed`` takes up the one that is kept. A directory of another call,
+        data or version is refused. Code of your own is not compared, only its name.
     progress : bool, optional
         Show a progress bar; where None, after two seconds and at a terminal only.
 
@@ -180,7 +199,9 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     if data is None:
         raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
     table = as_frame(data)
-    seed = resolve_seed(given["seed"])
+    checkpoint = given["checkpoint"]
+    kept = None if checkpoint is None else kept_seed(checkpoint)
+    seed = resolve_seed(kept if given["seed"] is None else given["seed"])
     holdout = Holdout.read(given, table)
     weight_column = [given_weights] if isinstance(given_weights, str) else []
     design = make_design(
@@ -194,7 +215,8 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     weights = None
     if given_weights is not None:
         weights = row_weights(given_weights, table, design.kept)
-    learner = resolve_model(model, design.outcome.kind)
+    tune = given["tune"]
+    learner = resolve_model(model_to_tune(tune, model), design.outcome.kind)
     names = _metric_names(given["metrics"], design)
     columns = design.formula.outcome_columns
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
@@ -203,6 +225,8 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
             "weights= and rebalancing do not go together for a continuous outcome: "
             "training means would differ again; use a scheme without rebalancing."
         )
+    if tune is not None:
+        learner = tuned_model(tune, learner, design.outcome, plan)
     _warn_missing(design)
     held = run(
         design,
@@ -211,6 +235,7 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         seed=seed,
         weights=weights,
         n_jobs=given["n_jobs"],
+        checkpoint=checkpoint,
         progress=given["progress"],
     )
     result = CVResult(
@@ -221,9 +246,11 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         metric_names=names,
         weights=weights,
         seed=seed,
-        call=Call(_cv, {**arguments, "seed": seed}),
+        call=Call(_cv, {**arguments, "seed": seed, "checkpoint": None}),
     )
     _warn_bias(result)
+    if isinstance(learner, Tuned) and held.chosen is not None:
+        warn_of_edges(learner, held.chosen)
     return result
 
 

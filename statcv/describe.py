@@ -13,6 +13,7 @@ from statcv.inference import BootstrapEstimate, Estimate
 from statcv.metrics import get_metric
 from statcv.readable import Readable
 from statcv.summary import Summary, number
+from statcv.tuning import choices
 
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
 
@@ -101,6 +102,8 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
     notes += _bootstrap(result, headline)
+    if result.held.chosen is not None:
+        notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     repeated = result.plan.repeats > 1 and not result.scores.by_split
     if repeated and headline.how != "per_fold":
         notes.append(

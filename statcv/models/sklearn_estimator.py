@@ -181,5 +181,7 @@ def _weight_name(estimator: Any) -> str:
 
     last = estimator.steps[-1] if isinstance(estimator, Pipeline) else ("", estimator)
     if not has_fit_parameter(last[1], "sample_weight"):
+        if not last[0] and hasattr(estimator, "estimator"):  # a search hands them on
+            return _weight_name(estimator.estimator)
         raise ModelError(f"{type(last[1]).__name__} takes no weights.")
     return f"{last[0]}__sample_weight" if last[0] else "sample_weight"

@@ -1,0 +1,308 @@
+"""A model whose hyperparameters are chosen inside every training set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import FitError, StatcvError
+from statcv.metrics import Metric
+from statcv.models import Fit, Model, TrainingSet
+from statcv.models.all_folds import FittedFolds, fit_all_folds, fits_together
+from statcv.models.base import Matrix
+from statcv.models.folds import Folds, Numbers
+from statcv.tuning.grid import Candidate, family_label, in_words, plain
+from statcv.tuning.inner import InnerScheme
+from statcv.tuning.nested import Nested, nest
+from statcv.tuning.paths import fit_candidates
+from statcv.tuning.scoring import Scorer, choose, way_of
+
+ROWS = 2**16  # predicted at once
+CELLS = 2**22  # numbers kept of the training sets that are divided at once
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A model, and from what its hyperparameters are chosen in every training set.
+
+    Made by :func:`statcv.cv` where it is given ``tune=``.
+
+    Attributes
+    ----------
+    model : Model
+    grid : dict
+        The values of each hyperparameter, the simplest first.
+    candidates : list of Candidate
+        The model with each combination of them.
+    inner : InnerScheme
+    metric : Metric
+    rule : {"best", "one_se"}
+    fits_each : int
+        How many fits it takes to tune in a training set, and fit it.
+    """
+
+    model: Model
+    grid: dict[str, tuple[Any, ...]]
+    candidates: list[Candidate]
+    inner: InnerScheme
+    metric: Metric
+    rule: str
+    fits_each: int
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        family = family_label(self.model, self.candidates[0])
+        simplest = "simplest within one standard error of the best "
+        by = simplest if self.rule == "one_se" else ""
+        return (
+            f"{family}, {in_words(self.grid)} chosen by {by}{self.metric.label} in "
+            f"{self.inner.label} inside every training set"
+        )
+
+    @property
+    def watches(self) -> bool:
+        """Whether the model looks at held-out records as it is fitted."""
+        return bool(getattr(self.candidates[0].model, "watches", False))
+
+    @property
+    def releases_gil(self) -> bool:
+        """Whether the model can be fitted in threads."""
+        return bool(getattr(self.model, "releases_gil", False))
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError where the model does not admit this kind of outcome."""
+        for candidate in self.candidates:
+            candidate.model.check(kind)
+
+    def fit(self, training: TrainingSet) -> TunedFit:
+        """Choose hyperparameters on the training set, and fit it with them."""
+        best, path = self._chosen_of(training)
+        return self._made(best, path, self.candidates[best].model.fit(training))
+
+    def fit_watching(self, training: TrainingSet, held: TrainingSet) -> TunedFit:
+        """Choose on the training set alone; fit with held-out records in sight."""
+        best, path = self._chosen_of(training)
+        model: Any = self.candidates[best].model
+        return self._made(best, path, model.fit_watching(training, held))
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Choose and fit in the training sets of all folds together.
+
+        None for a model that is fitted fold by fold.
+        """
+        if not fits_together(self.candidates[0].model):
+            return None
+        each = len(records.X) * self.inner.repeats
+        each += self.fits_each * records.X.shape[1]
+        step = max(1, CELLS // each)
+        best, score = np.empty(len(folds), dtype=np.intp), np.empty(len(folds))
+        for start in range(0, len(folds), step):
+            some = np.arange(start, min(start + step, len(folds)))
+            found = self._choose(records, folds.chosen(some), alone=False)
+            if found is None:
+                return None
+            best[some], scores, _ = found
+            score[some] = scores[best[some], np.arange(len(some))]
+        fitted = self._fit_chosen(records, folds, best)
+        if fitted is None:
+            return None
+        return replace(fitted, chosen=self._columns(best, score))
+
+    def _choose(
+        self, records: TrainingSet, folds: Folds, alone: bool
+    ) -> tuple[Numbers, Matrix, Matrix] | None:
+        """Return which candidate is best in each training set, scores and errors.
+
+        Scores have the shape (candidates, sets). None where inner fits must be made
+        one by one, unless ``alone`` allows that.
+        """
+        way = way_of(self.metric, self.inner)
+        nested = nest(self.inner, records, folds, dropped=way == "paired")
+        errors = alone or self.rule == "one_se"
+        scorer = Scorer(self.metric, way, nested, errors)
+        models = [candidate.model for candidate in self.candidates]
+        found = []
+        together = fit_candidates(models, records, nested.folds)
+        if together is None:
+            if not alone:
+                return None
+            for candidate in self.candidates:
+                found.append(scorer.score(*_one_by_one(candidate, records, nested)))
+        else:
+            for fitted in together:
+                found.append(scorer.score(_predict(fitted, nested.row, nested.fit)))
+        scores = np.array([one[0] for one in found])
+        errors_of = np.array([one[1] for one in found])
+        return choose(scores, errors_of, self.metric, self.rule), scores, errors_of
+
+    def _chosen_of(self, training: TrainingSet) -> tuple[int, pd.DataFrame]:
+        whole = Folds.leaving_out([np.empty(0, dtype=np.intp)])
+        found = self._choose(training, whole, alone=True)
+        assert found is not None
+        best, scores, errors = found
+        values = [plain(candidate.values) for candidate in self.candidates]
+        path = pd.DataFrame({name: [v[name] for v in values] for name in self.grid})
+        return int(best[0]), path.assign(score=scores[:, 0], se=errors[:, 0])
+
+    def _made(self, best: int, path: pd.DataFrame, fit: Fit) -> TunedFit:
+        score = float(path["score"].iloc[best])
+        values = plain(self.candidates[best].values)
+        return TunedFit(fit, values, score, path)
+
+    def _fit_chosen(
+        self, records: TrainingSet, folds: Folds, best: Numbers
+    ) -> FittedFolds | None:
+        """Fit each fold with the candidate chosen in it."""
+        parts: list[tuple[Numbers, FittedFolds]] = []
+        for one in np.unique(best).tolist():
+            fits = np.flatnonzero(best == one)
+            model = self.candidates[one].model
+            fitted = fit_all_folds(model, records, folds.chosen(fits))
+            if fitted is None:
+                return None
+            parts.append((fits, fitted))
+        return parts[0][1] if len(parts) == 1 else _joined(parts)
+
+    def _columns(self, best: Numbers, score: Matrix) -> dict[str, NDArray[Any]]:
+        tried = [plain(candidate.values) for candidate in self.candidates]
+        values = [tried[one] for one in best.tolist()]
+        return {
+            **{name: _column([v[name] for v in values]) for name in self.grid},
+            "score": score,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TunedFit:
+    """A fit with the hyperparameters that were chosen on its training set.
+
+    Attributes
+    ----------
+    fit : Fit
+    values : dict
+        The hyperparameters chosen.
+    score : float
+        What they scored inside the training set.
+    path : pandas.DataFrame
+        A row a candidate: values, score and its standard error.
+    """
+
+    fit: Fit
+    values: dict[str, Any]
+    score: float
+    path: pd.DataFrame
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was chosen inside the training set, and its score if it is known."""
+        own = getattr(self.fit, "chosen", None) or {}
+        score = {} if np.isnan(self.score) else {"score": self.score}
+        return {**self.values, **own, **score}
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """Coefficients by term, or None for a model that has none."""
+        return self.fit.coefficients
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit reached its optimum."""
+        return self.fit.converged
+
+    @property
+    def separated(self) -> bool:
+        """Whether fitted probabilities ran to 0 or 1."""
+        return self.fit.separated
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether it predicts probabilities or means, not decision scores."""
+        return self.fit.probabilities
+
+    @property
+    def curves(self) -> dict[str, Matrix] | None:
+        """Metrics after every round, of a model that has rounds."""
+        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
+        return found
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return probabilities or means."""
+        return self.fit.predict(X)
+
+
+def _one_by_one(
+    candidate: Candidate, records: TrainingSet, nested: Nested
+) -> tuple[Matrix, bool]:
+    """Return what the inner fits predict, and whether these are probabilities."""
+    parts, probabilities = [], True
+    ends = np.searchsorted(nested.fit, np.arange(len(nested.folds) + 1))
+    for fit, (start, stop) in enumerate(_pairs(ends)):
+        try:
+            made = candidate.model.fit(nested.folds.training_set(records, fit))
+            parts.append(made.predict(records.X[nested.row[start:stop]]))
+        except Exception as error:
+            told = ", ".join(f"{n} = {v!r}" for n, v in candidate.values.items())
+            known = isinstance(error, StatcvError)
+            kind = type(error) if known else FitError
+            said = str(error) if known else f"{type(error).__name__}: {error}"
+            where = f"with {told}, in inner fold {fit + 1}"
+            raise kind(f"{where}: {said}") from error
+        probabilities = probabilities and made.probabilities
+    return np.concatenate(parts), probabilities
+
+
+def _pairs(ends: Numbers) -> Iterator[tuple[int, int]]:
+    return zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+
+
+def _predict(fitted: FittedFolds, rows: Numbers, fits: Numbers) -> Matrix:
+    parts = [
+        fitted.predict(rows[i : i + ROWS], fits[i : i + ROWS])
+        for i in range(0, len(rows), ROWS)
+    ]
+    return np.concatenate(parts)
+
+
+def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
+    """Join fits of different candidates, each with the numbers of its fits."""
+    size = sum(len(fits) for fits, _ in parts)
+    part, place = np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp)
+    converged = np.empty(size, dtype=bool)
+    separated = np.empty(size, dtype=bool)
+    for number, (fits, fitted) in enumerate(parts):
+        part[fits], place[fits] = number, np.arange(len(fits))
+        converged[fits], separated[fits] = fitted.converged, fitted.separated
+    first = parts[0][1]
+    coefficients = None
+    if first.coefficients is not None:
+        coefficients = np.empty((size, len(first.names)))
+        for fits, fitted in parts:
+            coefficients[fits] = fitted.coefficients
+
+    def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        found, predicted = part[fits], np.empty(0)
+        for number, (_, fitted) in enumerate(parts):
+            own = np.flatnonzero(found == number)
+            if len(own):
+                made = fitted.predict(rows[own], place[fits[own]])
+                if not len(predicted):
+                    predicted = np.empty((len(rows), *made.shape[1:]))
+                predicted[own] = made
+        return predicted
+
+    return FittedFolds(coefficients, first.names, converged, separated, predict)
+
+
+def _column(values: list[Any]) -> NDArray[Any]:
+    """Return values as a column of numbers where they are numbers."""
+    if {type(value) for value in values} <= {int, float}:
+        return np.array(values)
+    made = np.empty(len(values), dtype=object)
+    made[:] = values
+    return made
