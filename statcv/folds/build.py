@@ -196,7 +196,8 @@ def _cut(
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
-    return Strata(label, codes, len(sizes), cuts)
+    identifies = stratifier.drops_out_of_dot
+    return Strata(label, codes, len(sizes), cuts, identifies=identifies)
 
 
 def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:

@@ -39,6 +39,9 @@ class Strata:
         matter of the stratifier.
     folds : tuple of numpy.ndarray
         For each repeat, the fold of each unit.
+    identifies : bool
+        Whether equal values tell records of one source, such as a person; not where
+        a number that many share was cut into bins.
     """
 
     label: str
@@ -46,6 +49,7 @@ class Strata:
     count: int
     cuts: tuple[Cut, ...] = ()
     folds: tuple[NDArray[np.intp], ...] = ()
+    identifies: bool = True
 
     @property
     def sentence(self) -> str:

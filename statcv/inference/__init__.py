@@ -15,6 +15,7 @@ from statcv.inference.intervals import (
     mean_interval,
     pairs_interval,
 )
+from statcv.inference.permutation import permuted_values
 from statcv.inference.scores import LeftOut, Scores
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "make_estimate",
     "mean_interval",
     "pairs_interval",
+    "permuted_values",
 ]

@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine import Held
+from statcv.folds import FoldPlan
+from statcv.folds.audit import training_means
 from statcv.metrics import Metric, round_significant
 
 Floats = NDArray[np.float64]
@@ -117,6 +120,36 @@ class Scores:
     pairwise: bool = False
     tournament: bool = False
     probabilities: bool = True
+
+    @classmethod
+    def of(cls, plan: FoldPlan, held: Held, y: NDArray[Any]) -> Scores:
+        """Read what the fits of a plan predicted.
+
+        Parameters
+        ----------
+        plan : FoldPlan
+        held : Held
+        y : numpy.ndarray, shape (n,)
+            Coded outcome of the records.
+        """
+        n_train = plan.mean_over_fits(plan.n_train)
+        return cls(
+            y=y,
+            split=plan.tests.owners,
+            row=plan.tests.values.astype(np.intp),
+            predicted=held.averaged(plan),
+            repeat=plan.repeat_of,
+            n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
+            baseline=training_means(plan, y.astype(float)),
+            left=LeftOut.joined(
+                (held.fit, held.row, held.predicted),
+                (held.partner_fit, held.partner_row, held.partner_predicted),
+                plan.repeat_of[plan.split_of],
+            ),
+            pairwise=plan.compares_pairs,
+            tournament=plan.tournament,
+            probabilities=held.probabilities,
+        )
 
     @property
     def n_splits(self) -> int:

@@ -1,0 +1,259 @@
+"""A metric where the outcome has nothing to do with the predictors.
+
+Outcomes are dealt anew to the records and the whole cross-validation is done again,
+with refits. Folds that were made for the outcome go with it: what was held out and
+dropped then is random among records of the same outcome, as if drawn anew. Others
+stay with the records.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Held, Setup, Shuffles, run_shuffled
+from statcv.engine.progress import progress_bar
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConvergenceWarning,
+    SchemeError,
+    UndefinedMetricWarning,
+    warn,
+)
+from statcv.folds import SCHEMES, FoldPlan
+from statcv.folds.audit import training_means
+from statcv.folds.plan import PAIRS
+from statcv.inference.scores import LeftOut, Scores
+from statcv.inference.values import values_by_repeat
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+PREDICTIONS = 2**20  # of a batch
+WORK = 2**30  # multiplications of an iteration of a batch
+STREAM = 4
+
+
+def permuted_values(
+    setup: Setup,
+    held: Held,
+    metric: Metric,
+    how: str,
+    times: int,
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Floats:
+    """Return a metric under outcomes that are dealt anew to the records.
+
+    Parameters
+    ----------
+    setup : Setup
+        What was fitted.
+    held : Held
+        What it gave.
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    times : int
+    seed : int
+        Of the permutations.
+    n_jobs, progress
+        As :func:`statcv.engine.run` takes them.
+
+    Returns
+    -------
+    numpy.ndarray, shape (times,)
+        The mean over repeats; NaN where a training set lacked a class, or the metric
+        had no value.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If ``times`` is no whole number from 1.
+    SchemeError
+        If folds were made both for the outcome and by bins of a predictor.
+    """
+    if isinstance(times, bool) or not isinstance(times, (int, np.integer)):
+        raise ArgumentTypeError(f"times must be a whole number, not {times!r}.")
+    if times < 1:
+        raise ArgumentError(f"times must be 1 or more, not {times}.")
+    plan, design = setup.plan, setup.design
+    with_plan = made_for_outcome(plan)
+    _check_strata(plan, with_plan)
+    clusters = None
+    if plan.strata is not None and plan.strata.identifies:
+        clusters = plan.strata.codes
+    scores = Scores.of(plan, held, design.y)
+    cost = plan.n_fits * plan.n * design.matrix.shape[1]
+    size = min(WORK // cost, PREDICTIONS // max(len(held.row), 1))
+    values, failed = np.full(times, np.nan), 0
+    with progress_bar(times, progress) as bar:
+        for start in range(0, times, max(size, 1)):
+            batch = np.arange(start, min(start + max(size, 1), times))
+            places = np.stack([shuffle(plan.n, clusters, seed, b) for b in batch])
+            shuffles = Shuffles(places, with_plan)
+            outcomes = shuffles.outcomes(design.y)
+            if with_plan:
+                outcomes = np.tile(design.y, (len(batch), 1))
+            else:
+                whole = np.array([_trains_all(plan, y, setup) for y in outcomes])
+                batch, outcomes = batch[whole], outcomes[whole]
+                shuffles = replace(shuffles, places=places[whole])
+            if len(batch):
+                made = run_shuffled(setup, shuffles, n_jobs)
+                failed += made.failed
+                each = [
+                    replace(held, predicted=own, partner_predicted=partners)
+                    for own, partners in zip(
+                        made.predicted, made.partner_predicted, strict=True
+                    )
+                ]
+                many = _side_by_side(scores, plan, each, outcomes, metric, how)
+                found = values_by_repeat(many, metric, how)
+                values[batch] = _mean_over_repeats(found, len(batch))
+            bar.update(len(places))
+    _warn(values, metric, how, failed, plan.n_fits)
+    return values
+
+
+def _warn(values: Floats, metric: Metric, how: str, failed: int, n_fits: int) -> None:
+    unknown = int(np.isnan(values).sum())
+    if unknown:
+        warn(
+            f"{metric.label} ({how.replace('_', ' ')}) has no value in {unknown} of "
+            f"{len(values)} permutations.",
+            UndefinedMetricWarning,
+        )
+    if failed:
+        warn(
+            f"{failed} of {len(values) * n_fits} fits under permuted outcomes did not "
+            "converge, or their classes were separated.",
+            ConvergenceWarning,
+        )
+
+
+def made_for_outcome(plan: FoldPlan) -> bool:
+    """Tell whether who is held out, or dropped, was chosen by the outcome."""
+    scheme = SCHEMES.get(plan.scheme)
+    spreads = "stratified" in plan.scheme.lower() if scheme is None else scheme.spreads
+    return spreads or plan.rebalanced or plan.scheme in PAIRS
+
+
+def shuffle(n: int, clusters: Numbers | None, seed: int, number: int) -> Numbers:
+    """Return the record that takes the place of each of n records.
+
+    Parameters
+    ----------
+    n : int
+    clusters : numpy.ndarray of int, shape (n,), optional
+        Clusters change places as a whole, each with one of its size.
+    seed, number : int
+        Of all permutations, and of this one.
+
+    Examples
+    --------
+    >>> clusters = np.array([0, 1, 1, 2, 2])
+    >>> places = shuffle(5, clusters, seed=1, number=0)
+    >>> int(places[0]), sorted(clusters[places[[1, 2]]].tolist()) in ([1, 1], [2, 2])
+    (0, True)
+    """
+    stream = np.random.SeedSequence(seed, spawn_key=(STREAM, int(number)))
+    rng = np.random.default_rng(stream)
+    if clusters is None:
+        return rng.permutation(n)
+    order = np.argsort(clusters, kind="stable")
+    sizes = np.bincount(clusters)
+    starts = np.cumsum(sizes) - sizes
+    taken = np.arange(len(sizes))
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        taken[alike] = rng.permutation(alike)
+    within = np.arange(n) - np.repeat(starts, sizes)
+    places = np.empty(n, dtype=np.intp)
+    places[order] = order[np.repeat(starts[taken], sizes) + within]
+    return places
+
+
+def _check_strata(plan: FoldPlan, with_plan: bool) -> None:
+    strata = plan.strata
+    if with_plan and strata is not None and not strata.identifies:
+        raise SchemeError(
+            f"folds that are bins of {strata.label} and were made for the outcome as "
+            "well say neither how they would go with another outcome nor without; use "
+            "scheme='kfold', or a stratifier by value or by hash."
+        )
+
+
+def _trains_all(plan: FoldPlan, y: NDArray[np.intp], setup: Setup) -> bool:
+    """Tell whether each training set has every class, or numbers that differ."""
+    classes = len(setup.design.outcome.levels)
+    if not classes:
+        return True
+    most_out = int((plan.n - plan.n_train + plan.copied.sizes).max())
+    if np.bincount(y, minlength=classes).min() > most_out:
+        return True
+    return bool((plan.counts(y, classes)[0] > 0).all())
+
+
+def _side_by_side(
+    scores: Scores,
+    plan: FoldPlan,
+    each: list[Held],
+    outcomes: NDArray[np.generic],
+    metric: Metric,
+    how: str,
+) -> Scores:
+    """Take the cross-validation of each outcome for more repeats of one.
+
+    Records are numbered anew for each outcome.
+    """
+    times, n = outcomes.shape
+    splits, repeats = scores.n_splits, plan.repeats
+
+    def offset(numbers: Numbers, by: int) -> Numbers:
+        return (numbers + by * np.arange(times)[:, None]).ravel()
+
+    baseline = np.tile(scores.baseline, times)
+    if metric.uses_baseline:
+        baseline = np.concatenate(
+            [training_means(plan, y.astype(float)) for y in outcomes]
+        )
+    left = scores.left
+    if how == "paired" and scores.pairwise:
+        left = LeftOut.joined(
+            (
+                offset(each[0].fit, plan.n_fits),
+                offset(each[0].row, n),
+                np.concatenate([held.predicted for held in each]),
+            ),
+            (
+                offset(each[0].partner_fit, plan.n_fits),
+                offset(each[0].partner_row, n),
+                np.concatenate([held.partner_predicted for held in each]),
+            ),
+            offset(left.repeat, repeats),
+        )
+    return replace(
+        scores,
+        y=outcomes.ravel(),
+        split=offset(scores.split, splits),
+        row=offset(scores.row, n),
+        predicted=np.concatenate([held.averaged(plan) for held in each]),
+        repeat=offset(scores.repeat, repeats),
+        n_train=np.tile(scores.n_train, times),
+        baseline=baseline,
+        left=left,
+    )
+
+
+def _mean_over_repeats(values: Floats, times: int) -> Floats:
+    table = values.reshape(times, -1)
+    known = ~np.isnan(table)
+    total = np.where(known, table, 0.0).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / known.sum(axis=1))

@@ -1,0 +1,189 @@
+"""Metrics under permuted outcomes against the whole cross-validation, done anew."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+
+import statcv as scv
+from statcv.errors import StatcvError
+from statcv.inference.permutation import made_for_outcome, shuffle
+
+TIMES = 4
+
+
+def frame(seed=1, n=30):
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.normal(size=(n, 2)), columns=["a", "b"])
+    data["y"] = (data["a"] + rng.logistic(size=n) > 0.3).astype(int)
+    data["z"] = data["a"] + rng.normal(size=n)
+    data["kind"] = np.where(data["b"] > 0.7, "big", np.where(data["a"] > 0, "up", "lo"))
+    data["who"] = rng.integers(0, n // 2, n).astype(str)
+    data["w"] = rng.uniform(0.5, 2, n)
+    return data.set_index(pd.Index([f"r{i}" for i in range(n)]))
+
+
+def done_anew(result, data, outcome, metric, how, **same):
+    """Permute the data, not the numbers inside, and cross-validate them again."""
+    plan, values = result.plan, []
+    clusters = None if plan.strata is None else plan.strata.codes
+    for number in range(TIMES):
+        places = shuffle(plan.n, clusters, result.seed, number)
+        permuted = data.copy()
+        if made_for_outcome(plan):
+            others = [c for c in data.columns if c != outcome]
+            permuted[others] = data[others].iloc[places].to_numpy()
+        else:
+            permuted[outcome] = data[outcome].iloc[np.argsort(places)].to_numpy()
+        permuted = permuted.astype(data.dtypes)
+        again = scv.cv(
+            result.call.arguments["formula"],
+            permuted,
+            model=result.learner,
+            scheme=plan,
+            seed=result.seed,
+            **same,
+        )
+        values.append(float(again.estimate(metric, how)))
+    return values
+
+
+CASES = {
+    "loocv": ("y ~ a + b", {"scheme": "loocv"}, "auroc", "pooled"),
+    "log loss": ("y ~ a + b", {"scheme": "loocv"}, "log_loss", "pooled"),
+    "rloocv": ("y ~ a + b", {"scheme": "rloocv"}, "auroc", "paired"),
+    "rloocv, pooled": ("y ~ a", {"scheme": "rloocv"}, "auprc", "pooled"),
+    "several fits": ("y ~ a", {"scheme": "loocv", "rebalance": "all"}, "auroc", None),
+    "weights": (
+        "y ~ a",
+        {"scheme": "rkfold", "k": 3, "rebalance": "weight"},
+        "auroc",
+        None,
+    ),
+    "repeats": (
+        "y ~ a",
+        {"scheme": "stratified_kfold", "k": 3, "repeats": 2},
+        "auroc",
+        None,
+    ),
+    "random folds": ("y ~ a", {"scheme": "kfold", "k": 4}, "brier", "per_fold"),
+    "numbers": ("z ~ a", {"scheme": "kfold", "k": 4}, "r2", "pooled"),
+    "a scikit-learn splitter": ("y ~ a", {"scheme": StratifiedKFold(3)}, "auroc", None),
+    "learnt terms": ("y ~ center(a)", {"scheme": "rkfold", "k": 3}, "auroc", None),
+    "classes": ("kind ~ a", {"scheme": "stratified_kfold", "k": 3}, "log_loss", None),
+    "clusters": (
+        "y ~ a",
+        {"scheme": "kfold", "k": 3, "stratify": "who"},
+        "auroc",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_values_are_those_of_permuted_data(name):
+    formula, arguments, metric, how = CASES[name]
+    data, ridge = frame(), scv.models.Logit(C=1.0)
+    model = scv.models.Linear() if formula.startswith("z") else ridge
+    result = scv.cv(formula, data, model=model, seed=3, **arguments)
+    values = result.null_distribution(metric, how, TIMES)
+    expected = done_anew(result, data, formula.split()[0], metric, how)
+    np.testing.assert_allclose(values, expected, atol=1e-9)
+    assert values.name == metric
+    assert values.index.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("scheme", ["loocv", "rloocv"])
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_weights_stay_with_the_predictors(scheme):
+    data = frame()
+    result = scv.cv("y ~ a", data, scheme=scheme, weights="w", seed=3)
+    values = result.null_distribution("auroc", "pooled", TIMES)
+    expected = done_anew(result, data, "y", "auroc", "pooled", weights="w")
+    np.testing.assert_allclose(values, expected, atol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_models_of_other_libraries_are_refitted_too():
+    data = frame()
+    estimator = LogisticRegression(tol=1e-10, solver="newton-cholesky")
+    result = scv.cv("y ~ a", data, model=estimator, scheme="rloocv", seed=2)
+    together = result.update(model=scv.models.Logit(C=1.0))
+    np.testing.assert_allclose(
+        result.null_distribution("log_loss", times=3),
+        together.null_distribution("log_loss", times=3),
+        atol=1e-7,
+    )
+
+
+@given(
+    codes=st.lists(st.integers(0, 6), min_size=2, max_size=30),
+    seed=st.integers(0, 2**32),
+)
+def test_clusters_change_places_as_a_whole(codes, seed):
+    clusters = np.unique(codes, return_inverse=True)[1]
+    places = shuffle(len(clusters), clusters, seed, 0)
+    assert sorted(places) == list(range(len(clusters)))
+    for code in range(clusters.max() + 1):
+        taken = clusters[places[clusters == code]]
+        assert len(set(taken)) == 1
+        assert (clusters == taken[0]).sum() == len(taken)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_more_permutations_begin_with_the_fewer_and_the_seed_tells_them():
+    result = scv.cv("y ~ a", frame(), scheme="loocv", seed=5)
+    few = result.null_distribution(times=5)
+    more = result.null_distribution(times=9)
+    assert more.iloc[:5].tolist() == few.tolist()
+    assert result.null_distribution(times=5, seed=5).tolist() == few.tolist()
+    assert result.null_distribution(times=5, seed=6).tolist() != few.tolist()
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_leave_one_out_leans_and_its_rebalanced_pairs_do_not():
+    data = frame(seed=8, n=40)
+    ridge = scv.models.Logit(C=0.1)
+    plain = scv.cv("y ~ a + b", data, model=ridge, scheme="loocv", seed=1)
+    even = plain.update(scheme="rloocv")
+    assert plain.null_distribution("auroc", times=300).mean() < 0.4
+    null = even.null_distribution("auroc", times=300)
+    assert abs(null.mean() - 0.5) < 4 * null.std() / np.sqrt(300)
+
+
+def test_training_sets_without_a_class_are_counted_as_no_value():
+    data = frame()
+    data["y"] = (np.arange(30) < 3).astype(int)
+    folds = np.arange(30) % 10
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", scv.StatcvWarning)
+        result = scv.cv("y ~ a", data, model="mean", scheme=folds, seed=1)
+        values = result.null_distribution("brier", times=200)
+    shared = [
+        len(set(folds[np.flatnonzero(np.argsort(shuffle(30, None, 1, b)) < 3)])) == 1
+        for b in range(200)
+    ]
+    assert values.isna().tolist() == shared
+    assert any(shared)
+    with pytest.warns(scv.errors.UndefinedMetricWarning, match="of 200 permutations"):
+        result.null_distribution("brier", times=200)
+
+
+@pytest.mark.parametrize("times", [0, True, 2.5, "10"])
+def test_times_is_a_whole_number(times):
+    result = scv.cv("z ~ a", frame(), seed=1)
+    with pytest.raises(StatcvError, match="times must be"):
+        result.null_distribution(times=times)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_bins_of_a_predictor_made_for_the_outcome_as_well_are_refused():
+    result = scv.cv("y ~ b", frame(), scheme="rkfold", k=3, stratify="a", seed=1)
+    with pytest.raises(StatcvError, match="bins of a"):
+        result.null_distribution(times=3)
