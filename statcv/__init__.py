@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from statcv.api import compare, cv, fold_plan
     from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data
     from statcv.errors import (
+        CheckpointWarning,
         ConvergenceWarning,
         DistributionalBiasWarning,
         FoldWarning,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         SeparationWarning,
         StatcvError,
         StatcvWarning,
+        TuningWarning,
         UndefinedMetricWarning,
         UnseenLevelWarning,
     )
@@ -30,11 +32,13 @@ if TYPE_CHECKING:
         plot_balance,
         plot_composition,
         plot_folds,
+        plot_learning,
         plot_panel,
         plot_pr,
         plot_predicted,
         plot_roc,
     )
+    from statcv.tuning import Tuning
 
 __version__ = "0.1.0"
 
@@ -43,6 +47,7 @@ _HOMES = {
     "statcv.api": ("compare", "cv", "fold_plan"),
     "statcv.datasets": ("available_data", "fetch_cfs", "fetch_ptb", "load_data"),
     "statcv.errors": (
+        "CheckpointWarning",
         "ConvergenceWarning",
         "DistributionalBiasWarning",
         "FoldWarning",
@@ -51,6 +56,7 @@ _HOMES = {
         "SeparationWarning",
         "StatcvError",
         "StatcvWarning",
+        "TuningWarning",
         "UndefinedMetricWarning",
         "UnseenLevelWarning",
     ),
@@ -59,15 +65,18 @@ _HOMES = {
         "plot_balance",
         "plot_composition",
         "plot_folds",
+        "plot_learning",
         "plot_panel",
         "plot_pr",
         "plot_predicted",
         "plot_roc",
     ),
+    "statcv.tuning": ("Tuning",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CheckpointWarning",
     "ConvergenceWarning",
     "DistributionalBiasWarning",
     "FoldWarning",
@@ -76,6 +85,8 @@ __all__ = [
     "SeparationWarning",
     "StatcvError",
     "StatcvWarning",
+    "Tuning",
+    "TuningWarning",
     "UndefinedMetricWarning",
     "UnseenLevelWarning",
     "available_data",
@@ -94,6 +105,7 @@ __all__ = [
     "plot_balance",
     "plot_composition",
     "plot_folds",
+    "plot_learning",
     "plot_panel",
     "plot_pr",
     "plot_predicted",

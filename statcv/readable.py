@@ -47,6 +47,10 @@ class Readable(Protocol):
         """Held-out predictions as arrays."""
 
     @property
+    def learning_curves(self) -> pd.DataFrame:
+        """A metric after every round, in training and held out."""
+
+    @property
     def rows(self) -> str:
         """The rows in words."""
 

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.engine import Held
+from statcv.errors import LearningCurveError
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.inference import Scores
@@ -79,6 +80,36 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
         separated=held.separated,
         seconds=held.seconds,
     )
+
+
+def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
+    """Return a row a fit, metric and round.
+
+    Raises
+    ------
+    LearningCurveError
+        If the model kept no learning curves.
+    """
+    if held.curves is None:
+        raise LearningCurveError(
+            "the model kept no learning curves; models.XGBoost(curves=True) does."
+        )
+    parts = [
+        pd.DataFrame(
+            {
+                "fit": fit,
+                "metric": metric,
+                "round": np.arange(1, len(values) + 1),
+                "training": values[:, 0],
+                "held_out": values[:, 1],
+            }
+        )
+        for fit, curves in enumerate(held.curves)
+        for metric, values in curves.items()
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    names = fit_names(plan).iloc[table["fit"]].reset_index(drop=True)
+    return pd.concat([names, table], axis=1)
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -4,6 +4,7 @@ from statcv.plots.balance import plot_balance
 from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.folds import plot_folds
+from statcv.plots.learning import plot_learning
 from statcv.plots.panel import plot_panel
 from statcv.plots.predicted import plot_predicted
 
@@ -11,6 +12,7 @@ __all__ = [
     "plot_balance",
     "plot_composition",
     "plot_folds",
+    "plot_learning",
     "plot_panel",
     "plot_pr",
     "plot_predicted",

@@ -1,0 +1,69 @@
+"""Learning curves: as a table, and drawn."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+import statcv as scv
+from statcv.errors import LearningCurveError, MetricError
+
+mpl.use("Agg")
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    model = scv.models.XGBoost(
+        n_estimators=12, max_depth=2, curves=True, eval_metric=["error", "logloss"]
+    )
+    data = scv.load_data("ehr").head(200)
+    return scv.cv("y ~ x1 + x2 + x3", data, model=model, k=4, repeats=2, seed=1)
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def test_the_last_round_is_what_the_held_out_predictions_score(boosted):
+    table = boosted.learning_curves
+    assert len(table) == 8 * 2 * 12
+    last = table[table["round"] == 12].set_index(["metric", "repeat", "fold"])
+    last = last.sort_index()
+    predictions = boosted.predictions
+    wrong = (predictions["predicted"] > 0.5) != predictions["observed"]
+    by_fold = wrong.groupby([predictions["repeat"], predictions["fold"]]).mean()
+    held = last.loc["error", "held_out"]
+    np.testing.assert_allclose(held, by_fold.loc[held.index], atol=1e-6)
+    assert (
+        last.loc["logloss", "training"] < last.loc["logloss", "held_out"]
+    ).mean() > 0.8
+
+
+def test_curves_change_nothing_of_the_fits(boosted):
+    model = scv.models.XGBoost(n_estimators=12, max_depth=2)
+    plain = boosted.update(model=model)
+    np.testing.assert_array_equal(plain.scores.predicted, boosted.scores.predicted)
+
+
+def test_the_bold_lines_are_means_over_fits(boosted):
+    ax = scv.plot_learning(boosted, "logloss")
+    means = [line for line in ax.lines if line.get_gid() == "curve"]
+    own = boosted.learning_curves.query("metric == 'logloss'").groupby("round")
+    for line, part in zip(means, ("training", "held_out"), strict=True):
+        x, y = line.get_data()
+        assert x.tolist() == list(range(1, 13))
+        np.testing.assert_allclose(y, own[part].mean())
+    assert len(ax.lines) == 2 * (8 + 1)
+    assert scv.plot_learning(boosted).get_ylabel() == "error"
+
+
+def test_what_was_not_kept_is_said(boosted):
+    with pytest.raises(MetricError, match="there is error, logloss"):
+        scv.plot_learning(boosted, "auc")
+    plain = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+    with pytest.raises(LearningCurveError, match="curves=True"):
+        scv.plot_learning(plain)
+    assert not hasattr(plain, "learning_curves")
