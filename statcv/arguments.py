@@ -54,7 +54,10 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
         made.set_defaults(run=commands[name])
         return made.add_argument
 
-    _add_call(command("cv", "cross-validate one model"))
+    add = command("cv", "cross-validate one model")
+    _add_call(add)
+    kept = "keep the fits there; the same command goes on from them"
+    add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")
     _add_call(add)
     add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
@@ -80,7 +83,13 @@ def _add_call(add: Any) -> None:
     """Add what ``cv`` and ``compare`` share: mostly the arguments of ``cv()``."""
     add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
     add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
-    add("--model", metavar="NAME", help="logit, linear, xgboost, mean or negmean")
+    add(
+        "--model",
+        metavar="NAME",
+        help="logit, linear, neighbors, xgboost, mean, negmean",
+    )
+    tuned = "values to choose from inside every training set; may come again"
+    add("--tune", type=_values, action="append", metavar="NAME=A,B", help=tuned)
     _add_folds(add)
     metrics = "such as auroc,brier; the first is the headline, and what is compared"
     add("--metrics", type=_names, metavar="A,B", help=metrics)
@@ -112,6 +121,20 @@ def _add_folds(add: Any) -> None:
 
 def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    """Return a name and the values after it, numbers where they are numbers."""
+    name, _, listed = text.partition("=")
+    values: list[Any] = []
+    for value in _names(listed):
+        try:
+            values.append(_number(value))
+        except argparse.ArgumentTypeError:
+            values.append(value)
+    if not (name.strip() and values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=A,B")
+    return name.strip(), values
 
 
 def _number(text: str) -> float:

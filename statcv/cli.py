@@ -110,7 +110,7 @@ def _cv(options: argparse.Namespace) -> None:
     data = _read_data(options.data)
     if options.out:
         make_folder(options.out)
-    result = _fit(options, data, {})
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
     written = write_result(result, options.out, options.level) if options.out else []
     print(result.summary(options.level))
     _tell(written, options.out)
@@ -142,6 +142,7 @@ def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVRe
 
     _call = {name: getattr(_options, name) for name in CALL}
     _call["stratify"] = _one_or_more(_options.stratify)
+    _call["tune"] = dict(_options.tune) if _options.tune else None
     return _cv(_options.formula, _data, **{**_call, **_change})
 
 

@@ -34,6 +34,8 @@ def write_result(result: CVResult, folder: Path, level: float) -> list[Path]:
     tables["folds"] = result.folds
     if result.held.coefficients is not None:
         tables["coefficients"] = result.coefficients
+    if result.held.chosen is not None:
+        tables["tuned"] = result.tuned
     if len(result.pairs):
         tables["pairs"] = result.pairs
     written = [_write_text(folder / "summary.txt", result.summary(level))]

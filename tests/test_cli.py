@@ -117,6 +117,24 @@ def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
     assert "80%" in ran.out
 
 
+def test_cv_tunes_and_takes_up_what_a_checkpoint_keeps(
+    run: Run, spector: pd.DataFrame
+) -> None:
+    call = ("cv", "GRADE ~ GPA", "spector", "-k", "4", "--tune", "C=0.1,1", "--out")
+    first = run(*call, "one", "--checkpoint", "kept")
+    again = run(*call, "two", "--checkpoint", "kept")
+    assert first.code == again.code == 0
+    assert Path("kept", "call.json").exists()
+    tuned = pd.read_csv("one/tuned.csv")
+    pd.testing.assert_frame_equal(tuned, pd.read_csv("two/tuned.csv"))
+    assert set(tuned["C"]) <= {0.1, 1.0}
+    other = run(*call, "three", "--checkpoint", "kept", "--seed", "1")
+    assert other.code == 2
+    assert "seed" in other.err
+    refused = run(*call[:5], "--tune", "C")
+    assert "'C' is not NAME=A,B" in refused.err
+
+
 def test_a_column_may_hold_the_folds(run: Run, spector: pd.DataFrame) -> None:
     spector.assign(site=np.arange(32) % 4).to_csv("sites.csv", index=False)
     ran = run("cv", "GRADE ~ GPA", "sites.csv", "--scheme", "site")
