@@ -17,12 +17,15 @@ class FullModel:
     Attributes
     ----------
     coefficients : pandas.Series or None
+    chosen : dict or None
+        Hyperparameters that were chosen on all rows, where the model chooses some.
     """
 
     def __init__(self, design: Design, learner: Model, fit: Fit) -> None:
         self._design = design
         self._learner = learner
         self._fit = fit
+        self.chosen: dict[str, Any] | None = getattr(fit, "chosen", None)
         self.coefficients = (
             None
             if fit.coefficients is None
@@ -46,6 +49,13 @@ class FullModel:
             f"{self._design.formula.text}: {self._learner.label}, fitted on all "
             f"{self._design.n} rows (not cross-validated)"
         ]
+        if self.chosen:
+            said = ", ".join(_said(*item) for item in self.chosen.items())
+            lines.append(f"chosen on them: {said}")
         if self.coefficients is not None:
             lines.append(self.coefficients.to_string())
         return "\n".join(lines)
+
+
+def _said(name: str, value: Any) -> str:
+    return f"{name} = {value:.4g}" if isinstance(value, float) else f"{name} = {value}"

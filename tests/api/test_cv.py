@@ -199,6 +199,15 @@ def test_the_model_on_all_rows(loocv, spector):
     assert "not cross-validated" in repr(loocv.model)
 
 
+def test_the_fit_on_all_rows_says_what_it_chose():
+    students = scv.load_data("spector")
+    tuned = scv.cv("GRADE ~ GPA", students, tune={"C": [0.1, 1.0]}, k=4, seed=1)
+    path = tuned.tuning_path.set_index("C")["score"]
+    assert tuned.model.chosen == {"C": path.idxmin(), "score": path.min()}
+    assert f"chosen on them: C = {path.idxmin():g}, score" in repr(tuned.model)
+    assert scv.cv("GRADE ~ GPA", students, k=4, seed=1).model.chosen is None
+
+
 def test_update_changes_one_thing(rloocv, spector):
     again = rloocv.update()
     assert again.predictions.equals(rloocv.predictions)
