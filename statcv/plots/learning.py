@@ -19,12 +19,15 @@ def plot_learning(
 ) -> Axes:
     """Draw a metric against rounds: means over fits, and each fit as a thin line.
 
+    In the means a fit that stopped early keeps its last value.
+
     Parameters
     ----------
     result : CVResult
         Of a model that kept its learning curves: ``models.XGBoost(curves=True)``.
     metric : str, optional
-        As the model names it; the first where not given.
+        As the model names it, such as XGBoost's ``"logloss"``; the first where not
+        given.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -38,20 +41,25 @@ def plot_learning(
     MetricError
         If there is none of that metric.
     """
+    from matplotlib.ticker import MaxNLocator
+
     table = result.learning_curves
     known = table["metric"].unique().tolist()
     chosen = known[0] if metric is None else metric
     if chosen not in known:
         raise MetricError(
             f"there is no learning curve of {chosen!r}; there is {', '.join(known)}."
-            + suggestion(chosen, known)
+            f"{suggestion(chosen, known)} XGBoost(curves=True, eval_metric=[…]) says "
+            "which are kept."
         )
     ax, own = new_axes(ax), table[table["metric"] == chosen]
     for (part, label), colour in zip(PARTS.items(), COLOURS, strict=False):
         wide = own.pivot(index="round", columns="fit", values=part)
         ax.plot(wide.index, wide, color=colour, linewidth=0.6, alpha=0.3)
-        (line,) = ax.plot(wide.index, wide.mean(axis=1), color=colour, label=label)
+        means = wide.ffill().mean(axis=1)
+        (line,) = ax.plot(wide.index, means, color=colour, label=label)
         line.set_gid(CURVE)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="rounds", ylabel=chosen)
     ax.set_title(f"Mean over {own['fit'].nunique()} fits, {short_scheme(result.plan)}")
     ax.legend()

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import statcv as scv
-from statcv.errors import LearningCurveError, MetricError
+from statcv.errors import LearningCurveError, MetricError, NotTunedError
 
 mpl.use("Agg")
 
@@ -58,6 +58,34 @@ def test_the_bold_lines_are_means_over_fits(boosted):
         np.testing.assert_allclose(y, own[part].mean())
     assert len(ax.lines) == 2 * (8 + 1)
     assert scv.plot_learning(boosted).get_ylabel() == "error"
+
+
+@pytest.fixture(scope="module")
+def stopped(boosted):
+    model = scv.models.XGBoost(
+        n_estimators=60, max_depth=2, curves=True, early_stopping_rounds=2
+    )
+    return boosted.update(model=model)
+
+
+def test_a_fit_that_stopped_keeps_its_last_value_in_the_means(stopped):
+    table = stopped.learning_curves
+    ends = table.groupby("fit")["round"].max()
+    assert ends.nunique() > 1
+    last = table[table["round"] == table["fit"].map(ends)]
+    ax = scv.plot_learning(stopped)
+    held = next(line for line in ax.lines if line.get_label() == "held-out records")
+    assert held.get_ydata()[-1] == pytest.approx(last["held_out"].mean())
+    assert all(float(tick).is_integer() for tick in ax.get_xticks())
+
+
+def test_rounds_are_tuned_and_have_no_path(stopped):
+    table = stopped.learning_curves
+    ends = table.groupby(["repeat", "fold"])["round"].max()
+    tuned = stopped.tuned.set_index(["repeat", "fold"])["rounds"]
+    assert tuned.to_dict() == ends.to_dict()
+    with pytest.raises(NotTunedError, match="by tune="):
+        _ = stopped.tuning_path
 
 
 def test_what_was_not_kept_is_said(boosted):
