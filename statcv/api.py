@@ -133,7 +133,8 @@ def cv(
         Same seed, same numbers, whatever ``n_jobs``. The seed used is
         ``result.seed``.
     n_jobs : int, optional
-        Processes, as joblib takes it; ``joblib.parallel_config`` holds where None.
+        Processes, as joblib takes it (threads, for a model that they fit as well, as
+        XGBoost); ``joblib.parallel_config`` holds where None.
     checkpoint : str or path, optional
         A directory that keeps the fits as they are made. After an interruption, of
         whatever kind, the same call goes on from there, to the same numbers; a call
@@ -157,6 +158,11 @@ def cv(
     DistributionalBiasWarning
         If the headline is a rank metric pooled over folds that give held-out labels
         away, as leave-one-out does (Austin, Pe'er & Korem 2024).
+    TuningWarning
+        If many training sets chose the first or last value of a grid.
+    StatcvWarning
+        Others of its kinds: of rows left out, fits that did not converge or are
+        separated, levels that a training set lacks, files of a checkpoint.
 
     Examples
     --------

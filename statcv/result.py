@@ -17,6 +17,7 @@ from statcv.describe import summarise
 from statcv.engine import Held, Setup, fit_all
 from statcv.errors import (
     CoefficientError,
+    MetricError,
     NotTunedError,
     UndefinedMetricWarning,
     warn,
@@ -107,7 +108,8 @@ class CVResult:
         """A row a fit: sizes, class counts, drops, convergence, seconds.
 
         That is a row a fold and repeat, and where a fold has several fits
-        (``rebalance="all"``, ``"bag"``) a row a ``draw``.
+        (``rebalance="all"``, ``"bag"``) a row a ``draw``. Of fits that were made
+        together each has an equal part of the seconds.
         """
         return folds_table(self.design, self.plan, self.held)
 
@@ -126,10 +128,11 @@ class CVResult:
 
     @property
     def tuned(self) -> pd.DataFrame:
-        """A row a fold and repeat: the hyperparameters chosen inside its training set.
+        """A row a fit: the hyperparameters chosen inside its training set.
 
-        ``score`` is what the values chosen scored there, by the metric that the
-        model's label names.
+        Of a grid they have a ``score``: what the chosen values scored there, by the
+        metric that the model's label names (a scikit-learn search by its own, where
+        more is better). Early stopping chooses ``rounds``.
 
         Raises
         ------
@@ -137,7 +140,10 @@ class CVResult:
             If the model chooses none; it is an AttributeError too.
         """
         if self.held.chosen is None:
-            raise NotTunedError(f"{self.learner.label}: nothing was tuned.")
+            raise NotTunedError(
+                f"{self.learner.label}: nothing was tuned; cv(tune=) chooses "
+                "hyperparameters inside every training set."
+            )
         return pd.concat([fit_names(self.plan), self.held.chosen], axis=1)
 
     @cached_property
@@ -149,18 +155,22 @@ class CVResult:
         Raises
         ------
         NotTunedError
-            If nothing was tuned.
+            If nothing was tuned by ``tune=``.
         """
         if not isinstance(self._full_fit, TunedFit):
-            raise NotTunedError(f"{self.learner.label}: nothing was tuned.")
+            raise NotTunedError(
+                f"{self.learner.label}: nothing was tuned by tune=, which tries "
+                "several values and scores each."
+            )
         return self._full_fit.path
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:
         """A row a fit, metric and round, of a model that boosts by rounds.
 
-        Columns repeat, fold, fit (numbered through from 0), metric, round, training
-        and held_out: the metric on both kinds of records, from the same fits.
+        Columns repeat, fold (and ``draw``, as in :attr:`folds`), fit (numbered
+        through from 0), metric, round, training and held_out: the metric on both
+        kinds of records, from the same fits.
 
         Raises
         ------
@@ -296,7 +306,8 @@ class CVResult:
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`estimate` takes them; the headline where not given.
+            As :meth:`estimate` takes them, but for the ``.632`` estimates; the
+            headline where not given.
         times : int, default 1000
             Permutations.
         seed : int, numpy.random.Generator or None
@@ -321,11 +332,17 @@ class CVResult:
         >>> import statcv as scv
         >>> df = scv.load_data("spector")
         >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> null = res.null_distribution(times=200)
-        >>> bool((null >= float(res.estimate())).mean() < 0.05)
+        >>> null = res.null_distribution(times=199)
+        >>> as_good = int((null >= float(res.estimate())).sum())
+        >>> (1 + as_good) / (1 + len(null)) <= 0.05  # the permutation test's p-value
         True
         """
         chosen = self._metric(metric or self.metric_names[0])
+        if how in BOOTSTRAPS:
+            raise MetricError(
+                f"how={how!r} needs the fit on all rows beside those in the folds, "
+                "which is not made for permuted outcomes; use how='per_fold'."
+            )
         way = make_estimate(self.scores, chosen, how).how
         values = permuted_values(
             Setup(self.design, self.plan, self.learner, self.seed, self.weights),

@@ -187,3 +187,11 @@ def test_bins_of_a_predictor_made_for_the_outcome_as_well_are_refused():
     result = scv.cv("y ~ b", frame(), scheme="rkfold", k=3, stratify="a", seed=1)
     with pytest.raises(StatcvError, match="bins of a"):
         result.null_distribution(times=3)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_estimates_that_need_the_fit_on_all_rows_are_refused():
+    result = scv.cv("y ~ a", frame(), scheme="bootstrap", repeats=5, seed=1)
+    with pytest.raises(StatcvError, match="use how='per_fold'"):
+        result.null_distribution(how=".632+", times=3)
+    assert len(result.null_distribution(times=3)) == 3
