@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, TrainingSet, refuse_kind
+from statcv.models.heeding import heeded
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,8 +162,7 @@ def _heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:
     """Fit, and return whether it converged; pass all other warnings on."""
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings(record=True) as given:
-        warnings.simplefilter("always")
+    with heeded() as given:
         fit(X, y)
     converged = True
     for warning in given:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
+from statcv.models.heeding import heeded
 from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
 
@@ -95,8 +95,7 @@ class Statsmodels:
         keywords = dict(self.keywords)
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # told below, fold by fold
+        with heeded():  # what matters of it is told fold by fold
             model = self.family(training.y, training.X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)

@@ -1,0 +1,66 @@
+"""Warnings of a fit, told apart from those of fits in other threads."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+_lock = threading.Lock()
+_inside = 0
+_outer: Any = None
+_shown: Any = None
+_own = threading.local()
+
+
+@contextmanager
+def heeded() -> Iterator[list[warnings.WarningMessage]]:
+    """Collect the warnings that this thread gives, and show none of them.
+
+    ``warnings.catch_warnings`` changes what the whole process does with warnings;
+    where threads enter and leave it in turn, some are lost for good.
+
+    Examples
+    --------
+    >>> with heeded() as given:
+    ...     warnings.warn("slow", stacklevel=1)
+    >>> str(given[0].message)
+    'slow'
+    """
+    given: list[warnings.WarningMessage] = []
+    _enter()
+    before, _own.given = getattr(_own, "given", None), given
+    try:
+        yield given
+    finally:
+        _own.given = before
+        _leave()
+
+
+def _enter() -> None:
+    global _inside, _outer, _shown
+    with _lock:
+        if _inside == 0:
+            _outer, _shown = warnings.catch_warnings(), warnings.showwarning
+            _outer.__enter__()
+            warnings.simplefilter("always")
+            warnings.showwarning = _collect
+        _inside += 1
+
+
+def _leave() -> None:
+    global _inside
+    with _lock:
+        _inside -= 1
+        if _inside == 0:
+            _outer.__exit__(None, None, None)
+
+
+def _collect(message: Any, category: Any, *where: Any, **more: Any) -> None:
+    given = getattr(_own, "given", None)
+    if given is None:  # of a thread that does not fit
+        _shown(message, category, *where, **more)
+    else:
+        given.append(warnings.WarningMessage(message, category, *where, **more))
