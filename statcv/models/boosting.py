@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +20,11 @@ from statcv.models.boosting_parameters import (
     check_parameters,
     check_together,
 )
+from statcv.models.boosting_validation import refuse_no_number, set_aside
 
 ROUNDS = 100
 VALIDATION = 0.2
+PLACE = re.compile(r"^\[[\d:]+\] \S+:\d+: ")  # when and where XGBoost gave up
 SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabilities
 
 
@@ -33,6 +37,8 @@ class XGBoost:
         Keep the metric on training and held-out records after every round, from the
         same fits; held-out records are looked at, and change nothing. ``eval_metric``
         says which, one name or several; XGBoost's own for the objective by default.
+        A metric that needs both classes, as ``"auc"``, is NaN where the held-out
+        records of a fold have one only.
     early_stopping_rounds : int, optional
         Stop when a part of the training set that is set aside has not gained in the
         last metric for so many rounds, and take as many rounds as were best for it.
@@ -93,11 +99,13 @@ class XGBoost:
 
     def fit(self, training: TrainingSet) -> BoostedFit:
         """Fit the training set."""
-        return self._fit(training, {})
+        with _plain_errors():
+            return self._fit(training, {})
 
     def fit_watching(self, training: TrainingSet, held: TrainingSet) -> BoostedFit:
         """Fit the training set, and follow the metric on held-out records too."""
-        return self._fit(training, {"training": training, "held_out": held})
+        with _plain_errors():
+            return self._fit(training, {"training": training, "held_out": held})
 
     def _fit(
         self, training: TrainingSet, watched: dict[str, TrainingSet]
@@ -123,6 +131,7 @@ class XGBoost:
                     for name, own in watched.items()
                 } | {"validation": rest}
             booster, log = self._boost(part, rounds, first, patience)
+            refuse_no_number(log["validation"], rest)
             rounds = booster.best_iteration + 1
             chosen = {"rounds": rounds}
             if again:
@@ -163,15 +172,18 @@ class XGBoost:
             stop = {"rounds": patience, "data_name": "validation"}
             callbacks.append(xgboost.callback.EarlyStopping(**stop))
         log: dict[str, Any] = {}
-        booster = xgboost.train(
-            native,
-            own,
-            rounds,
-            evals=evals,
-            evals_result=log,
-            callbacks=callbacks,
-            verbose_eval=False,
-        )
+        # it would say after every round that a metric of one class is not a number
+        quiet = {"verbosity": 0} if any(map(_lacks_a_class, watched.values())) else {}
+        with xgboost.config_context(**quiet):
+            booster = xgboost.train(
+                native | quiet,
+                own,
+                rounds,
+                evals=evals,
+                evals_result=log,
+                callbacks=callbacks,
+                verbose_eval=False,
+            )
         return booster, log
 
     def _matrix(self, training: TrainingSet, reference: Any = None) -> Any:
@@ -284,63 +296,27 @@ class BoostedFit:
         return predicted[:, 0] if predicted.shape[1:] == (1,) else predicted
 
 
-def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
-    """Draw about a share of the records of each class, by the seed.
-
-    Records of equal ``strata`` go together, with the class that most of them have.
-    Those without weight stay.
-
-    Parameters
-    ----------
-    training : TrainingSet
-    share : float
-
-    Returns
-    -------
-    numpy.ndarray of bool, shape (n,)
-
-    Examples
-    --------
-    >>> y = np.array([0, 1] * 10)
-    >>> training = TrainingSet(np.ones((20, 1)), y, "binary", 2, ("x",), None, None, 3)
-    >>> aside = set_aside(training, share=0.2)
-    >>> np.bincount(y[aside])
-    array([2, 2])
-    """
-    n = len(training.X)
-    rows = np.arange(n)
-    if training.weights is not None:
-        rows = rows[training.weights > 0]
-    strata = np.arange(n) if training.strata is None else training.strata
-    codes = np.unique(strata[rows], return_inverse=True)[1]
-    classes = max(training.n_classes, 1)
-    kinds = np.zeros(len(rows), dtype=np.intp)
-    if training.n_classes:
-        kinds = training.y[rows].astype(np.intp)
-    table = np.bincount(codes * classes + kinds, minlength=(codes.max() + 1) * classes)
-    table = table.reshape(-1, classes)
-    sizes, common = table.sum(axis=1), table.argmax(axis=1)
-    drawn = np.zeros(len(sizes), dtype=bool)
-    rng = np.random.default_rng(training.seed)
-    for kind in range(classes):
-        own = rng.permutation(np.flatnonzero(common == kind))
-        before = np.cumsum(sizes[own]) - sizes[own]
-        if len(own):
-            number = np.abs(before - share * sizes[own].sum()).argmin()
-            drawn[own[:number]] = True
-    aside = np.zeros(n, dtype=bool)
-    aside[rows] = drawn[codes]
-    if not aside.any():
-        raise ModelError(
-            f"validation={share:g} of {n} training records sets none aside; give a "
-            "larger share, or leave early stopping out."
-        )
-    return aside
-
-
 def _rows(training: TrainingSet, some: NDArray[np.bool_]) -> TrainingSet:
     weights = None if training.weights is None else training.weights[some]
     return replace(training, X=training.X[some], y=training.y[some], weights=weights)
+
+
+def _lacks_a_class(training: TrainingSet) -> bool:
+    y = training.y
+    if training.weights is not None:
+        y = y[training.weights > 0]
+    return len(np.unique(y)) < training.n_classes
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Say what XGBoost says, without the time, and where in its code it was."""
+    xgboost = _xgboost()
+    try:
+        yield
+    except xgboost.core.XGBoostError as error:
+        said = str(error).partition("Stack trace")[0].strip()
+        raise ModelError(f"XGBoost: {PLACE.sub('', said)}") from error
 
 
 def _curves(log: Mapping[str, Any]) -> dict[str, Matrix]:

@@ -15,6 +15,9 @@ STEPS = 30  # of a fit by one matrix
 CROWDED = 0.7  # the share of fits still going below which the others make room
 SINGULAR = 1e8  # an inverse Hessian that is larger is taken for none
 
+FAR = 1.0  # a step that moves a linear predictor by more is looked at first
+SECANTS = 10  # at most, by which such a step is shortened
+
 P = TypeVar("P", bound="Gradients")
 
 
@@ -26,6 +29,83 @@ class Gradients(Protocol):
 
     def part(self: P, chosen: NDArray[Any]) -> P:
         """Return some of the fits."""
+
+
+class Likelihoods(Gradients, Protocol):
+    """Some fits of linear predictors."""
+
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+
+
+def approach(
+    problem: Likelihoods,
+    theta: Matrix,
+    gradient: Matrix,
+    inverse: Inverse,
+    enough: float,
+    noise: float,
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Follow the steps, but where the first one goes too far only shorten it.
+
+    Parameters
+    ----------
+    problem : Likelihoods
+    theta, gradient : numpy.ndarray, shape (m, q)
+        Where to start, and the gradient there.
+    inverse, enough, noise
+        As for :func:`follow`.
+
+    Returns
+    -------
+    theta, done, steps
+        As :func:`follow` returns them.
+    """
+    usable = inverse.norm <= SINGULAR
+    step = inverse.times(gradient)
+    far = usable & (squares_of(step) * problem.reach**2 > FAR**2)
+    short = _shortened(problem, theta, gradient, step, far) if far.any() else far
+    if usable.all() and not short.any():
+        return follow(problem, theta, step, inverse, enough, noise)
+    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    found[short] += step[short]
+    go = usable & ~short
+    if go.any():
+        part = problem.part(go), theta[go], step[go], inverse.part(go)
+        found[go], done[go], _ = follow(*part, enough, noise)
+    return found, done, STEPS
+
+
+def _shortened(
+    problem: Likelihoods,
+    theta: Matrix,
+    gradient: Matrix,
+    step: Matrix,
+    far: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Shorten, in place, steps that go too far, and tell which were.
+
+    Those do at whose end the objective rises more steeply than it falls at their
+    beginning. Looked at are those that move a linear predictor far.
+    """
+    left = np.flatnonzero(far)
+    left = left[problem.part(left).furthest(step[left]) > FAR]
+    short = np.zeros(len(step), dtype=bool)
+    for _ in range(SECANTS):
+        if not len(left):
+            break
+        falls = np.einsum("bp,bp->b", gradient[left], step[left])
+        ahead = problem.part(left).gradient(theta[left] + step[left])
+        rises = -np.einsum("bp,bp->b", ahead, step[left])
+        steep = rises > falls
+        left, falls, rises = left[steep], falls[steep], rises[steep]
+        short[left] = True
+        step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
+    return short
 
 
 def follow(
@@ -61,7 +141,7 @@ def follow(
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     which, going = np.arange(len(theta)), np.ones(len(theta), dtype=bool)
-    before = np.sqrt(squares_of(step))
+    before, slower = np.sqrt(squares_of(step)), np.ones(len(theta))
     steps: list[Matrix] = []
     squares: list[Matrix] = []
     while len(steps) < STEPS:
@@ -73,12 +153,13 @@ def follow(
         else:
             size = before
         rate = size / before
-        close = (size * rate <= enough) | (size <= noise)
+        # a rate may be small by chance, where a step was right in one direction only
+        close = (size * np.maximum(rate, slower) <= enough) | (size <= noise)
         halt = going & (close | ~(rate <= 1))
         theta = theta + step
         steps.append(step)
         squares.append(square)
-        before = size
+        before, slower = size, rate
         if halt.any():
             # where steps grow, the last did no good
             back = sum(steps[-2:] if len(steps) > 2 else steps[-1:])
@@ -90,7 +171,8 @@ def follow(
                 break
             if left < CROWDED * len(going):
                 problem, inverse = problem.part(going), inverse.part(going)
-                which, theta, before = which[going], theta[going], before[going]
+                which, theta = which[going], theta[going]
+                before, slower = before[going], slower[going]
                 steps = [one[going] for one in steps]
                 squares = [one[going] for one in squares]
                 going = going[going]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.folds import Block
 
+SMALL = 24  # matrices of so many columns are inverted as they are
+
 
 class Inverse(Protocol):
     """The inverses of m positive definite matrices of p columns."""
@@ -87,7 +89,8 @@ def by_lists(Z: Matrix, block: Block) -> Downdate:
     rows = Z[block.rows]
     gram = np.matmul(rows, rows.transpose(0, 2, 1))
     inner = inverted(np.eye(rows.shape[1]) - gram * block.less[:, None, :])
-    return Downdate(rows, block.less[:, :, None] * inner, _size(inner))
+    norm = np.maximum(_size(inner), 1)  # in directions that no row has
+    return Downdate(rows, block.less[:, :, None] * inner, norm)
 
 
 def by_counts(Z: Matrix, block: Block) -> Whole:
@@ -106,7 +109,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
         changed = np.flatnonzero(less)
         rows = Z[changed]
         made[place] = np.eye(Z.shape[1]) - (rows.T * less[changed]) @ rows
-    return Whole(inverted(made))
+    return Whole(symmetric_inverse(made))
 
 
 def inverted(matrices: Matrix) -> Matrix:
@@ -120,6 +123,29 @@ def inverted(matrices: Matrix) -> Matrix:
         if len(matrices) == 1:
             return np.full_like(matrices, np.nan)
         return np.concatenate([inverted(one[None]) for one in matrices])
+
+
+def symmetric_inverse(matrices: Matrix) -> Matrix:
+    """Invert each positive definite matrix, by halves; NaN where there is no inverse.
+
+    That halves the work, as a corner and its mirror image are the same.
+    """
+    q = matrices.shape[-1]
+    if q < SMALL:
+        return inverted(matrices)
+    head, tail = slice(0, q // 2), slice(q // 2, q)
+    corner = matrices[:, head, tail]
+    first = symmetric_inverse(matrices[:, head, head])
+    carried = np.matmul(first, corner)
+    lost = np.matmul(carried.transpose(0, 2, 1), corner)
+    second = symmetric_inverse(matrices[:, tail, tail] - lost)
+    across = np.matmul(carried, second)
+    made = np.empty_like(matrices)
+    made[:, head, head] = first + np.matmul(across, carried.transpose(0, 2, 1))
+    made[:, head, tail] = -across
+    made[:, tail, head] = -across.transpose(0, 2, 1)
+    made[:, tail, tail] = second
+    return made
 
 
 def _size(matrices: Matrix) -> Matrix:

@@ -144,9 +144,10 @@ def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_
     reach = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z).max())
     before = np.full(len(theta), np.inf)
     for _ in range(STEPS):
-        step, norm = problem.step(theta)
-        size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
-        rate = np.where(before < np.inf, size / before, 1.0)
+        with np.errstate(invalid="ignore", over="ignore"):  # where there is no inverse
+            step, norm = problem.step(theta)
+            size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
+            rate = np.where(before < np.inf, size / before, 1.0)
         close = (size * rate <= ACCURACY) & (rate <= 1) & (norm <= SINGULAR)
         go = ~close & (rate <= 1) & (norm <= SINGULAR)
         theta = theta + step

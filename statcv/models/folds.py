@@ -159,7 +159,8 @@ class Folds:
         while start < len(order):
             width = max(int(sizes[order[start]]), 1)
             dense = self.weights is not None or not few(width, p)
-            kept = max(n if dense else each, width * p if few(width, p) else p * p)
+            own = width * p if few(width, p) else p * p
+            kept = max(each, n if dense else 1, own)
             stop = start + max(1, larger * CELLS // kept)
             yield self._block(order[start:stop], n, width, dense)
             start = stop

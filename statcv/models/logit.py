@@ -48,7 +48,10 @@ class Logit:
         under separation too, and their bias of order 1/n is removed. For two
         classes. It draws fitted probabilities towards ½, so that their mean is not
         the share of the positive class; FLIC, which mends the intercept (Puhr et
-        al. 2017), is not implemented.
+        al. 2017), is not implemented. Where training records are hardly more than
+        columns, or weights span many orders of magnitude, the penalised likelihood
+        may have several maxima: a fit by itself looks from 0, as ``logistf`` does,
+        the fits of folds from the maximum of all records.
 
     Examples
     --------

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.chord import SINGULAR, STEPS, follow, squares_of
+from statcv.models.chord import SINGULAR, approach, follow, squares_of
 from statcv.models.downdate import Inverse
 from statcv.models.folds import FoldFits, Folds
 from statcv.models.logit_centre import find_centre
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from statcv.models.logit import Logit
 
 HESSIANS = 8  # of its own that a fold gets
-FAR = 1.0  # a step that moves a linear predictor by more is looked at first
-SECANTS = 10  # at most, by which such a step is shortened
 ACCURACY = 1e-12  # of linear predictors
 REST = 4e-11  # what a series may leave out of them: 1e-11 of probabilities
 LARGE = 15.0  # a linear predictor beyond which separation is looked for
@@ -85,12 +83,13 @@ def _fit_block(
     theta, gradient = problem.start()
     inverse = problem.common_hessian()
     weighted = block.counts is not None and block.few(q)  # which it leaves aside
-    bound = np.full(len(block), np.inf) if weighted else np.maximum(inverse.norm, 1)
+    bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
         return settle(problem, theta, gradient, inverse, bound)[:2]
     near = NearCentre.of(problem, series)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        found, done, _ = _iterate(near, theta, inverse.times(gradient), inverse)
+        step = inverse.times(gradient)
+        found, done, _ = follow(near, theta, step, inverse, *_precision(near))
         found = np.where(done[:, None], found, theta)
         moved = np.sqrt(squares_of(found - theta)) * problem.centre.reach
         bound = bound * np.exp(moved)  # there
@@ -130,7 +129,8 @@ def settle(
     """
     at, bound = theta.copy(), bound.copy()
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        theta, done, steps = _approach(problem, theta, gradient, inverse)
+        precision = _precision(problem)
+        theta, done, steps = approach(problem, theta, gradient, inverse, *precision)
         for _ in range(HESSIANS):
             if done.all():
                 break
@@ -139,71 +139,19 @@ def settle(
                 at[left] = theta[left]
                 gradient, own = rest.own_hessian(at[left])
                 bound[left] = own.norm
-                theta[left], done[left], _ = _approach(rest, at[left], gradient, own)
+                theta[left], done[left], _ = approach(
+                    rest, at[left], gradient, own, *precision
+                )
         for some in problem.batches(done):
             part = problem.part(some)
             done[some] = _not_separated(part, theta[some], at[some], bound[some])
     return theta, done, steps
 
 
-def _approach(
-    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse
-) -> tuple[Matrix, NDArray[np.bool_], int]:
-    """Iterate, but where the first step goes too far only shorten it.
-
-    Returns where each fit ended, whether its gradient vanishes there, and how many
-    steps that took, ``STEPS`` where some gradient does not vanish.
-    """
-    usable = inverse.norm <= SINGULAR
-    step = inverse.times(gradient)
-    far = usable & (squares_of(step) * problem.centre.reach**2 > FAR**2)
-    short = _shortened(problem, theta, gradient, step, far) if far.any() else far
-    if usable.all() and not short.any():
-        return _iterate(problem, theta, step, inverse)
-    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    found[short] += step[short]
-    go = usable & ~short
-    if go.any():
-        part = problem.part(go), theta[go], step[go], inverse.part(go)
-        found[go], done[go], _ = _iterate(*part)
-    return found, done, STEPS
-
-
-def _shortened(
-    problem: Problem,
-    theta: Matrix,
-    gradient: Matrix,
-    step: Matrix,
-    far: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
-    """Shorten, in place, steps that go too far, and tell which were.
-
-    Those do at whose end the objective rises more steeply than it falls at their
-    beginning. Looked at are those that move a linear predictor far.
-    """
-    left = np.flatnonzero(far)
-    left = left[np.abs(step[left] @ problem.centre.across).max(axis=1) > FAR]
-    short = np.zeros(len(step), dtype=bool)
-    for _ in range(SECANTS):
-        if not len(left):
-            break
-        falls = np.einsum("bp,bp->b", gradient[left], step[left])
-        ahead = problem.part(left).gradient(theta[left] + step[left])
-        rises = -np.einsum("bp,bp->b", ahead, step[left])
-        steep = rises > falls
-        left, falls, rises = left[steep], falls[steep], rises[steep]
-        short[left] = True
-        step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
-    return short
-
-
-def _iterate(
-    problem: Problem | NearCentre, theta: Matrix, step: Matrix, inverse: Inverse
-) -> tuple[Matrix, NDArray[np.bool_], int]:
-    """Step until the gradient vanishes; ``step`` is the first."""
-    enough = ACCURACY / problem.centre.reach
-    noise = 1e-15 * np.sqrt(theta.shape[1] * problem.block.n)
-    return follow(problem, theta, step, inverse, enough, noise)
+def _precision(problem: Problem | NearCentre) -> tuple[float, float]:
+    """Return the length of a step that is as good as none, and that of rounding."""
+    n, q = problem.centre.X.shape
+    return ACCURACY / problem.centre.reach, 1e-15 * float(np.sqrt(n * q))
 
 
 def _not_separated(

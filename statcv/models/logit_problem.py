@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.downdate import Inverse, Whole, by_counts, by_lists, inverted
+from statcv.models.downdate import (
+    Inverse,
+    Whole,
+    by_counts,
+    by_lists,
+    symmetric_inverse,
+)
 from statcv.models.folds import CELLS, Block
 from statcv.models.logit_centre import Centre
 
 ALONE = 8  # so many fits or fewer make their Hessians one by one
-SMALL = 24  # matrices of so many columns are inverted as they are
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,11 @@ class Problem:
 
     def __len__(self) -> int:
         return len(self.block)
+
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        return self.centre.reach
 
     def part(self, chosen: NDArray[Any]) -> Problem:
         """Return the problem of some of the fits."""
@@ -75,6 +85,10 @@ class Problem:
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, less the penalty's."""
         return self._gradient(theta, self._against(theta))
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+        return np.asarray(np.abs(step @ self.centre.across).max(axis=1, initial=0.0))
 
     def _against(self, theta: Matrix) -> Matrix:
         """Return the probabilities of the classes that were not observed.
@@ -126,26 +140,3 @@ class Problem:
             made += centre.ridge
         with np.errstate(invalid="ignore", over="ignore"):
             return self._gradient(theta, against), Whole(symmetric_inverse(made))
-
-
-def symmetric_inverse(matrices: Matrix) -> Matrix:
-    """Invert each positive definite matrix, by halves; NaN where there is no inverse.
-
-    That halves the work, as a corner and its mirror image are the same.
-    """
-    q = matrices.shape[-1]
-    if q < SMALL:
-        return inverted(matrices)
-    head, tail = slice(0, q // 2), slice(q // 2, q)
-    corner = matrices[:, head, tail]
-    first = symmetric_inverse(matrices[:, head, head])
-    carried = np.matmul(first, corner)
-    lost = np.matmul(carried.transpose(0, 2, 1), corner)
-    second = symmetric_inverse(matrices[:, tail, tail] - lost)
-    across = np.matmul(carried, second)
-    made = np.empty_like(matrices)
-    made[:, head, head] = first + np.matmul(across, carried.transpose(0, 2, 1))
-    made[:, head, tail] = -across
-    made[:, tail, head] = -across.transpose(0, 2, 1)
-    made[:, tail, tail] = second
-    return made

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.models.all_folds import FittedFolds
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.chord import SINGULAR, follow
+from statcv.models.chord import SINGULAR, approach
 from statcv.models.downdate import Inverse
 from statcv.models.folds import CELLS, Block, FoldFits, Folds, Numbers
 from statcv.models.multinomial import class_names, free_classes, softmax
@@ -30,7 +30,7 @@ from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE
 if TYPE_CHECKING:
     from statcv.models.logit import Logit
 
-HESSIANS = 3  # of its own that a fold gets
+HESSIANS = 8  # of its own that a fold gets
 ACCURACY = 1e-12  # of linear predictors
 
 
@@ -126,19 +126,11 @@ def _fit_block(problem: ClassProblem) -> tuple[Matrix, NDArray[np.bool_]]:
 def _iterate(
     problem: ClassProblem, theta: Matrix, inverse: Inverse
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the gradient vanishes, where the inverse is one."""
-    centre = problem.centre
-    enough = ACCURACY / centre.reach
-    noise = 1e-15 * np.sqrt(len(centre.theta) * len(centre.X))
-    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    usable = np.flatnonzero(inverse.norm <= SINGULAR)
-    if len(usable):
-        rest, own, start = problem.part(usable), inverse.part(usable), theta[usable]
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = own.times(rest.gradient(start))
-            found[usable], done[usable], _ = follow(
-                rest, start, step, own, enough, noise
-            )
+    """Step until the gradients vanish; return where, and which fits came there."""
+    enough, noise = ACCURACY / problem.reach, problem.centre.noise
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        gradient = problem.gradient(theta)
+        found, done, _ = approach(problem, theta, gradient, inverse, enough, noise)
     return found, done
 
 

@@ -10,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.downdate import Downdate, Inverse, Whole, by_lists, inverted
+from statcv.models.downdate import (
+    Downdate,
+    Inverse,
+    Whole,
+    by_lists,
+    symmetric_inverse,
+)
 from statcv.models.folds import Block, Numbers
 from statcv.models.multinomial import (
     class_hessian,
@@ -21,7 +27,7 @@ from statcv.models.multinomial import (
 )
 from statcv.models.newton import column_units
 
-CONDITION = 1e8  # the largest condition number of the Hessian
+CONDITION = 1e10  # the largest condition number of the Hessian
 LARGEST = 700.0  # the logarithm of odds against the class observed
 
 
@@ -73,6 +79,17 @@ class ClassCentre:
             for rows in (used @ self.back[:, k].T for k in range(self.classes))
         ]
         return float(np.sqrt(max(longest)))
+
+    @cached_property
+    def noise(self) -> float:
+        """The length of steps that rounding makes, of the sums above all."""
+        least = 1e-15 * np.sqrt(len(self.theta) * len(self.X))
+        probability, others = self.probability
+        own = self.y if self.y.ndim == 1 else self.y[0]
+        apart = np.where(own[:, None] == np.arange(self.classes), others, probability)
+        sums = (apart * self.weights[:, None]).T @ np.abs(self.X)
+        rounded = 5e-17 * np.linalg.norm(np.abs(self.flat) @ sums.ravel())
+        return float(max(least, rounded))
 
     @cached_property
     def observed(self) -> Numbers:
@@ -158,6 +175,15 @@ class ClassProblem:
     def __len__(self) -> int:
         return len(self.block)
 
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        return self.centre.reach
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+        return np.asarray(np.abs(self.linear(step)).max(axis=(1, 2), initial=0.0))
+
     def part(self, chosen: NDArray[Any]) -> ClassProblem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
@@ -213,7 +239,7 @@ class ClassProblem:
             shares = with_others(eta.T)
             made[place] = class_hessian(centre.X, *shares, counts, every)
         made = centre.flat @ made @ centre.flat.T + centre.ridge
-        return Whole(inverted(made))
+        return Whole(symmetric_inverse(made))
 
 
 def _downdated(centre: ClassCentre, block: Block) -> Downdate:

@@ -67,7 +67,8 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
 
     Newton's steps are halved until they lower it by enough. Where none does, or none
     has anything left to gain, as the Hessian vanishes with records that are far on
-    the wrong side, cautious ones are asked.
+    the wrong side, cautious ones are asked. The last gain is followed by one more
+    step, for the digits of predictions that the objective no longer tells.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
     X : numpy.ndarray, shape (n, p)
     objective : Objective
     """
-    here = _Point.at(beta, X, objective)
+    here = _Point.at(beta, X @ beta, objective)
     start, moved, converged = here.loss, 0.0, False
     for _ in range(MAX_ITERATIONS):
         slack = TOLERANCE * abs(here.loss) + FLOOR * abs(start)
@@ -87,15 +88,16 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
         if ahead is None or last:
             step = objective.cautious(here.eta, here.beta)
             if _promise(step, gradient) > slack:
-                last = False
-                ahead = _search(here, step, gradient, X, objective, slack)
+                other = _search(here, step, gradient, X, objective, slack)
+                if other is not None and (ahead is None or other.loss < ahead.loss):
+                    ahead, last = other, False
         if ahead is None:
             break  # no step lowers the objective
         moved = float(np.abs(ahead.eta - here.eta).max(initial=0.0))
         here = ahead
-        if last:
-            converged = True
+        if last and converged:
             break
+        converged = last
     separated = moved > MOVING and objective.extreme(here.eta)
     if separated:
         more = objective.newton(here.eta, here.beta)
@@ -112,8 +114,7 @@ class _Point:
     loss: float
 
     @classmethod
-    def at(cls, beta: Matrix, X: Matrix, objective: Objective) -> _Point:
-        eta = X @ beta
+    def at(cls, beta: Matrix, eta: Matrix, objective: Objective) -> _Point:
         return cls(beta, eta, objective.loss(eta, beta))
 
 
@@ -132,9 +133,11 @@ def _search(
 ) -> _Point | None:
     """Halve a step until it lowers the objective by enough; None where none does."""
     promise = _promise(step, gradient)
+    across = X @ step  # so that rounding of X @ beta does not hide a small gain
     for halving in range(MAX_HALVINGS + 1):
         length = 0.5**halving
-        ahead = _Point.at(here.beta + length * step, X, objective)
+        eta = here.eta + length * across
+        ahead = _Point.at(here.beta + length * step, eta, objective)
         if ahead.loss <= here.loss - ARMIJO * length * promise + slack:
             return ahead
     return None

@@ -16,7 +16,7 @@ from xgboost import XGBClassifier, XGBRegressor
 from statcv import cv
 from statcv.errors import ModelError
 from statcv.models import TrainingSet, XGBoost
-from statcv.models.boosting import set_aside
+from statcv.models.boosting_validation import set_aside
 
 KINDS = {"binary": 2, "multiclass": 3, "continuous": 0}
 METRICS = {"binary": "logloss", "multiclass": "mlogloss", "continuous": "rmse"}
@@ -384,6 +384,34 @@ def test_every_parameter_of_the_estimators_is_known():
         except ModelError as error:
             refused.append((name, str(error)))
     assert not [name for name, error in refused if "has no parameter" in error]
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_a_metric_of_two_classes_is_no_number_where_one_is_held_out():
+    training = sample("binary", n=12)
+    frame = pd.DataFrame(training.X[:, 1:3], columns=["a", "b"])
+    frame["y"] = training.y
+    model = XGBoost(n_estimators=3, curves=True, eval_metric=["auc", "logloss"])
+    curves = cv("y ~ a + b", frame, model=model, scheme="loocv").learning_curves
+    held = curves.groupby("metric")["held_out"]
+    assert held.count().to_dict() == {"auc": 0, "logloss": 36}
+    assert curves["training"].notna().all()
+
+
+def test_rounds_are_not_stopped_by_what_is_no_number():
+    training = replace(sample("binary", n=12), y=(np.arange(12) == 0).astype(int))
+    model = XGBoost(early_stopping_rounds=2, eval_metric="auc")
+    with pytest.raises(ModelError, match=r"auc has nothing to go by.* larger val"):
+        model.fit(training)
+    unweighted = replace(training, weights=np.ones(12))
+    assert XGBoost(early_stopping_rounds=2).fit(unweighted).chosen
+
+
+def test_what_the_library_refuses_is_told_without_its_whereabouts():
+    model = XGBoost(curves=True, eval_metric="acu")
+    training = sample("binary")
+    with pytest.raises(ModelError, match=r"^XGBoost: Unknown metric function acu$"):
+        model.fit_watching(training, training)
 
 
 def test_a_whole_call_stops_inside_every_training_set():

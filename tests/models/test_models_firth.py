@@ -106,6 +106,27 @@ def test_two_by_two_tables_are_those_with_a_half_in_every_cell():
     np.testing.assert_allclose(coefficients(fit), expected, atol=1e-10)
 
 
+def test_a_step_that_only_mirrors_the_last_is_not_taken_for_ever():
+    """Fisher's scoring steps to and fro where the penalty doubles the curvature."""
+    group = np.repeat([0, 1, 2], [10, 1, 1])
+    y = np.array([1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 1])
+    X = np.column_stack([np.ones(12), group == 1, group == 2]).astype(float)
+    fit = FIRTH.fit(records_of(X, y))
+    assert fit.converged
+    logits = np.log([3.5 / 7.5, 0.5 / 1.5, 1.5 / 0.5])
+    expected = [logits[0], *(logits[1:] - logits[0])]
+    np.testing.assert_allclose(coefficients(fit), expected, atol=1e-10)
+
+
+def test_an_information_without_an_inverse_is_left_to_a_fit_of_its_own():
+    y = np.array([0, 1, 0, 1, 1, 0])
+    records = replace(records_of(np.eye(6)[:, :1], y), intercept=None)
+    folds = Folds.leaving_out([[0], [1]])
+    fits = fit_firth_folds(FIRTH, records, folds)
+    assert fits.refitted.tolist() == [True, False]
+    assert fits.coefficients[0] == 0
+
+
 def test_case_weights_are_copies():
     training = sample(3, 30, 3)
     times = np.random.default_rng(0).integers(0, 4, 30)

@@ -136,6 +136,17 @@ def test_far_from_zero_columns_agree_with_glm_on_centred_ones():
     np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_rounding_of_large_columns_is_not_taken_for_no_convergence(seed):
+    rng = np.random.default_rng(seed)
+    far = np.array([1e4, -3e4, 1e5]) + rng.normal(size=(30, 3))
+    y = (far[:, 0] - 1e4 + rng.logistic(size=30) > 0).astype(int)
+    names = ("one", "a", "b", "c")
+    X = np.column_stack([np.ones(30), far])
+    training = TrainingSet(X, y, "binary", 2, names, 0, None, seed=0)
+    assert Logit().fit(training).converged
+
+
 def separable(X, y):
     """Say by a linear programme whether some direction separates the classes.
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from sklearn.datasets import load_iris
 
 from statcv import cv
 from statcv.errors import FoldWarning, ModelError
@@ -243,6 +244,14 @@ def test_one_class_may_stand_apart(C):
     assert fits.separated.all() == (C is None)
     if C == 1e3:
         assert not fits.refitted.any()
+
+
+def test_a_weak_penalty_on_nearly_separated_classes_needs_no_fit_of_its_own():
+    X, y = load_iris(return_X_y=True)
+    records = records_of(np.column_stack([np.ones(150), X]), y)
+    folds = Folds.leaving_out([[i] for i in range(0, 150, 10)])
+    for C in (1e2, 1e4, 1e5):
+        assert not assert_like_refits(Logit(C), records, folds).refitted.any()
 
 
 @pytest.mark.parametrize("C", [None, 1.0])

@@ -111,6 +111,19 @@ def test_exp_has_no_minimum_but_a_distant_one_is_not_taken_for_none():
     assert held.beta[0] == pytest.approx(12 * np.log(10), abs=0.1)
 
 
+@pytest.mark.parametrize("slope", [0.1, 1e-3, 1e-6])
+def test_the_minimum_is_found_to_all_digits_not_only_those_that_the_loss_tells(slope):
+    function = Function(
+        value=lambda x: 1e4 * (np.exp(-x) + slope * x),
+        slope=lambda x: 1e4 * (slope - np.exp(-x)),
+        newton=lambda eta, beta: 1 - slope * np.exp(beta),
+        cautious=lambda eta, beta: 1 - slope * np.exp(beta),
+    )
+    found = minimise(np.zeros(1), np.eye(1), function)
+    assert found.converged
+    assert found.beta[0] == pytest.approx(-np.log(slope), abs=1e-13)
+
+
 def test_inverse_of_a_gram_matrix_is_that_on_the_span_of_the_rows():
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(9, 3))

@@ -1,0 +1,71 @@
+"""Steps by fixed matrices on quadratic functions, whose optima are known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statcv.models.base import Matrix
+from statcv.models.chord import STEPS, approach, follow
+from statcv.models.downdate import Whole
+
+
+@dataclass
+class Bowls:
+    """Minus half the sum of curvature times squared distance from the top."""
+
+    top: Matrix
+    curved: Matrix
+    reach: float = 1.0
+
+    def gradient(self, theta):
+        return self.curved * (self.top - theta)
+
+    def part(self, chosen):
+        return Bowls(self.top[chosen], self.curved[chosen])
+
+    def furthest(self, step):
+        return np.abs(step).max(axis=1)
+
+
+def inverse_of(*diagonals):
+    return Whole(np.stack([np.diag(one) for one in diagonals]))
+
+
+@pytest.mark.parametrize("small", [1e-10, 1e-9, 1e-8])
+def test_a_step_right_in_one_direction_only_is_no_end(small):
+    """The first step is right where it is long, and too short where it is not."""
+    problem = Bowls(np.array([[1e-3, small]]), np.array([[1.0, 0.6]]))
+    start, inverse = np.zeros((1, 2)), inverse_of([1.0, 1.0])
+    step = inverse.times(problem.gradient(start))
+    found, done, _ = follow(problem, start, step, inverse, 1e-13, 1e-16)
+    assert done.all()
+    np.testing.assert_allclose(found, problem.top, atol=2e-13, rtol=0)
+
+
+@given(
+    curved=st.lists(st.floats(0.4, 1.8), min_size=3, max_size=3),
+    top=st.lists(st.floats(-0.9, 0.9), min_size=3, max_size=3),
+)
+def test_fits_come_to_their_own_optima(curved, top):
+    problem = Bowls(np.array([top, [0.0] * 3]), np.array([curved, [1.0] * 3]))
+    start, inverse = np.zeros((2, 3)), inverse_of([1.0] * 3, [1.0] * 3)
+    gradient = problem.gradient(start)
+    with np.errstate(invalid="ignore"):  # no step at all is no longer than none
+        found, done, _ = approach(problem, start, gradient, inverse, 1e-13, 1e-15)
+    assert done[1]
+    np.testing.assert_allclose(found[done], problem.top[done], atol=1e-11, rtol=0)
+
+
+def test_a_step_too_far_is_shortened_and_no_matrix_is_no_step():
+    problem = Bowls(np.array([[2.0], [0.5], [0.5]]), np.array([[3.0], [1.0], [1.0]]))
+    inverse = inverse_of([1.0], [1.0], [np.nan])
+    start = np.zeros((3, 1))
+    gradient = problem.gradient(start)
+    found, done, steps = approach(problem, start, gradient, inverse, 1e-13, 1e-15)
+    assert done.tolist() == [False, True, False]
+    assert steps == STEPS
+    assert found[0, 0] == pytest.approx(2.0)  # a secant finds the top of a bowl
+    assert found[1:, 0].tolist() == [0.5, 0.0]
