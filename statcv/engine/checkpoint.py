@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,17 +52,13 @@ class Checkpoint:
         ------
         CheckpointError
             If it belongs to another call, data or version; the message says to which.
+        If it is no checkpoint, and holds other files.
         """
         path = _path(directory)
         here = identity_of(setup)
         there = _read_call(path)
         if there is None:
-            text = json.dumps(here, indent=2, ensure_ascii=False)
-            try:
-                path.mkdir(parents=True, exist_ok=True)
-                write_whole(path / CALL, f"{text}\n".encode())
-            except OSError as error:
-                raise _unwritable(path, error) from error
+            _begin(path, here)
         elif digest_of(there) != digest_of(here):
             said = ", ".join(differences(there, here)) or "it cannot be compared"
             raise CheckpointError(
@@ -131,23 +127,40 @@ def kept_seed(directory: Any) -> int | None:
 
 
 def _path(directory: Any) -> Path:
-    if not isinstance(directory, (str, os.PathLike)):
+    if not isinstance(directory, (str, os.PathLike)) or not str(directory):
         raise ArgumentTypeError(
             f"checkpoint must be the path of a directory, not {directory!r}."
         )
     path = Path(directory)
-    if path.exists() and not path.is_dir():
+    if os.path.isfile(path):  # which says no where a path cannot be
         raise CheckpointError(f"checkpoint={str(path)!r} is a file, not a directory.")
     return path
 
 
+def _begin(path: Path, identity: Mapping[str, Any]) -> None:
+    """Make the directory, or take an empty one, and say whose it is."""
+    text = json.dumps(identity, indent=2, ensure_ascii=False)
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        if any(not file.name.startswith(".") for file in path.iterdir()):
+            raise CheckpointError(
+                f"{str(path)!r} holds files, but no checkpoint; give a new or an empty "
+                "directory."
+            )
+        write_whole(path / CALL, f"{text}\n".encode())
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
 def _read_call(path: Path) -> dict[str, Any] | None:
     file = path / CALL
-    if not file.exists():
-        return None
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    except ValueError as error:
         raise _not_ours(file) from error
     if not isinstance(there, dict) or "versions" not in there:
         raise _not_ours(file)

@@ -87,17 +87,26 @@ def _versions() -> dict[str, str]:
 
 
 def _model_digest(model: Any) -> str:
-    import joblib
-
     kind = f"{type(model).__module__}.{type(model).__qualname__}"
     try:
-        return f"{kind} {joblib.hash(model)}"
+        return f"{kind} {_digest_of_object(model)}"
     except Exception as error:
         raise CheckpointError(
             f"a checkpoint could not tell {model.label} from another model, since it "
             f"cannot be pickled ({reason(error)}); define it, and the functions that "
             "it uses, in a module."
         ) from error
+
+
+def _digest_of_object(value: Any) -> str:
+    """Return joblib's digest, the same in every process for frozen sets too."""
+    from joblib.hashing import NumpyHasher
+
+    class Hasher(NumpyHasher):  # type: ignore[misc]
+        def save(self, obj: Any) -> None:
+            super().save(set(obj) if type(obj) is frozenset else obj)
+
+    return str(Hasher().hash(value))
 
 
 def _data_digest(setup: Setup) -> str:

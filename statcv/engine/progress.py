@@ -21,15 +21,17 @@ class NoBar:
         """Move on, unseen."""
 
 
-def progress_bar(total: int, progress: bool | None) -> Any:
+def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     """Return a bar of tqdm, which is drawn in a notebook too.
 
     Parameters
     ----------
     total : int
-        The number of fits.
+        The number of fits, or of what else is counted.
     progress : bool or None
         Whether to show it; where None, after two seconds and at a terminal only.
+    unit : str
+        What one of them is called.
     """
     if progress is False or (progress is None and not sys.stderr.isatty()):
         return NoBar()
@@ -38,4 +40,4 @@ def progress_bar(total: int, progress: bool | None) -> Any:
     else:
         from tqdm import tqdm
     delay = 2 if progress is None else 0
-    return tqdm(total=total, desc="folds", unit="fold", delay=delay)
+    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay)

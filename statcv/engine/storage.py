@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import uuid
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -79,12 +80,15 @@ def digest(content: bytes) -> str:
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that is there whole, or not at all, whenever the power fails."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with draft.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
+    draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        with draft.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
     if os.name == "posix":  # the name too has to reach the disk
         folder = os.open(path.parent, os.O_RDONLY)
         try:

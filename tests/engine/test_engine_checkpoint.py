@@ -5,6 +5,7 @@ import functools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import warnings
@@ -18,10 +19,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from statcv import cv, fold_plan
+from statcv import Tuning, cv, fold_plan
 from statcv.engine import tasks
 from statcv.engine.identity import identity_of
 from statcv.engine.part import Part
@@ -30,9 +32,10 @@ from statcv.engine.storage import from_bytes, to_bytes
 from statcv.errors import ArgumentTypeError, CheckpointError, CheckpointWarning
 from statcv.folds import make_plan
 from statcv.formula import make_design
-from statcv.models import Linear, Logit
+from statcv.models import Linear, Logit, XGBoost
 from statcv.models.base import PlainFit
 from statcv.models.resolve import resolve_model
+from statcv.tuning import model_to_tune, tuned_model
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -238,8 +241,39 @@ def test_what_is_no_directory_is_refused(data, tmp_path):
         cv("y ~ a", data, checkpoint=file)
     with pytest.raises(CheckpointError, match=r"nothing can be kept in .*file"):
         cv("y ~ a", data, checkpoint=file / "below")
-    with pytest.raises(ArgumentTypeError, match="path of a directory, not 7"):
-        cv("y ~ a", data, checkpoint=7)
+    with pytest.raises(CheckpointError, match="nothing can be kept"):
+        cv("y ~ a", data, checkpoint="a" * 300)
+    for wrong in (7, ""):
+        with pytest.raises(ArgumentTypeError, match=f"a directory, not {wrong!r}"):
+            cv("y ~ a", data, checkpoint=wrong)
+
+
+def test_a_directory_with_other_files_is_left_as_it_is(data, tmp_path):
+    (tmp_path / ".gitignore").write_text("*")
+    (tmp_path / "thesis.tex").write_text("")
+    with pytest.raises(CheckpointError, match="holds files, but no checkpoint"):
+        cv("y ~ a", data, checkpoint=tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+    (tmp_path / "thesis.tex").unlink()
+    cv("y ~ a", data, checkpoint=tmp_path)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs POSIX limits")
+def test_a_disk_that_is_full_leaves_no_torn_files(data, tmp_path):
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (900, before[1]))
+    try:
+        with pytest.raises(CheckpointError, match="nothing can be kept"):
+            cv("y ~ a", data, seed=1, checkpoint=tmp_path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert [path.name for path in tmp_path.iterdir()] == ["call.json"]
+    again = cv("y ~ a", data, seed=1, checkpoint=tmp_path).held
+    plain = cv("y ~ a", data, seed=1).held
+    np.testing.assert_array_equal(again.predicted, plain.predicted)
 
 
 def test_a_call_without_a_seed_takes_up_the_one_that_is_kept(data, tmp_path):
@@ -273,6 +307,13 @@ MODELS = {
     "glm": functools.partial(sm.GLM, family=sm.families.Binomial()),
     "xgboost": "xgboost",
 }
+TUNED = {
+    "grid": (Logit(), {"C": [0.1, 1.0]}),
+    "rule": (Logit(), Tuning({"C": [0.1, 1.0]}, metric="auroc", rule="one_se")),
+    "pipeline": (MODELS["pipeline"], {"logisticregression__C": [0.1, 1.0]}),
+    "boosted": (XGBoost(), {"max_depth": [1, 2]}),
+    "search": (None, GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)),
+}
 DIGESTS = """
 import json, sys, warnings
 sys.path.insert(0, {folder!r})
@@ -286,9 +327,13 @@ def digests():
     frame = pd.DataFrame({"x": np.arange(8.0), "y": [0, 1, 0, 1, 1, 0, 0, 1]})
     design = make_design("y ~ x", frame, scope={})
     plan = make_plan("loocv", design.y, "binary")
+    models = {name: resolve_model(one, "binary") for name, one in MODELS.items()}
+    for name, (model, tune) in TUNED.items():
+        learner = resolve_model(model_to_tune(tune, model), "binary")
+        models[f"tuned {name}"] = tuned_model(tune, learner, design.outcome, plan)
     return {
-        name: identity_of(Setup(design, plan, resolve_model(model, "binary"), 1))
-        for name, model in MODELS.items()
+        name: identity_of(Setup(design, plan, model, 1))
+        for name, model in models.items()
     }
 
 
@@ -305,7 +350,8 @@ def test_identities_are_the_same_in_another_process():
         warnings.simplefilter("ignore")
         here = digests()
     assert json.loads(there.stdout) == here
-    assert len({one["model_digest"] for one in here.values()}) == len(MODELS)
+    digests_of_models = {one["model_digest"] for one in here.values()}
+    assert len(digests_of_models) == len(MODELS) + len(TUNED)
 
 
 TEXT = st.text(max_size=4)
