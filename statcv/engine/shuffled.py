@@ -15,6 +15,10 @@ from statcv.engine.setup import Setup
 from statcv.engine.threads import one_thread
 from statcv.errors import (
     ConvergenceWarning,
+    FitError,
+    MetricError,
+    OutcomeError,
+    SchemeError,
     SeparationWarning,
     UnseenLevelWarning,
 )
@@ -22,6 +26,7 @@ from statcv.models.all_folds import fit_all_folds
 from statcv.models.shuffled import shuffled_folds
 
 OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
+OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,17 +61,23 @@ class ShuffledFits:
 
     Attributes
     ----------
+    fitted : numpy.ndarray of bool, shape (outcomes,)
+        Which outcomes the model could be fitted to, ``times`` in number.
     predicted : numpy.ndarray, shape (times, m) or (times, m, classes)
         At held-out records, in the order of the plan's ``tests_by_fit``.
     partner_predicted : numpy.ndarray
         At the records dropped for balance, in the order of ``Held.partner_row``.
     failed : int
         How many fits did not converge, or were separated.
+    why : str
+        What kept the first of the other outcomes from being fitted.
     """
 
+    fitted: NDArray[np.bool_]
     predicted: Floats
     partner_predicted: Floats
     failed: int
+    why: str = ""
 
 
 def run_shuffled(
@@ -75,7 +86,8 @@ def run_shuffled(
     """Fit every training set of the plan for each of the outcomes.
 
     A shuffled outcome is only more folds of the same matrix: where the model fits
-    folds together, it fits those of all outcomes together.
+    folds together, it fits those of all outcomes together. An outcome to which it
+    cannot be fitted is left out.
 
     Parameters
     ----------
@@ -85,8 +97,11 @@ def run_shuffled(
     n_jobs : int, optional
         As :func:`run` takes it.
     """
-    with one_thread():
-        together = _together(setup, shuffles)
+    try:
+        with one_thread():
+            together = _together(setup, shuffles)
+    except OF_THE_OUTCOME:  # of some of them
+        together = None
     return _one_by_one(setup, shuffles, n_jobs) if together is None else together
 
 
@@ -113,6 +128,7 @@ def _together(setup: Setup, shuffles: Shuffles) -> ShuffledFits | None:
     tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
     dropped = plan.dropped.values[partner].astype(np.intp)
     return ShuffledFits(
+        fitted=np.ones(times, dtype=bool),
         predicted=predict(tests.values.astype(np.intp), tests.owners),
         partner_predicted=predict(dropped, plan.dropped.owners[partner]),
         failed=int((~fitted.converged | fitted.separated).sum()),
@@ -121,19 +137,19 @@ def _together(setup: Setup, shuffles: Shuffles) -> ShuffledFits | None:
 
 def _one_by_one(setup: Setup, shuffles: Shuffles, n_jobs: int | None) -> ShuffledFits:
     outcomes = shuffles.outcomes(setup.design.y)
-    made = []
-    for places, y in zip(shuffles.places, outcomes, strict=True):
+    made, fitted, why = [], np.zeros(len(shuffles), dtype=bool), ""
+    for number, (places, y) in enumerate(zip(shuffles.places, outcomes, strict=True)):
         design, weights = setup.design, setup.weights
         if shuffles.with_plan:
             design = design.taken(places)
             weights = None if weights is None else weights[places]
         else:
             design = replace(design, outcome=replace(design.outcome, y=y))
-        with warnings.catch_warnings():
-            for category in OF_THE_FITS:  # counted below
-                warnings.simplefilter("ignore", category)
-            made.append(
-                run(
+        try:
+            with warnings.catch_warnings():
+                for category in OF_THE_FITS:  # counted below
+                    warnings.simplefilter("ignore", category)
+                held = run(
                     design,
                     setup.plan,
                     setup.model,
@@ -142,9 +158,15 @@ def _one_by_one(setup: Setup, shuffles: Shuffles, n_jobs: int | None) -> Shuffle
                     n_jobs=n_jobs,
                     progress=False,
                 )
-            )
+        except OF_THE_OUTCOME as error:
+            why = why or str(error)
+            continue
+        made.append(held)
+        fitted[number] = True
     return ShuffledFits(
-        predicted=np.stack([held.predicted for held in made]),
-        partner_predicted=np.stack([held.partner_predicted for held in made]),
+        fitted=fitted,
+        predicted=np.array([held.predicted for held in made]),
+        partner_predicted=np.array([held.partner_predicted for held in made]),
         failed=sum(int((~held.converged | held.separated).sum()) for held in made),
+        why=why,
     )

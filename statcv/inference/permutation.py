@@ -14,13 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Held, Setup, Shuffles, run_shuffled
+from statcv.engine.checks import check_training_sets
 from statcv.engine.progress import progress_bar
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
     ConvergenceWarning,
+    OutcomeError,
     SchemeError,
     UndefinedMetricWarning,
+    plural,
     warn,
 )
 from statcv.folds import SCHEMES, FoldPlan
@@ -68,15 +71,16 @@ def permuted_values(
     Returns
     -------
     numpy.ndarray, shape (times,)
-        The mean over repeats; NaN where a training set lacked a class, or the metric
-        had no value.
+        The mean over repeats; NaN where the model could not be fitted, as in a
+        training set that lacks a class, or the metric had no value.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
         If ``times`` is no whole number from 1.
     SchemeError
-        If folds were made both for the outcome and by bins of a predictor.
+        If folds were made both for the outcome and by bins of a predictor, or no
+        two clusters have as many records.
     """
     if isinstance(times, bool) or not isinstance(times, (int, np.integer)):
         raise ArgumentTypeError(f"times must be a whole number, not {times!r}.")
@@ -85,14 +89,12 @@ def permuted_values(
     plan, design = setup.plan, setup.design
     with_plan = made_for_outcome(plan)
     _check_strata(plan, with_plan)
-    clusters = None
-    if plan.strata is not None and plan.strata.identifies:
-        clusters = plan.strata.codes
+    clusters = _clusters(plan)
     scores = Scores.of(plan, held, design.y)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
     size = min(WORK // cost, PREDICTIONS // max(len(held.row), 1))
-    values, failed = np.full(times, np.nan), 0
-    with progress_bar(times, progress) as bar:
+    values, failed, why = np.full(times, np.nan), 0, ""
+    with progress_bar(times, progress, "permutation") as bar:
         for start in range(0, times, max(size, 1)):
             batch = np.arange(start, min(start + max(size, 1), times))
             places = np.stack([shuffle(plan.n, clusters, seed, b) for b in batch])
@@ -106,7 +108,10 @@ def permuted_values(
                 shuffles = replace(shuffles, places=places[whole])
             if len(batch):
                 made = run_shuffled(setup, shuffles, n_jobs)
+                batch, outcomes = batch[made.fitted], outcomes[made.fitted]
                 failed += made.failed
+                why = why or made.why
+            if len(batch):
                 each = [
                     replace(held, predicted=own, partner_predicted=partners)
                     for own, partners in zip(
@@ -117,22 +122,26 @@ def permuted_values(
                 found = values_by_repeat(many, metric, how)
                 values[batch] = _mean_over_repeats(found, len(batch))
             bar.update(len(places))
-    _warn(values, metric, how, failed, plan.n_fits)
+    _warn(values, metric, how, why)
+    _warn_of_fits(failed, times * plan.n_fits)
     return values
 
 
-def _warn(values: Floats, metric: Metric, how: str, failed: int, n_fits: int) -> None:
+def _warn(values: Floats, metric: Metric, how: str, why: str) -> None:
     unknown = int(np.isnan(values).sum())
     if unknown:
         warn(
             f"{metric.label} ({how.replace('_', ' ')}) has no value in {unknown} of "
-            f"{len(values)} permutations.",
+            f"{len(values)} permutations{f': {why}' if why else '.'}",
             UndefinedMetricWarning,
         )
+
+
+def _warn_of_fits(failed: int, fits: int) -> None:
     if failed:
         warn(
-            f"{failed} of {len(values) * n_fits} fits under permuted outcomes did not "
-            "converge, or their classes were separated.",
+            f"{failed} of {fits} fits under permuted outcomes did not converge, or "
+            "their classes were separated.",
             ConvergenceWarning,
         )
 
@@ -189,15 +198,31 @@ def _check_strata(plan: FoldPlan, with_plan: bool) -> None:
         )
 
 
-def _trains_all(plan: FoldPlan, y: NDArray[np.intp], setup: Setup) -> bool:
+def _clusters(plan: FoldPlan) -> Numbers | None:
+    """Return which records change places together."""
+    strata = plan.strata
+    if strata is None or not strata.identifies:
+        return None
+    sizes = np.bincount(strata.codes)
+    if len(np.unique(sizes)) == len(sizes):
+        raise SchemeError(
+            f"no two of the {plural(len(sizes), 'source')} that {strata.label} tells "
+            "have as many records, so that none can change places."
+        )
+    return strata.codes
+
+
+def _trains_all(plan: FoldPlan, y: NDArray[np.generic], setup: Setup) -> bool:
     """Tell whether each training set has every class, or numbers that differ."""
-    classes = len(setup.design.outcome.levels)
-    if not classes:
-        return True
+    design = setup.design
     most_out = int((plan.n - plan.n_train + plan.copied.sizes).max())
-    if np.bincount(y, minlength=classes).min() > most_out:
+    if design.outcome.levels and np.unique(y, return_counts=True)[1].min() > most_out:
         return True
-    return bool((plan.counts(y, classes)[0] > 0).all())
+    try:
+        check_training_sets(replace(design, outcome=replace(design.outcome, y=y)), plan)
+    except OutcomeError:
+        return False
+    return True
 
 
 def _side_by_side(

@@ -15,6 +15,7 @@ from statcv.errors import StatcvError
 from statcv.inference.permutation import made_for_outcome, shuffle
 
 TIMES = 4
+RARE = (1, 4, 7, 10)
 
 
 def frame(seed=1, n=30):
@@ -173,6 +174,55 @@ def test_training_sets_without_a_class_are_counted_as_no_value():
     assert any(shared)
     with pytest.warns(scv.errors.UndefinedMetricWarning, match="of 200 permutations"):
         result.null_distribution("brier", times=200)
+
+
+def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
+    """Tuning needs two records of a class, numbers have to differ."""
+    data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)
+    data["few"] = data["rare"] * np.arange(30.0)
+    folds = np.arange(30) % 2
+    tuned = {"model": scv.models.Logit(), "tune": {"C": [0.1, 1.0]}}
+    estimator = {"model": LogisticRegression(), "tune": {"C": [0.1, 1.0]}}
+    calls = [("rare", tuned), ("rare", estimator), ("few", {"model": "linear"})]
+    for outcome, call in calls:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", scv.StatcvWarning)
+            result = scv.cv(f"{outcome} ~ a", data, scheme=folds, seed=1, **call)
+            values = result.null_distribution(
+                "mse" if outcome == "few" else "brier", times=40
+            )
+        few = []
+        for number in range(40):
+            own = np.flatnonzero(
+                np.isin(np.argsort(shuffle(30, None, 1, number)), RARE)
+            )
+            least = min(np.sum(folds[own] == 0), np.sum(folds[own] == 1))
+            few.append(least < (1 if outcome == "few" else 2))
+        assert values.isna().tolist() == few
+        assert any(few)
+
+
+def test_why_an_outcome_could_not_be_fitted_is_told():
+    data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)
+    result = scv.cv(
+        "rare ~ a",
+        data,
+        scheme=np.arange(30) % 2,
+        model=LogisticRegression(),
+        tune=scv.Tuning({"C": [0.1, 1.0]}, k=2),
+        seed=1,
+    )
+    with pytest.warns(scv.errors.UndefinedMetricWarning, match="of 20 perm.*in fold"):
+        result.null_distribution("brier", times=20)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_sources_of_which_none_can_change_places_are_refused():
+    data = frame().iloc[:28].assign(source=np.repeat(np.arange(7), np.arange(1, 8)))
+    call = {"scheme": "kfold", "k": 3, "seed": 1}
+    result = scv.cv("y ~ a", data, stratify=scv.by_value("source"), **call)
+    with pytest.raises(StatcvError, match="no two of the 7 sources that source tells"):
+        result.null_distribution(times=3)
 
 
 @pytest.mark.parametrize("times", [0, True, 2.5, "10"])
