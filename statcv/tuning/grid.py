@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -62,6 +62,11 @@ def read_grid(grid: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def _read_values(name: str, values: Any) -> tuple[Any, ...]:
+    if isinstance(values, (Set, Iterator)):
+        raise ArgumentTypeError(
+            f"the values of {name} must be a list, whose order stays, not a "
+            f"{type(values).__name__}."
+        )
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ArgumentTypeError(
             f"{name}={values!r} is no list of values to choose from; give "

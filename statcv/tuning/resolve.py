@@ -66,6 +66,10 @@ def tuned_model(
     if is_search(tune):
         k = tune.get_params(deep=False)["cv"]
         folds = None if k is None else int(k) if _whole(k) else None
+        if folds is not None and folds < 2:
+            raise ArgumentError(
+                f"{type(tune).__name__}(cv={folds}) is out of range: 2 or more."
+            )
         weighted = plan.rebalance == "weight"  # which splits cannot say
         name = None if not weighted else "stratified_kfold"
         if weighted and kind == "continuous":
@@ -74,7 +78,7 @@ def tuned_model(
         made = read_search(tune, kind, inner)
     else:
         tuning = tune if isinstance(tune, Tuning) else Tuning(tune)
-        made = tuning.tuned(learner, kind, plan)
+        made = tuning.tuned(learner, outcome, plan)
     if made.inner is not None:
         _warn_of_few(made.inner, outcome, plan)
     return made

@@ -10,6 +10,7 @@ import numpy as np
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.folds import FoldPlan
+from statcv.formula import Outcome
 from statcv.metrics import get_metric
 from statcv.models import Model
 from statcv.tuning.grid import candidates, read_grid
@@ -124,7 +125,7 @@ class Tuning:
         given = (self.scheme, self.k, self.repeats, self.rebalance)
         return InnerScheme.of(*given, kind=kind, outer=outer)
 
-    def tuned(self, model: Model, kind: str, outer: FoldPlan) -> Tuned:
+    def tuned(self, model: Model, outcome: Outcome, outer: FoldPlan) -> Tuned:
         """Return the model, tuned in the training sets of a plan.
 
         Raises
@@ -134,8 +135,9 @@ class Tuning:
         MetricError
             If the metric is not for this outcome, or not for the inner scheme.
         """
+        kind = outcome.kind
         metric = get_metric(self.metric or DEFAULTS[kind])
-        metric.check_outcome(kind, "the outcome")
+        metric.check_outcome(kind, outcome.name)
         inner = self.inner(kind, outer)
         way_of(metric, inner)
         tried = candidates(model, self.grid)

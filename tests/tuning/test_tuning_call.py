@@ -366,6 +366,8 @@ def test_no_edge_where_there_is_nothing_beyond(frame):
         ({}, {}, ArgumentError, "empty"),
         ({"C": 1.0}, {}, ArgumentTypeError, r"\{'C': \[1.0, …\]\}"),
         ({"C": "all"}, {}, ArgumentTypeError, "no list of values"),
+        ({"C": {1, 2}}, {}, ArgumentTypeError, "a list, whose order stays, not a set"),
+        ({"C": iter(CS)}, {}, ArgumentTypeError, "not a tuple_iterator"),
         ({"C": [1, 1]}, {}, ArgumentError, "twice"),
         ({"C": [-1]}, {}, ModelError, "positive"),
         ({1: [1]}, {}, ArgumentTypeError, "grid names"),
@@ -384,6 +386,12 @@ def test_no_edge_where_there_is_nothing_beyond(frame):
             ModelError,
             "refit",
         ),
+        (
+            GridSearchCV(LogisticRegression(), {"C": CS}, cv=1),
+            {},
+            ArgumentError,
+            r"\(cv=1\) is out of range: 2 or more",
+        ),
         ({"C": [1]}, {"formula": "z ~ a"}, ArgumentError, "has no hyperparameters"),
     ],
 )
@@ -397,7 +405,7 @@ def test_wrong_calls_are_refused(frame, tune, call, error, said):
     [
         ({"rule": "one_sd"}, ArgumentError, "Did you mean 'one_se'"),
         ({"metric": "auc"}, MetricError, "auroc|auprc"),
-        ({"metric": "mse"}, MetricError, "continuous"),
+        ({"metric": "mse"}, MetricError, "but 'y' is binary"),
         ({"scheme": "bootstrap"}, SchemeError, "no inner scheme"),
         ({"scheme": "loocv", "k": 3}, ArgumentError, "k=3 means nothing"),
         ({"scheme": "loocv", "repeats": 3}, ArgumentError, "repeats=3 means nothing"),
