@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import statcv
 
 Run = Callable[[argparse.Namespace], None]
+WORDS = {"True": True, "False": False, "None": None}
 EXAMPLES = """\
 examples:
   statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
@@ -129,7 +130,7 @@ def _values(text: str) -> tuple[str, list[Any]]:
     values: list[Any] = []
     for value in _names(listed):
         try:
-            values.append(_number(value))
+            values.append(WORDS[value] if value in WORDS else _number(value))
         except argparse.ArgumentTypeError:
             values.append(value)
     if not (name.strip() and values):

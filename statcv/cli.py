@@ -142,8 +142,17 @@ def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVRe
 
     _call = {name: getattr(_options, name) for name in CALL}
     _call["stratify"] = _one_or_more(_options.stratify)
-    _call["tune"] = dict(_options.tune) if _options.tune else None
+    _call["tune"] = _grid(_options.tune)
     return _cv(_options.formula, _data, **{**_call, **_change})
+
+
+def _grid(given: list[tuple[str, list[Any]]] | None) -> dict[str, list[Any]] | None:
+    if not given:
+        return None
+    grid = dict(given)
+    if len(grid) < len(given):
+        raise ArgumentError("--tune gives the values of a name once: NAME=A,B.")
+    return grid
 
 
 def _one_or_more(names: list[str] | None) -> str | list[str] | None:

@@ -169,7 +169,7 @@ class CVResult:
         """A row a fit, metric and round, of a model that boosts by rounds.
 
         Columns repeat, fold (and ``draw``, as in :attr:`folds`), fit (numbered
-        through from 0), metric, round, training and held_out: the metric on both
+        through from 1), metric, round, training and held_out: the metric on both
         kinds of records, from the same fits.
 
         Raises
@@ -318,14 +318,16 @@ class CVResult:
         Returns
         -------
         pandas.Series
-            A value a permutation, numbered from 1; NaN where there is none.
+            A value a permutation, numbered from 1; NaN where there is none, or the
+            model cannot be fitted.
 
         Raises
         ------
         MetricError
             If the metric is unknown, or cannot be had that way.
         SchemeError
-            If bins of a number and the outcome made the folds together.
+            If bins of a number and the outcome made the folds together, or no two
+            sources have as many records.
 
         Examples
         --------

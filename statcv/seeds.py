@@ -7,6 +7,9 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 
+# Streams of a seed: who draws from it.
+PLAN, FIT, FULL_FIT, PERMUTATION = 0, 1, 2, 4
+
 
 def resolve_seed(seed: object) -> int:
     """Return the whole number that stands for a seed.
@@ -58,6 +61,6 @@ def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
     >>> bool(fit_seeds(7, np.array([0, 3]))[1] == fit_seeds(7, np.array([3]))[0])
     True
     """
-    streams = (np.random.SeedSequence(seed, spawn_key=(1, int(fit))) for fit in fits)
+    streams = (np.random.SeedSequence(seed, spawn_key=(FIT, int(fit))) for fit in fits)
     first = [int(stream.generate_state(1)[0] // 2) for stream in streams]
     return np.array(first, dtype=np.int64)

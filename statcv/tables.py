@@ -97,7 +97,7 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     parts = [
         pd.DataFrame(
             {
-                "fit": fit,
+                "fit": fit + 1,
                 "metric": metric,
                 "round": np.arange(1, len(values) + 1),
                 "training": values[:, 0],
@@ -108,7 +108,7 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
         for metric, values in curves.items()
     ]
     table = pd.concat(parts, ignore_index=True)
-    names = fit_names(plan).iloc[table["fit"]].reset_index(drop=True)
+    names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
     return pd.concat([names, table], axis=1)
 
 

@@ -131,6 +131,11 @@ def test_cv_tunes_and_takes_up_what_a_checkpoint_keeps(
     other = run(*call, "three", "--checkpoint", "kept", "--seed", "1")
     assert other.code == 2
     assert "seed" in other.err
+    firth = run(*call[:5], "--tune", "firth=True,False", "--out", "four")
+    assert set(pd.read_csv("four/tuned.csv")["firth"]) <= {True, False}
+    assert "logistic regression, firth of True, False chosen" in firth.out
+    twice = run(*call[:5], "--tune", "C=1", "--tune", "C=2")
+    assert "values of a name once" in twice.err
     refused = run(*call[:5], "--tune", "C")
     assert "'C' is not NAME=A,B" in refused.err
 

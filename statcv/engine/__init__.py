@@ -2,8 +2,16 @@
 
 from statcv.engine.checkpoint import kept_seed
 from statcv.engine.held import Held
+from statcv.engine.permuted import Permutations, run_permuted
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
-from statcv.engine.shuffled import Shuffles, run_shuffled
 
-__all__ = ["Held", "Setup", "Shuffles", "fit_all", "kept_seed", "run", "run_shuffled"]
+__all__ = [
+    "Held",
+    "Permutations",
+    "Setup",
+    "fit_all",
+    "kept_seed",
+    "run",
+    "run_permuted",
+]

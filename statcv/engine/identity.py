@@ -33,6 +33,7 @@ def identity_of(setup: Setup) -> dict[str, Any]:
         "formula": setup.design.formula.text,
         "model": setup.model.label,
         "model_digest": _model_digest(setup.model),
+        "scheme": setup.plan.sentence,
         "folds": setup.plan.fingerprint,
         "fits": setup.plan.n_fits,
         "data_digest": _data_digest(setup),
@@ -63,9 +64,12 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
             said.append(f"{name} {old.get(name)} there, {new.get(name)} here")
-    for name in ("formula", "model", "folds"):
+    for name in ("formula", "model", "scheme"):
         if there.get(name) != here.get(name):
-            said.append(f"{name} {there.get(name)} there, {here.get(name)} here")
+            said.append(f"{name} {there.get(name)!r} there, {here.get(name)!r} here")
+    same_scheme = there.get("scheme") == here.get("scheme")
+    if same_scheme and there.get("folds") != here.get("folds"):
+        said.append("the folds differ")
     same_label = there.get("model") == here.get("model")
     if same_label and there.get("model_digest") != here.get("model_digest"):
         said.append("the model's parameters differ")

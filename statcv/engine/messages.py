@@ -10,6 +10,7 @@ import numpy as np
 from statcv.errors import (
     ConvergenceWarning,
     SeparationWarning,
+    UndefinedMetricWarning,
     UnseenLevelWarning,
     plural,
     warn,
@@ -51,6 +52,12 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"coefficients have no finite value; consider {_remedy(plan)}.",
             SeparationWarning,
         )
+    for metric, unknown in _unknown_curves(held).items():
+        warn(
+            f"the learning curve of {metric} is not a number on the held-out records "
+            f"of {unknown} {fits_of}: they do not admit that metric.",
+            UndefinedMetricWarning,
+        )
     for (factor, level), fits in held.absent.items():
         sets = plural(len(fits), "training set")
         warn(
@@ -58,6 +65,16 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"({_listed(plan, fits)}): nothing was learnt of it there.",
             UnseenLevelWarning,
         )
+
+
+def _unknown_curves(held: Held) -> dict[str, int]:
+    """Return, by metric, in how many fits the held-out curve has no value."""
+    unknown: dict[str, int] = {}
+    for curves in held.curves or []:
+        for metric, values in curves.items():
+            if np.isnan(values[:, 1]).all():
+                unknown[metric] = unknown.get(metric, 0) + 1
+    return unknown
 
 
 def _remedy(plan: FoldPlan) -> str:

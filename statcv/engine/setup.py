@@ -13,11 +13,10 @@ from statcv.engine.weights import with_given_weights
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Fit, Model, TrainingSet
-from statcv.models.folds import Folds
-from statcv.seeds import fit_seeds
+from statcv.models.together.folds import Folds
+from statcv.seeds import FIT, FULL_FIT, fit_seeds
 
 Floats = NDArray[np.float64]
-FOLDS, ALL = 1, 2  # which stream of the seed a model draws from
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +48,7 @@ class Setup:
         """All records, with the matrix in which every term is learnt on all."""
         strata = self.plan.strata
         codes = None if strata is None else strata.codes
-        return _records(self.design, self.weights, codes, (self.seed, FOLDS))
+        return _records(self.design, self.weights, codes, (self.seed, FIT))
 
     @cached_property
     def folds(self) -> Folds:
@@ -67,7 +66,7 @@ def fit_all(
     strata: NDArray[np.intp] | None = None,
 ) -> Fit:
     """Fit all rows of the design: the model itself, not cross-validated."""
-    return model.fit(_records(design, weights, strata, (seed, ALL)))
+    return model.fit(_records(design, weights, strata, (seed, FULL_FIT)))
 
 
 def _records(

@@ -8,11 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.part import Floats, Part, plain
+from statcv.engine.part import Part, plain
 from statcv.engine.setup import Setup
-from statcv.models.all_folds import FittedFolds, fit_all_folds
-
-ROWS = 2**16  # predicted at once
+from statcv.models.together.fitted import fit_all_folds
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -32,8 +30,9 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
     dropped = plan.dropped.part(fits.start, fits.stop)
     first = plan.dropped.starts[fits.start]
     apart = plan.apart[first : first + len(dropped.values)]
-    predicted = _predict(fitted, tests.values, tests.owners)
-    partners = _predict(fitted, dropped.values[apart], dropped.owners[apart])
+    predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
+    left_out = dropped.values[apart].astype(np.intp)
+    partners = fitted.predict_many(left_out, dropped.owners[apart])
     seconds = (time.perf_counter() - started) / len(fits)
     return Part(
         fits=fits,
@@ -47,17 +46,6 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
         coefficients=fitted.coefficients,
         chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
     )
-
-
-def _predict(
-    fitted: FittedFolds, rows: NDArray[np.int32], fits: NDArray[np.intp]
-) -> Floats:
-    numbers = rows.astype(np.intp)
-    parts = [
-        fitted.predict(numbers[i : i + ROWS], fits[i : i + ROWS])
-        for i in range(0, max(len(rows), 1), ROWS)
-    ]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:

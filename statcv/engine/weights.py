@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
-from statcv.models.folds import Folds, Numbers
+from statcv.models.together.folds import Folds, Numbers
 
 Floats = NDArray[np.float64]
 

@@ -15,6 +15,7 @@ from statcv.folds.plan import PAIRS, FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.weighting import ClassWeights, Weighting, class_weights, tilting
+from statcv.seeds import PLAN
 
 HOWS = ("subsample", "weight", "upsample", "all", "bag")
 
@@ -116,7 +117,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     del training
     parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
     for repeat in range(plan.repeats):
-        stream = np.random.SeedSequence(seed, spawn_key=(0, repeat, 1))
+        stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
         rng = np.random.default_rng(stream)
         first, last = plan.first_split[repeat], plan.first_split[repeat + 1]
         lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))

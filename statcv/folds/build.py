@@ -24,6 +24,7 @@ from statcv.folds.response import Response
 from statcv.folds.schemes import Scheme, get_scheme
 from statcv.folds.strata import Cut, Stratifier, resolve_stratifier
 from statcv.folds.together import Strata
+from statcv.seeds import PLAN
 
 
 def make_plan(
@@ -135,7 +136,7 @@ def build_plan(
         strata = _cut(scheme, stratifier, frame, folds, seed, repeats)
     parts = []
     for repeat in range(repeats):
-        stream = np.random.SeedSequence(seed, spawn_key=(0, repeat))
+        stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat))
         measure = size if scheme.splits == "shares" else folds
         records = _records(response, n, strata, repeat)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))

@@ -77,8 +77,8 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             f"{name} needs groups, which a scheme cannot hand to it; stratify=by_value("
             "column) keeps equal values together under every scheme."
         )
-    shuffles = bool(getattr(splitter, "shuffle", True))
-    random = shuffles and getattr(splitter, "random_state", 0) is None
+    permutations = bool(getattr(splitter, "shuffle", True))
+    random = permutations and getattr(splitter, "random_state", 0) is None
     if random:
         splitter = copy.copy(splitter)
         splitter.random_state = int(np.random.SeedSequence(seed).generate_state(1)[0])

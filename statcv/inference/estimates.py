@@ -24,10 +24,10 @@ from statcv.inference.intervals import (
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     casewise_by_record,
+    concordance,
+    concordant_pairs,
     pooled_values,
-    shares_won,
     values_by_split,
-    won_pairs,
 )
 from statcv.metrics import Metric, get_metric
 
@@ -209,9 +209,9 @@ def _per_fold(scores: Scores, metric: Metric, level: float) -> Estimate:
 
 
 def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
-    pairs = won_pairs(scores)
+    pairs = concordant_pairs(scores)
     if pairs is None:
-        values, some = shares_won(scores)
+        values, some = concordance(scores)
         why = "no fit left out records of both classes"
         if some:
             why = "no interval is known for the pairs within folds; see how='per_fold'"

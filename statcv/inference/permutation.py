@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Setup, Shuffles, run_shuffled
+from statcv.engine import Held, Permutations, Setup, run_permuted
 from statcv.engine.checks import check_training_sets
 from statcv.engine.progress import progress_bar
 from statcv.errors import (
@@ -32,13 +32,13 @@ from statcv.folds.plan import PAIRS
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.values import values_by_repeat
 from statcv.metrics import Metric
+from statcv.seeds import PERMUTATION
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 PREDICTIONS = 2**20  # of a batch
 WORK = 2**30  # multiplications of an iteration of a batch
-STREAM = 4
 
 
 def permuted_values(
@@ -97,17 +97,19 @@ def permuted_values(
     with progress_bar(times, progress, "permutation") as bar:
         for start in range(0, times, max(size, 1)):
             batch = np.arange(start, min(start + max(size, 1), times))
-            places = np.stack([shuffle(plan.n, clusters, seed, b) for b in batch])
-            shuffles = Shuffles(places, with_plan)
-            outcomes = shuffles.outcomes(design.y)
+            places = np.stack(
+                [permuted_places(plan.n, clusters, seed, b) for b in batch]
+            )
+            permutations = Permutations(places, with_plan)
+            outcomes = permutations.outcomes(design.y)
             if with_plan:
                 outcomes = np.tile(design.y, (len(batch), 1))
             else:
                 whole = np.array([_trains_all(plan, y, setup) for y in outcomes])
                 batch, outcomes = batch[whole], outcomes[whole]
-                shuffles = replace(shuffles, places=places[whole])
+                permutations = replace(permutations, places=places[whole])
             if len(batch):
-                made = run_shuffled(setup, shuffles, n_jobs)
+                made = run_permuted(setup, permutations, n_jobs)
                 batch, outcomes = batch[made.fitted], outcomes[made.fitted]
                 failed += made.failed
                 why = why or made.why
@@ -153,7 +155,9 @@ def made_for_outcome(plan: FoldPlan) -> bool:
     return spreads or plan.rebalanced or plan.scheme in PAIRS
 
 
-def shuffle(n: int, clusters: Numbers | None, seed: int, number: int) -> Numbers:
+def permuted_places(
+    n: int, clusters: Numbers | None, seed: int, number: int
+) -> Numbers:
     """Return the record that takes the place of each of n records.
 
     Parameters
@@ -167,11 +171,11 @@ def shuffle(n: int, clusters: Numbers | None, seed: int, number: int) -> Numbers
     Examples
     --------
     >>> clusters = np.array([0, 1, 1, 2, 2])
-    >>> places = shuffle(5, clusters, seed=1, number=0)
+    >>> places = permuted_places(5, clusters, seed=1, number=0)
     >>> int(places[0]), sorted(clusters[places[[1, 2]]].tolist()) in ([1, 1], [2, 2])
     (0, True)
     """
-    stream = np.random.SeedSequence(seed, spawn_key=(STREAM, int(number)))
+    stream = np.random.SeedSequence(seed, spawn_key=(PERMUTATION, int(number)))
     rng = np.random.default_rng(stream)
     if clusters is None:
         return rng.permutation(n)

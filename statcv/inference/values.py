@@ -28,8 +28,8 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     if how == "pooled":
         return pooled_values(scores, metric)
     if how == "paired":
-        pairs = won_pairs(scores)
-        return shares_won(scores)[0] if pairs is None else pairs.shares
+        pairs = concordant_pairs(scores)
+        return concordance(scores)[0] if pairs is None else pairs.shares
     values = values_by_split(scores, metric)
     known, repeats = ~np.isnan(values), len(scores.by_repeat)
     total = np.bincount(scores.repeat[known], values[known], repeats)
@@ -125,7 +125,7 @@ def casewise_by_record(
 
 
 @dataclass(frozen=True, eq=False)
-class WonPairs:
+class ConcordantPairs:
     """Pairs of different classes that one fit left out.
 
     Attributes
@@ -152,7 +152,7 @@ class WonPairs:
             return np.asarray(total / np.bincount(self.repeat, None, self.repeats))
 
 
-def won_pairs(scores: Scores) -> WonPairs | None:
+def concordant_pairs(scores: Scores) -> ConcordantPairs | None:
     """List the pairs that the scheme compares; None where it has none, or too many."""
     left = scores.left
     if not scores.pairwise or left.most_pairs > MOST_PAIRS:
@@ -165,7 +165,7 @@ def won_pairs(scores: Scores) -> WonPairs | None:
     lead = np.where(positive, score - rival, rival - score)
     won = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
     won[np.isnan(lead)] = np.nan
-    return WonPairs(
+    return ConcordantPairs(
         first=np.where(positive, own, other),
         second=np.where(positive, other, own),
         won=won,
@@ -174,7 +174,7 @@ def won_pairs(scores: Scores) -> WonPairs | None:
     )
 
 
-def shares_won(scores: Scores) -> tuple[Floats, bool]:
+def concordance(scores: Scores) -> tuple[Floats, bool]:
     """Return the share of pairs ranked right by repeat, without listing the pairs.
 
     And whether there are any. The mean of the splits' auROCs (of the fits', where

@@ -95,7 +95,7 @@ class Model(Protocol):
 
     ``fit_folds(records, folds)``
         Fits the training sets of many folds together, and returns
-        :class:`~statcv.models.all_folds.FittedFolds`; None for a kind of outcome
+        :class:`~statcv.models.together.fitted.FittedFolds`; None for a kind of outcome
         that it fits fold by fold. ``fits_each``, 1 by default, is how many fits one
         of them amounts to, and 0 where the work hardly grows with their number.
     ``fit_watching(training, held)``
@@ -114,6 +114,13 @@ class Model(Protocol):
 
     def fit(self, training: TrainingSet) -> Fit:
         """Fit the training set."""
+
+
+class RidgeModel(Model, Protocol):
+    """A regression that may be penalised."""
+
+    def ridge(self, training: TrainingSet) -> Matrix:
+        """Return the strength of the penalty on each column, shape (p,)."""
 
 
 @dataclass(frozen=True, eq=False)

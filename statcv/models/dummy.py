@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from statcv.models.all_folds import FittedFolds
 from statcv.models.base import Matrix, PlainFit, TrainingSet
-from statcv.models.dummy_folds import fold_means
-from statcv.models.folds import Folds
+from statcv.models.together.dummy import fold_means
+from statcv.models.together.fitted import FittedFolds
+from statcv.models.together.folds import Folds
 
 
 @dataclass(frozen=True)

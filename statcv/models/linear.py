@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from statcv.models.all_folds import FittedFolds, by_linear_predictor
 from statcv.models.base import (
     Matrix,
     PlainFit,
@@ -15,9 +14,10 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.folds import Folds
-from statcv.models.linear_folds import fit_linear_folds
 from statcv.models.newton import column_units
+from statcv.models.together.fitted import FittedFolds, by_linear_predictor
+from statcv.models.together.folds import Folds
+from statcv.models.together.linear import fit_linear_folds
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from statcv.errors import ModelError
-from statcv.models.all_folds import FittedFolds, by_linear_predictor
 from statcv.models.base import (
     Matrix,
     PlainFit,
@@ -17,11 +16,7 @@ from statcv.models.base import (
     refuse_missing,
 )
 from statcv.models.firth import fit_firth
-from statcv.models.firth_folds import fit_firth_folds
-from statcv.models.folds import Folds
-from statcv.models.logit_folds import fit_logit_folds
 from statcv.models.multinomial import fit_classes
-from statcv.models.multinomial_folds import fit_class_folds
 from statcv.models.newton import (
     EXTREME,
     Optimum,
@@ -31,6 +26,11 @@ from statcv.models.newton import (
     positive_weights,
     solve_well,
 )
+from statcv.models.together.firth import fit_firth_folds
+from statcv.models.together.fitted import FittedFolds, by_linear_predictor
+from statcv.models.together.folds import Folds
+from statcv.models.together.logit import fit_logit_folds
+from statcv.models.together.multinomial import fit_class_folds
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,7 @@ class Logit:
 
     def __post_init__(self) -> None:
         number = isinstance(self.C, (int, float, np.integer, np.floating))
+        number = number and not isinstance(self.C, bool)
         if self.C is not None and not (number and self.C > 0):
             raise ModelError(f"C must be a positive number or None, not {self.C!r}.")
         if not isinstance(self.firth, (bool, np.bool_)):

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.errors import ModelError, plural, suggestion
-from statcv.models.all_folds import FittedFolds
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.folds import Folds, Numbers
-from statcv.models.neighbors_folds import Neighborhood
+from statcv.models.together.fitted import FittedFolds
+from statcv.models.together.folds import Folds, Numbers
+from statcv.models.together.neighbors import Neighborhood
 
 WEIGHTS = ("uniform", "distance")
 
@@ -62,6 +62,8 @@ class Neighbors:
         whole = isinstance(self.k, (int, np.integer)) and not isinstance(self.k, bool)
         if not whole or self.k < 1:
             raise ModelError(f"k must be a whole number from 1 on, not {self.k!r}.")
+        if not isinstance(self.scale, (bool, np.bool_)):
+            raise ModelError(f"scale must be True or False, not {self.scale!r}.")
         if self.weights not in WEIGHTS:
             raise ModelError(
                 f"weights must be {' or '.join(map(repr, WEIGHTS))}, not "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -150,14 +150,14 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
         )
 
 
-def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+def for_tables(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return values as tables show them: numbers, texts and truth values.
 
     Where None is no limit, it is infinite: ``C`` of a model without a penalty.
 
     Examples
     --------
-    >>> plain({"C": None, "shrinkage": None, "k": 3})
+    >>> for_tables({"C": None, "shrinkage": None, "k": 3})
     {'C': inf, 'shrinkage': 'None', 'k': 3}
     """
     shown = {}
@@ -171,26 +171,34 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return shown
 
 
-def family_label(model: Model, chosen: Candidate) -> str:
+def family_label(model: Model, candidates: Sequence[Candidate]) -> str:
     """Return what print and summary call the model without what is tuned.
 
     Examples
     --------
     >>> from statcv.models import Logit
-    >>> family_label(Logit(), Candidate({"C": 2.0}, Logit(C=2.0)))
+    >>> family_label(Logit(), [Candidate({"C": 2.0}, Logit(C=2.0))])
     'ridge logistic regression'
     """
+    first = candidates[0]
     if isinstance(model, Sklearn):
         return model.label
     if isinstance(model, XGBoost):
-        fixed = {n: v for n, v in model.parameters.items() if n not in chosen.values}
+        fixed = {n: v for n, v in model.parameters.items() if n not in first.values}
         return type(model)(**fixed).label
-    label = chosen.model.label
-    for name, value in chosen.values.items():
-        if isinstance(value, (int, float)):
+    own, *others = [_parts_of_label(candidate) for candidate in candidates]
+    common = [part for part in own if all(part in other for other in others)]
+    return ", ".join(common or own[:1])
+
+
+def _parts_of_label(candidate: Candidate) -> list[str]:
+    """Return what a model's label says, but for the values that are tuned."""
+    label = candidate.model.label
+    for name, value in candidate.values.items():
+        if _is_number(value):
             label = label.replace(f", {name} = {value:g}", "")
             label = label.removeprefix(f"{value:g} ")
-    return label
+    return label.split(", ")
 
 
 def in_words(grid: Mapping[str, tuple[Any, ...]]) -> str:

@@ -15,6 +15,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.together import Strata
 from statcv.models import TrainingSet
+from statcv.seeds import PLAN
 
 INNER = (
     "kfold",
@@ -147,7 +148,7 @@ class InnerScheme:
                 folds = min(folds, max(least, 2))
         held = []
         for repeat in range(self.repeats):
-            stream = np.random.SeedSequence(training.seed, spawn_key=(0, repeat))
+            stream = np.random.SeedSequence(training.seed, spawn_key=(PLAN, repeat))
             held.append(scheme.hold(records, folds, np.random.default_rng(stream)))
         tests = Ragged.joined([one.tests for one in held])
         plan = FoldPlan(

@@ -15,7 +15,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.models import TrainingSet
 from statcv.models.base import Matrix
-from statcv.models.folds import Folds, Numbers
+from statcv.models.together.folds import Folds, Numbers
 from statcv.seeds import fit_seeds
 from statcv.tuning.inner import InnerScheme
 

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from statcv.models import Logit, Model, TrainingSet
-from statcv.models.all_folds import FittedFolds, by_linear_predictor, fit_all_folds
-from statcv.models.folds import Folds
 from statcv.models.logit import expit
-from statcv.models.logit_path import fit_logit_path
+from statcv.models.together.fitted import (
+    FittedFolds,
+    by_linear_predictor,
+    fit_all_folds,
+)
+from statcv.models.together.folds import Folds
+from statcv.models.together.logit_path import fit_logit_path
 
 
 def fit_candidates(

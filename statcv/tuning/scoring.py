@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.errors import MetricError
 from statcv.metrics import Metric, round_significant
 from statcv.models.base import Matrix
-from statcv.models.folds import Numbers
+from statcv.models.together.folds import Numbers
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.nested import Nested
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from statcv.errors import ModelError
 from statcv.models import Sklearn, TrainingSet
-from statcv.tuning.grid import plain
+from statcv.tuning.grid import for_tables
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.tuned import TunedFit
 
@@ -70,15 +70,15 @@ def _read(search: Any, fit: Any) -> TunedFit:
             name: getattr(search, name) for name in LEARNT if name in vars(search)
         }
         first = {name[:-1]: np.ravel(value)[0] for name, value in learnt.items()}
-        values = plain({n: v for n, v in first.items() if v is not None})
+        values = for_tables({n: v for n, v in first.items() if v is not None})
         if not values:
             raise ModelError(
                 f"{type(search).__name__} chooses no hyperparameter that is known "
                 "(best_params_, C_, alpha_, …); give it as model=, not as tune=."
             )
         return TunedFit(fit, values, np.nan, pd.DataFrame([values]))
-    values = plain(search.best_params_)
-    path = pd.DataFrame([plain(one) for one in results["params"]])
+    values = for_tables(search.best_params_)
+    path = pd.DataFrame([for_tables(one) for one in results["params"]])
     metric = search.refit if isinstance(search.refit, str) else "score"
     splits = search.n_splits_
     path["score"] = results[f"mean_test_{metric}"]

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Model, TrainingSet
-from statcv.models.all_folds import FittedFolds, fit_all_folds, fits_together
 from statcv.models.base import Matrix
-from statcv.models.folds import Folds, Numbers
-from statcv.tuning.grid import Candidate, family_label, in_words, plain
+from statcv.models.together.fitted import FittedFolds, fit_all_folds, fits_together
+from statcv.models.together.folds import Folds, Numbers
+from statcv.tuning.grid import Candidate, family_label, for_tables, in_words
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.nested import Nested, nest
 from statcv.tuning.paths import fit_candidates
 from statcv.tuning.scoring import Scorer, choose, way_of
 
-ROWS = 2**16  # predicted at once
 CELLS = 2**22  # numbers kept of the training sets that are divided at once
 
 
@@ -57,13 +56,16 @@ class Tuned:
     @property
     def label(self) -> str:
         """How print and summary call it."""
-        family = family_label(self.model, self.candidates[0])
-        simplest = "simplest within one standard error of the best "
-        by = simplest if self.rule == "one_se" else ""
+        family = family_label(self.model, self.candidates)
+        simplest = "as the simplest within one standard error of the best "
+        how = simplest if self.rule == "one_se" else ""
         return (
-            f"{family}, {in_words(self.grid)} chosen by {by}{self.metric.label} in "
+            f"{family}, {in_words(self.grid)} chosen {how}by {self.metric.label} in "
             f"{self.inner.label} inside every training set"
         )
+
+    def __repr__(self) -> str:
+        return self.label
 
     @property
     def watches(self) -> bool:
@@ -136,7 +138,7 @@ class Tuned:
                 found.append(scorer.score(*_one_by_one(candidate, records, nested)))
         else:
             for fitted in together:
-                found.append(scorer.score(_predict(fitted, nested.row, nested.fit)))
+                found.append(scorer.score(fitted.predict_many(nested.row, nested.fit)))
         scores = np.array([one[0] for one in found])
         errors_of = np.array([one[1] for one in found])
         return choose(scores, errors_of, self.metric, self.rule), scores, errors_of
@@ -146,13 +148,13 @@ class Tuned:
         found = self._choose(training, whole, alone=True)
         assert found is not None
         best, scores, errors = found
-        values = [plain(candidate.values) for candidate in self.candidates]
+        values = [for_tables(candidate.values) for candidate in self.candidates]
         path = pd.DataFrame({name: [v[name] for v in values] for name in self.grid})
         return int(best[0]), path.assign(score=scores[:, 0], se=errors[:, 0])
 
     def _made(self, best: int, path: pd.DataFrame, fit: Fit) -> TunedFit:
         score = float(path["score"].iloc[best])
-        values = plain(self.candidates[best].values)
+        values = for_tables(self.candidates[best].values)
         return TunedFit(fit, values, score, path)
 
     def _fit_chosen(
@@ -170,7 +172,7 @@ class Tuned:
         return parts[0][1] if len(parts) == 1 else _joined(parts)
 
     def _columns(self, best: Numbers, score: Matrix) -> dict[str, NDArray[Any]]:
-        tried = [plain(candidate.values) for candidate in self.candidates]
+        tried = [for_tables(candidate.values) for candidate in self.candidates]
         values = [tried[one] for one in best.tolist()]
         return {
             **{name: _column([v[name] for v in values]) for name in self.grid},
@@ -259,14 +261,6 @@ def _one_by_one(
 
 def _pairs(ends: Numbers) -> Iterator[tuple[int, int]]:
     return zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
-
-
-def _predict(fitted: FittedFolds, rows: Numbers, fits: Numbers) -> Matrix:
-    parts = [
-        fitted.predict(rows[i : i + ROWS], fits[i : i + ROWS])
-        for i in range(0, len(rows), ROWS)
-    ]
-    return np.concatenate(parts)
 
 
 def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import statcv as scv
 from statcv.errors import StatcvError
-from statcv.inference.permutation import made_for_outcome, shuffle
+from statcv.inference.permutation import made_for_outcome, permuted_places
 
 TIMES = 4
 RARE = (1, 4, 7, 10)
@@ -34,7 +34,7 @@ def done_anew(result, data, outcome, metric, how, **same):
     plan, values = result.plan, []
     clusters = None if plan.strata is None else plan.strata.codes
     for number in range(TIMES):
-        places = shuffle(plan.n, clusters, result.seed, number)
+        places = permuted_places(plan.n, clusters, result.seed, number)
         permuted = data.copy()
         if made_for_outcome(plan):
             others = [c for c in data.columns if c != outcome]
@@ -129,7 +129,7 @@ def test_models_of_other_libraries_are_refitted_too():
 )
 def test_clusters_change_places_as_a_whole(codes, seed):
     clusters = np.unique(codes, return_inverse=True)[1]
-    places = shuffle(len(clusters), clusters, seed, 0)
+    places = permuted_places(len(clusters), clusters, seed, 0)
     assert sorted(places) == list(range(len(clusters)))
     for code in range(clusters.max() + 1):
         taken = clusters[places[clusters == code]]
@@ -167,7 +167,8 @@ def test_training_sets_without_a_class_are_counted_as_no_value():
         result = scv.cv("y ~ a", data, model="mean", scheme=folds, seed=1)
         values = result.null_distribution("brier", times=200)
     shared = [
-        len(set(folds[np.flatnonzero(np.argsort(shuffle(30, None, 1, b)) < 3)])) == 1
+        len(set(folds[np.flatnonzero(np.argsort(permuted_places(30, None, 1, b)) < 3)]))
+        == 1
         for b in range(200)
     ]
     assert values.isna().tolist() == shared
@@ -194,7 +195,7 @@ def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
         few = []
         for number in range(40):
             own = np.flatnonzero(
-                np.isin(np.argsort(shuffle(30, None, 1, number)), RARE)
+                np.isin(np.argsort(permuted_places(30, None, 1, number)), RARE)
             )
             least = min(np.sum(folds[own] == 0), np.sum(folds[own] == 1))
             few.append(least < (1 if outcome == "few" else 2))

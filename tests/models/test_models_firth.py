@@ -15,8 +15,8 @@ from statcv import cv
 from statcv.errors import ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.firth_folds import fit_firth_folds
-from statcv.models.folds import Folds
+from statcv.models.together.firth import fit_firth_folds
+from statcv.models.together.folds import Folds
 
 REFERENCE = Path(__file__).parent.parent / "reference"
 FIRTH = Logit(firth=True)

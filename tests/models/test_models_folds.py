@@ -13,14 +13,14 @@ from statcv.errors import FoldWarning, ModelError, StatcvError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Linear, Logit, Mean, TrainingSet
-from statcv.models import folds as together
-from statcv.models.downdate import by_counts, by_lists
-from statcv.models.dummy_folds import fold_means
-from statcv.models.folds import Folds
-from statcv.models.linear_folds import fit_linear_folds
-from statcv.models.logit_centre import find_centre
-from statcv.models.logit_folds import _not_separated, fit_logit_folds
-from statcv.models.logit_problem import Problem
+from statcv.models.together import folds as together
+from statcv.models.together.downdate import by_counts, by_lists
+from statcv.models.together.dummy import fold_means
+from statcv.models.together.folds import Folds
+from statcv.models.together.linear import fit_linear_folds
+from statcv.models.together.logit import _not_separated, fit_logit_folds
+from statcv.models.together.logit_centre import find_centre
+from statcv.models.together.logit_problem import Problem
 
 SCHEMES = {
     "loocv": {},

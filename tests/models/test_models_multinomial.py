@@ -15,9 +15,9 @@ from statcv import cv
 from statcv.errors import FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.folds import Folds
-from statcv.models.multinomial_folds import class_fold_fits, fit_class_folds
-from statcv.models.multinomial_problem import ClassProblem, find_class_centre
+from statcv.models.together.folds import Folds
+from statcv.models.together.multinomial import class_fold_fits, fit_class_folds
+from statcv.models.together.multinomial_problem import ClassProblem, find_class_centre
 
 SCHEMES = {
     "loocv": {},

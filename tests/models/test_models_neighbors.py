@@ -19,9 +19,11 @@ from statcv import cv
 from statcv.errors import DistributionalBiasWarning, FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
-from statcv.models import Neighbors, TrainingSet, neighbors_folds, neighbors_search
-from statcv.models.folds import Folds
-from statcv.models.neighbors_search import nearby
+from statcv.models import Neighbors, TrainingSet
+from statcv.models.together import neighbors as neighbors_folds
+from statcv.models.together import neighbors_search
+from statcv.models.together.folds import Folds
+from statcv.models.together.neighbors_search import nearby
 
 SCHEMES = {
     "loocv": {},

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
-from statcv.models.folds import Folds
-from statcv.models.logit_centre import find_centre
-from statcv.models.logit_folds import fit_logit_folds
-from statcv.models.logit_problem import Problem
-from statcv.models.logit_series import NearCentre, Series
+from statcv.models.together.folds import Folds
+from statcv.models.together.logit import fit_logit_folds
+from statcv.models.together.logit_centre import find_centre
+from statcv.models.together.logit_problem import Problem
+from statcv.models.together.logit_series import NearCentre, Series
 
 
 def sample(seed, n, p, weighted=False):

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.folds import FoldFits, Folds, Numbers
+from statcv.models.together.folds import FoldFits, Folds, Numbers
 
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
+
+
+ROWS = 2**16  # predicted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +43,14 @@ class FittedFolds:
     separated: NDArray[np.bool_]
     predict: Callable[[Numbers, Numbers], Matrix]
     chosen: dict[str, NDArray[Any]] | None = None
+
+    def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
+        """Predict any number of records, so many at a time as memory holds easily."""
+        parts = [
+            self.predict(rows[i : i + ROWS], fits[i : i + ROWS])
+            for i in range(0, max(len(rows), 1), ROWS)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def fit_all_folds(

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.downdate import Inverse, inverted
-from statcv.models.folds import Block, FoldFits, Folds
 from statcv.models.logit import Logit
-from statcv.models.logit_centre import Centre, find_centre
-from statcv.models.logit_folds import settle
-from statcv.models.logit_problem import Problem
+from statcv.models.together.downdate import Inverse, inverted
+from statcv.models.together.folds import Block, FoldFits, Folds
+from statcv.models.together.logit import settle
+from statcv.models.together.logit_centre import Centre, find_centre
+from statcv.models.together.logit_problem import Problem
 
 PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
@@ -45,7 +45,7 @@ def fit_logit_path(
     Returns
     -------
     list of FoldFits
-        For each penalty what :func:`~statcv.models.logit_folds.fit_logit_folds`
+        For each penalty what :func:`~statcv.models.together.logit.fit_logit_folds`
         gives.
 
     Examples

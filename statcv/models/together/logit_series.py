@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.folds import CELLS, Block, Folds
-from statcv.models.logit_centre import Centre, logistic
-from statcv.models.logit_problem import Problem
+from statcv.models.together.folds import CELLS, Block, Folds
+from statcv.models.together.logit_centre import Centre, logistic
+from statcv.models.together.logit_problem import Problem
 
 TIMES = 4  # so many records are there at least for each cubic term
 HELD = 0.25  # the most that one record holds the fit, as the root of its leverage

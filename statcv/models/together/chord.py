@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.downdate import Inverse
+from statcv.models.together.downdate import Inverse
 
+ACCURACY = 4e-11  # of linear predictors: 1e-11 of probabilities
 STEPS = 30  # of a fit by one matrix
 CROWDED = 0.7  # the share of fits still going below which the others make room
 SINGULAR = 1e8  # an inverse Hessian that is larger is taken for none

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.folds import Block
+from statcv.models.together.folds import Block
 
 SMALL = 24  # matrices of so many columns are inverted as they are
 

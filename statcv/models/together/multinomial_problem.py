@@ -10,14 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.downdate import (
-    Downdate,
-    Inverse,
-    Whole,
-    by_lists,
-    symmetric_inverse,
-)
-from statcv.models.folds import Block, Numbers
 from statcv.models.multinomial import (
     class_hessian,
     class_roots,
@@ -26,6 +18,14 @@ from statcv.models.multinomial import (
     with_others,
 )
 from statcv.models.newton import column_units
+from statcv.models.together.downdate import (
+    Downdate,
+    Inverse,
+    Whole,
+    by_lists,
+    symmetric_inverse,
+)
+from statcv.models.together.folds import Block, Numbers
 
 CONDITION = 1e10  # the largest condition number of the Hessian
 LARGEST = 700.0  # the logarithm of odds against the class observed

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.folds import Folds
+from statcv.models.together.folds import Folds
 
 SURE = 1e-4  # a variance below this part of that of all records is found anew
 

@@ -22,15 +22,15 @@ from statcv.errors import (
     SeparationWarning,
     UnseenLevelWarning,
 )
-from statcv.models.all_folds import fit_all_folds
-from statcv.models.shuffled import shuffled_folds
+from statcv.models.together.fitted import fit_all_folds
+from statcv.models.together.permuted import permuted_folds
 
 OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
 
 @dataclass(frozen=True, eq=False)
-class Shuffles:
+class Permutations:
     """Outcomes dealt anew to the records.
 
     Attributes
@@ -56,7 +56,7 @@ class Shuffles:
 
 
 @dataclass(frozen=True, eq=False)
-class ShuffledFits:
+class PermutedFits:
     """What the fits of a plan predicted for each of several outcomes.
 
     Attributes
@@ -80,12 +80,12 @@ class ShuffledFits:
     why: str = ""
 
 
-def run_shuffled(
-    setup: Setup, shuffles: Shuffles, n_jobs: int | None = None
-) -> ShuffledFits:
+def run_permuted(
+    setup: Setup, permutations: Permutations, n_jobs: int | None = None
+) -> PermutedFits:
     """Fit every training set of the plan for each of the outcomes.
 
-    A shuffled outcome is only more folds of the same matrix: where the model fits
+    A permuted outcome is only more folds of the same matrix: where the model fits
     folds together, it fits those of all outcomes together. An outcome to which it
     cannot be fitted is left out.
 
@@ -93,41 +93,41 @@ def run_shuffled(
     ----------
     setup : Setup
         What was fitted for the outcome as it is.
-    shuffles : Shuffles
+    permutations : Permutations
     n_jobs : int, optional
         As :func:`run` takes it.
     """
     try:
         with one_thread():
-            together = _together(setup, shuffles)
+            together = _together(setup, permutations)
     except OF_THE_OUTCOME:  # of some of them
         together = None
-    return _one_by_one(setup, shuffles, n_jobs) if together is None else together
+    return _one_by_one(setup, permutations, n_jobs) if together is None else together
 
 
-def _together(setup: Setup, shuffles: Shuffles) -> ShuffledFits | None:
-    design, plan, times = setup.design, setup.plan, len(shuffles)
+def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
+    design, plan, times = setup.design, setup.plan, len(permutations)
     scaled = setup.weights is not None and plan.rebalance is not None
     if design.terms.stateful or scaled:
         return None
-    places = shuffles.places if shuffles.with_plan else None
-    folds = shuffled_folds(setup.folds, times, places)
-    records = replace(setup.records, y=shuffles.outcomes(design.y))
+    places = permutations.places if permutations.with_plan else None
+    folds = permuted_folds(setup.folds, times, places)
+    records = replace(setup.records, y=permutations.outcomes(design.y))
     fitted = fit_all_folds(setup.model, records, folds)
     if fitted is None:
         return None
 
     def predict(rows: NDArray[np.intp], fits: NDArray[np.intp]) -> Floats:
-        shuffle = np.repeat(np.arange(times), len(rows))
+        number = np.repeat(np.arange(times), len(rows))
         many = np.tile(rows, times)
         if places is not None:
-            many = places[shuffle, many]
-        made = fitted.predict(many, np.tile(fits, times) + shuffle * plan.n_fits)
+            many = places[number, many]
+        made = fitted.predict(many, np.tile(fits, times) + number * plan.n_fits)
         return made.reshape(times, len(rows), *made.shape[1:])
 
     tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
     dropped = plan.dropped.values[partner].astype(np.intp)
-    return ShuffledFits(
+    return PermutedFits(
         fitted=np.ones(times, dtype=bool),
         predicted=predict(tests.values.astype(np.intp), tests.owners),
         partner_predicted=predict(dropped, plan.dropped.owners[partner]),
@@ -135,12 +135,16 @@ def _together(setup: Setup, shuffles: Shuffles) -> ShuffledFits | None:
     )
 
 
-def _one_by_one(setup: Setup, shuffles: Shuffles, n_jobs: int | None) -> ShuffledFits:
-    outcomes = shuffles.outcomes(setup.design.y)
-    made, fitted, why = [], np.zeros(len(shuffles), dtype=bool), ""
-    for number, (places, y) in enumerate(zip(shuffles.places, outcomes, strict=True)):
+def _one_by_one(
+    setup: Setup, permutations: Permutations, n_jobs: int | None
+) -> PermutedFits:
+    outcomes = permutations.outcomes(setup.design.y)
+    made, fitted, why = [], np.zeros(len(permutations), dtype=bool), ""
+    for number, (places, y) in enumerate(
+        zip(permutations.places, outcomes, strict=True)
+    ):
         design, weights = setup.design, setup.weights
-        if shuffles.with_plan:
+        if permutations.with_plan:
             design = design.taken(places)
             weights = None if weights is None else weights[places]
         else:
@@ -163,7 +167,7 @@ def _one_by_one(setup: Setup, shuffles: Shuffles, n_jobs: int | None) -> Shuffle
             continue
         made.append(held)
         fitted[number] = True
-    return ShuffledFits(
+    return PermutedFits(
         fitted=fitted,
         predicted=np.array([held.predicted for held in made]),
         partner_predicted=np.array([held.partner_predicted for held in made]),

@@ -9,32 +9,29 @@ the end a fit of their own, which also judges separation.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.all_folds import FittedFolds
-from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.chord import SINGULAR, approach
-from statcv.models.downdate import Inverse
-from statcv.models.folds import CELLS, Block, FoldFits, Folds, Numbers
+from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
 from statcv.models.multinomial import class_names, free_classes, softmax
-from statcv.models.multinomial_problem import (
+from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE
+from statcv.models.together.chord import ACCURACY, SINGULAR, approach
+from statcv.models.together.downdate import Inverse
+from statcv.models.together.fitted import FittedFolds
+from statcv.models.together.folds import CELLS, Block, FoldFits, Folds, Numbers
+from statcv.models.together.multinomial_problem import (
     ClassCentre,
     ClassProblem,
     find_class_centre,
 )
-from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE
-
-if TYPE_CHECKING:
-    from statcv.models.logit import Logit
 
 HESSIANS = 8  # of its own that a fold gets
-ACCURACY = 1e-12  # of linear predictors
 
 
-def fit_class_folds(model: Logit, records: TrainingSet, folds: Folds) -> FittedFolds:
+def fit_class_folds(
+    model: RidgeModel, records: TrainingSet, folds: Folds
+) -> FittedFolds:
     """Fit more than two classes in every fold, as ``Logit`` would.
 
     Parameters
@@ -75,7 +72,7 @@ def fit_class_folds(model: Logit, records: TrainingSet, folds: Folds) -> FittedF
     return FittedFolds(learnt, names, fits.converged, fits.separated, predict)
 
 
-def class_fold_fits(model: Logit, records: TrainingSet, folds: Folds) -> FoldFits:
+def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the coefficients of every fold, class by class."""
     refuse_missing(records, "logistic regression")
     ridge = model.ridge(records)

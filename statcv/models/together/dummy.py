@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.folds import Folds
+from statcv.models.together.folds import Folds
 
 
 def fold_means(records: TrainingSet, folds: Folds) -> Matrix:

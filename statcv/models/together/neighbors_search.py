@@ -10,7 +10,7 @@ import numpy as np
 
 from statcv.folds.ragged import Ragged
 from statcv.models.base import Matrix
-from statcv.models.folds import CELLS, Numbers
+from statcv.models.together.folds import CELLS, Numbers
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do
 FEW = 64  # neighbours up to which it does

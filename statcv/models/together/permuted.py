@@ -8,10 +8,10 @@ import numpy as np
 
 from statcv.folds.ragged import Ragged
 from statcv.models.base import Matrix
-from statcv.models.folds import Folds, Numbers
+from statcv.models.together.folds import Folds, Numbers
 
 
-def shuffled_folds(folds: Folds, times: int, places: Numbers | None = None) -> Folds:
+def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> Folds:
     """Repeat the fits of a plan once for each of several outcomes.
 
     Parameters
@@ -27,7 +27,7 @@ def shuffled_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
     Examples
     --------
     >>> folds = Folds.leaving_out([[0], [1, 2]])
-    >>> twice = shuffled_folds(folds, 2, np.array([[0, 1, 2], [2, 0, 1]]))
+    >>> twice = permuted_folds(folds, 2, np.array([[0, 1, 2], [2, 0, 1]]))
     >>> [twice.out[fit].tolist() for fit in range(4)], twice.outcome
     ([[0], [1, 2], [2], [0, 1]], array([0, 0, 1, 1]))
     """

@@ -9,30 +9,29 @@ own Hessian, and in the end a fit of their own, which also judges separation.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.chord import SINGULAR, approach, follow, squares_of
-from statcv.models.downdate import Inverse
-from statcv.models.folds import FoldFits, Folds
-from statcv.models.logit_centre import find_centre
-from statcv.models.logit_problem import Problem
-from statcv.models.logit_series import NearCentre, Series
+from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
-
-if TYPE_CHECKING:
-    from statcv.models.logit import Logit
+from statcv.models.together.chord import (
+    ACCURACY,
+    SINGULAR,
+    approach,
+    follow,
+    squares_of,
+)
+from statcv.models.together.downdate import Inverse
+from statcv.models.together.folds import FoldFits, Folds
+from statcv.models.together.logit_centre import find_centre
+from statcv.models.together.logit_problem import Problem
+from statcv.models.together.logit_series import NearCentre, Series
 
 HESSIANS = 8  # of its own that a fold gets
-ACCURACY = 1e-12  # of linear predictors
-REST = 4e-11  # what a series may leave out of them: 1e-11 of probabilities
 LARGE = 15.0  # a linear predictor beyond which separation is looked for
 
 
-def fit_logit_folds(model: Logit, records: TrainingSet, folds: Folds) -> FoldFits:
+def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
     """Fit a binary outcome in every fold, as :class:`~statcv.models.Logit` would.
 
     Parameters
@@ -94,7 +93,7 @@ def _fit_block(
         moved = np.sqrt(squares_of(found - theta)) * problem.centre.reach
         bound = bound * np.exp(moved)  # there
         wrong = series.error(found - theta) * bound * problem.centre.reach
-        sure = done & (wrong <= REST)
+        sure = done & (wrong <= ACCURACY)
         part = problem.part(sure)
         sure[sure] = _not_separated(part, found[sure], found[sure], bound[sure])
     for left in problem.batches(~sure, each=block.n):

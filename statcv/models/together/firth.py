@@ -9,25 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.downdate import Whole, inverted
+from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.firth import excess, maximise, orthonormal
-from statcv.models.folds import CELLS, Block, FoldFits, Folds
-
-if TYPE_CHECKING:
-    from statcv.models.logit import Logit
-
-STEPS = 30
-ACCURACY = 1e-12  # of linear predictors
-SINGULAR = 1e8  # an inverse information that is larger is taken for none
+from statcv.models.together.chord import ACCURACY, SINGULAR, STEPS
+from statcv.models.together.downdate import Whole, inverted
+from statcv.models.together.folds import CELLS, Block, FoldFits, Folds
 
 
-def fit_firth_folds(model: Logit, records: TrainingSet, folds: Folds) -> FoldFits:
+def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
     """Fit a binary outcome in every fold, as ``Logit(firth=True)`` would.
 
     Parameters

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.downdate import (
+from statcv.models.together.downdate import (
     Inverse,
     Whole,
     by_counts,
     by_lists,
     symmetric_inverse,
 )
-from statcv.models.folds import CELLS, Block
-from statcv.models.logit_centre import Centre
+from statcv.models.together.folds import CELLS, Block
+from statcv.models.together.logit_centre import Centre
 
 ALONE = 8  # so many fits or fewer make their Hessians one by one
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.newton import column_units
-
-if TYPE_CHECKING:
-    from statcv.models.logit import Logit
 
 NEWTON_STEPS = 30
 CLOSE = 1e-9  # the decrement of the last step
@@ -126,7 +122,7 @@ def logistic(eta: Matrix) -> Matrix:
 
 
 def find_centre(
-    model: Logit, records: TrainingSet, near: Centre | None = None
+    model: RidgeModel, records: TrainingSet, near: Centre | None = None
 ) -> Centre | None:
     """Fit all records; None where they do not determine the coefficients well.
 
@@ -139,9 +135,7 @@ def find_centre(
         return None
     unit = column_units(records.X[:, live])
     X = records.X[:, live] / unit
-    ridge = np.full(len(live), 0.0 if model.C is None else 1 / model.C) / unit**2
-    if records.intercept is not None:
-        ridge[live == records.intercept] = 0.0
+    ridge = model.ridge(records)[live] / unit**2
     y = records.y.astype(float)
     mean = y if y.ndim == 1 else y.mean(axis=0)
     found = None

@@ -6,23 +6,18 @@ the rows that it leaves out, and their residuals say where its coefficients go.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.downdate import Inverse, by_counts, by_lists
-from statcv.models.folds import FoldFits, Folds
+from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.newton import column_units
-
-if TYPE_CHECKING:
-    from statcv.models.linear import Linear
+from statcv.models.together.downdate import Inverse, by_counts, by_lists
+from statcv.models.together.folds import FoldFits, Folds
 
 CONDITION = 1e6  # of all records
 GROWTH = 1e4  # of the inverse, where a fold is left to its own decomposition
 
 
-def fit_linear_folds(model: Linear, records: TrainingSet, folds: Folds) -> FoldFits:
+def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
     """Fit every fold, as :class:`~statcv.models.Linear` would.
 
     Parameters

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,33 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.folds import CELLS, Folds, Numbers
-from statcv.models.neighbors_scale import Scales
-from statcv.models.neighbors_search import Nearby, distances, nearby, nearest_first
-
-if TYPE_CHECKING:
-    from statcv.models.neighbors import Neighbors
+from statcv.models.together.folds import CELLS, Folds, Numbers
+from statcv.models.together.neighbors_scale import Scales
+from statcv.models.together.neighbors_search import (
+    Nearby,
+    distances,
+    nearby,
+    nearest_first,
+)
 
 TIE = 1e-10  # relative difference of distances that counts as none
 LONGER = 4  # times, where a list was too short
+
+
+class Vote(Protocol):
+    """How many neighbours vote, and how."""
+
+    @property
+    def k(self) -> int:
+        """How many."""
+
+    @property
+    def weights(self) -> str:
+        """``"uniform"``, or ``"distance"`` for the inverse of the distance."""
+
+    @property
+    def scale(self) -> bool:
+        """Whether columns are scaled in each training set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +68,7 @@ class Neighborhood:
         What the folds leave out, and what comes once more.
     """
 
-    model: Neighbors
+    model: Vote
     records: TrainingSet
     folds: Folds
     live: Numbers
@@ -60,7 +78,7 @@ class Neighborhood:
     copied: Listed
 
     @classmethod
-    def of(cls, model: Neighbors, records: TrainingSet, folds: Folds) -> Neighborhood:
+    def of(cls, model: Vote, records: TrainingSet, folds: Folds) -> Neighborhood:
         """Put the records in their places."""
         n = len(records.X)
         live = np.arange(n)
