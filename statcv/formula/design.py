@@ -171,13 +171,18 @@ def make_design(
         )
     frame = as_frame(data)
     parsed = parse(formula, list(frame.columns), scope, not_in_dot)
-    kept, missing = _complete_rows(frame, parsed, na_action)
-    rows = frame if len(kept) == len(frame) else frame.iloc[kept]
-    outcome = read_outcome(parsed, rows, positive)
-    columns = {name: plain_column(rows[name], name) for name in parsed.columns}
+    given = {n: frame[n] for n in (*parsed.outcome_columns, *parsed.columns)}
+    kept, missing = _complete_rows(given, len(frame), parsed, na_action)
+    index = frame.index
+    if len(kept) < len(frame):
+        index = index[kept]
+        given = {name: column.iloc[kept] for name, column in given.items()}
+    outcome = read_outcome(parsed, given, index, positive)
+    columns = {name: plain_column(given[name], name) for name in parsed.columns}
     _refuse_identifiers(parsed, columns)
-    _refuse_infinite(columns)
-    terms = Terms(parsed, columns, rows.index)
+    terms = Terms(parsed, columns, index)
+    if terms.plain is None:  # else the matrix tells
+        _refuse_infinite(columns)
     _refuse_names_twice(terms)
     _refuse_learning_from_missing(terms)
     terms.check_rowwise()
@@ -186,7 +191,7 @@ def make_design(
         outcome=outcome,
         terms=terms,
         kept=kept,
-        labels=rows.index,
+        labels=index,
         n_given=len(frame),
         missing=missing,
     )
@@ -195,24 +200,24 @@ def make_design(
 
 
 def _complete_rows(
-    frame: pd.DataFrame, formula: Formula, na_action: str
+    given: Columns, n: int, formula: Formula, na_action: str
 ) -> tuple[NDArray[np.intp], dict[str, int]]:
-    incomplete = np.zeros(len(frame), dtype=bool)
-    missing = _mark_missing(frame, formula.outcome_columns, incomplete)
+    incomplete = np.zeros(n, dtype=bool)
+    missing = _mark_missing(given, formula.outcome_columns, incomplete)
     if incomplete.all():
         raise OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
     if na_action != "pass":
-        missing |= _mark_missing(frame, formula.columns, incomplete)
+        missing |= _mark_missing(given, formula.columns, incomplete)
     if na_action == "raise" and missing:
         raise DataError(
-            f"{int(incomplete.sum())} of {len(frame)} rows have missing values "
+            f"{int(incomplete.sum())} of {n} rows have missing values "
             f"({counted(missing)}) and na_action='raise' refuses them."
         )
     if incomplete.all():
         raise DataError(
-            f"no row is complete: every one of {len(frame)} lacks something "
+            f"no row is complete: every one of {n} lacks something "
             f"({counted(missing)}); na_action='pass' hands missing covariates on to "
             "a pipeline that imputes."
         )
@@ -220,12 +225,12 @@ def _complete_rows(
 
 
 def _mark_missing(
-    frame: pd.DataFrame, columns: Collection[str], incomplete: NDArray[np.bool_]
+    given: Columns, columns: Collection[str], incomplete: NDArray[np.bool_]
 ) -> dict[str, int]:
     """Mark, in place, rows that lack one of the columns; count them by column."""
     missing = {}
     for name in columns:
-        absent = is_missing(frame[name])
+        absent = is_missing(given[name])
         count = int(np.count_nonzero(absent))
         if count:
             missing[name] = count
@@ -299,6 +304,7 @@ def _refuse_not_finite(design: Design) -> None:
     bad = ~np.isfinite(design.matrix)
     if not bad.any():
         return
+    _refuse_infinite(design.terms.columns)
     for j in np.flatnonzero(bad.any(axis=0)):
         used = design.terms.frame[list(design.terms.columns_of(int(j)))]
         cells = design.matrix[:, j]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -64,8 +65,23 @@ class Outcome:
         return f"{len(shown)} classes: {', '.join(shown)}"
 
 
-def read_outcome(formula: Formula, rows: pd.DataFrame, positive: object) -> Outcome:
+def read_outcome(
+    formula: Formula,
+    given: Mapping[str, pd.Series[Any]],
+    index: pd.Index[Any],
+    positive: object,
+) -> Outcome:
     """Evaluate the left-hand side of a formula on the kept rows, and code it.
+
+    Parameters
+    ----------
+    formula : Formula
+    given : mapping of str to pandas.Series
+        The columns of the kept rows.
+    index : pandas.Index
+        Their labels.
+    positive : optional
+        The level to count as positive.
 
     Raises
     ------
@@ -75,16 +91,16 @@ def read_outcome(formula: Formula, rows: pd.DataFrame, positive: object) -> Outc
         If it is not a number somewhere.
     """
     factor = formula.factors[formula.outcome]
-    columns = {name: plain_column(rows[name], name) for name in factor.columns}
+    columns = {name: plain_column(given[name], name) for name in factor.columns}
     if factor.column is not None:
         return make_outcome(columns[factor.column], formula.outcome, positive)
-    value = _evaluate(formula, pd.DataFrame(columns, index=rows.index))
-    series = pd.Series(values_of(value), index=rows.index)
+    value = _evaluate(formula, pd.DataFrame(columns, index=index))
+    series = pd.Series(values_of(value), index=index)
     series, what = plain_column(series, formula.outcome), "a number"
     if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
         known = series.where(series.isin(value.levels))
         levels = pd.Categorical(known, categories=value.levels)
-        series, what = pd.Series(levels, index=rows.index), "one of the levels"
+        series, what = pd.Series(levels, index=index), "one of the levels"
     absent = int(series.isna().sum())
     if absent:
         raise DataError(

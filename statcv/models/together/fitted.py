@@ -13,8 +13,6 @@ from statcv.models.base import Matrix, Model, TrainingSet
 from statcv.models.together.folds import FoldFits, Folds, Numbers
 
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
-
-
 ROWS = 2**16  # predicted at once
 
 

@@ -171,10 +171,9 @@ def _whitening(X: Matrix, variance: Matrix, ridge: Matrix) -> Matrix | None:
 
     Where columns are close to dependent, once more for the digits lost at first.
     """
-    whiten = np.eye(X.shape[1])
+    roots, whiten = X * np.sqrt(variance)[:, None], np.eye(X.shape[1])
+    hessian = roots.T @ roots + np.diag(ridge)
     for condition in (CONDITION, GOOD):
-        rows = X @ whiten
-        hessian = (rows.T * variance) @ rows + (whiten.T * ridge) @ whiten
         size = np.sqrt(hessian.diagonal())
         if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
             return None
@@ -184,6 +183,8 @@ def _whitening(X: Matrix, variance: Matrix, ridge: Matrix) -> Matrix | None:
         whiten = whiten @ (vectors / np.sqrt(values) / size[:, None])
         if values[0] * GOOD > values[-1]:
             break
+        rows = roots @ whiten
+        hessian = rows.T @ rows + (whiten.T * ridge) @ whiten
     return whiten
 
 
@@ -198,7 +199,8 @@ def _newton(
     for _ in range(NEWTON_STEPS):
         tanh = np.tanh(X @ beta / 2)
         gradient = X.T @ (weights * (y - 0.5 - tanh / 2)) - ridge * beta
-        hessian = (X.T * (weights * (1 - tanh**2) / 4)) @ X
+        roots = X * np.sqrt(weights * (1 - tanh**2) / 4)[:, None]
+        hessian = roots.T @ roots  # a matrix and its transpose: half the work
         hessian.flat[:: len(beta) + 1] += ridge
         try:
             step = np.linalg.solve(hessian, gradient)
