@@ -1,0 +1,408 @@
+"""What is compared: a piece of work, the peers that do it too, and their targets."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from peers import (
+    EXACT,
+    cv_glm,
+    permuted,
+    probabilities,
+    r_versions,
+    rebalanced_splitter,
+    ridge,
+    statsmodels_glm,
+    tuned,
+    tuned_exactly,
+)
+from sklearn.linear_model import LinearRegression
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.neighbors import KNeighborsClassifier
+
+import statcv as scv
+from statcv.engine import Setup
+from statcv.inference.permutation import permuted_places
+from statcv.result import CVResult
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another way to do the work.
+
+    Attributes
+    ----------
+    name : str
+    call : callable
+    target : float, optional
+        How many times our time it is to take.
+    share : float
+        How much of the work the call does; the time of all is extrapolated.
+    runs : int
+        At most so many, where one takes long.
+    own_clock : bool
+        The call returns its seconds.
+    """
+
+    name: str
+    call: Callable[[], Any]
+    target: float | None = None
+    share: float = 1.0
+    runs: int = 1000
+    own_clock: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """One piece of work.
+
+    Attributes
+    ----------
+    work, size : str
+    ours : callable
+    gap : callable
+        Returns the largest difference between our predictions and exact ones.
+    peers : tuple of Peer
+    logit : bool
+        Whether the products of its logistic regressions are counted.
+    cores : int
+    """
+
+    work: str
+    size: str
+    ours: Callable[[], Any]
+    gap: Callable[[], float]
+    peers: tuple[Peer, ...]
+    logit: bool = False
+    cores: int = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Records of which the first covariate matters, as a frame and as arrays."""
+
+    frame: pd.DataFrame
+    X: Floats
+    y: Any
+
+    @classmethod
+    def of(cls, n: int, p: int, number: bool = False) -> Problem:
+        """Draw n records of p covariates, with a class or a number for outcome."""
+        rng = np.random.default_rng(n + p)
+        X = rng.normal(size=(n, p))
+        if number:
+            y = X[:, 0] + rng.normal(size=n)
+        else:
+            y = (X[:, 0] + rng.logistic(size=n) > 0).astype(int)
+        names = [f"x{j}" for j in range(p)]
+        return cls(pd.DataFrame(X, columns=names).assign(y=y), X, y)
+
+    @property
+    def size(self) -> str:
+        """How many records and covariates."""
+        n, p = self.X.shape
+        return f"{n} × {p}"
+
+    def cv(self, **given: Any) -> CVResult:
+        """Make the call that is measured, formula and all."""
+        call = {"scheme": "loocv", "seed": 1, "progress": False, **given}
+        return scv.cv("y ~ .", self.frame, **call)
+
+
+def largest(ours: Any, exact: Any) -> float:
+    """Return the largest difference of two arrays, or numbers."""
+    return float(np.abs(np.asarray(ours) - np.asarray(exact)).max())
+
+
+def by_row(result: CVResult) -> Floats:
+    """Return predictions by repeat and record."""
+    table = result.predictions.pivot(index="repeat", columns="row", values="predicted")
+    return table.to_numpy()
+
+
+def ridge_logit(n: int, p: int, target: float) -> Case:
+    """Leave one out of a ridge logistic regression."""
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    ours = partial(problem.cv, model=scv.models.Logit(C=1.0))
+    newton = {"solver": "newton-cholesky"}
+
+    return Case(
+        work="LOOCV, ridge logit",
+        size=problem.size,
+        ours=ours,
+        gap=lambda: largest(by_row(ours()), probabilities(ridge(**EXACT), X, y)),
+        peers=(
+            Peer("scikit-learn, lbfgs", lambda: probabilities(ridge(), X, y), target),
+            Peer(
+                "scikit-learn, newton-cholesky",
+                lambda: probabilities(ridge(**newton), X, y),
+            ),
+        ),
+        logit=True,
+    )
+
+
+def unpenalised_logit(n: int, p: int) -> Case:
+    """Leave one out of a logistic regression without penalty."""
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    exact = {"tol": 1e-14, "maxiter": 100}
+
+    return Case(
+        work="LOOCV, unpenalised logit",
+        size=problem.size,
+        ours=problem.cv,
+        gap=lambda: largest(by_row(problem.cv()), statsmodels_glm(X, y, **exact)),
+        peers=(Peer("statsmodels, GLM.fit", lambda: statsmodels_glm(X, y), 60),),
+        logit=True,
+    )
+
+
+def unpenalised_logit_r(n: int, p: int) -> Case:
+    """Leave one out of a logistic regression without penalty, beside R."""
+    r_versions()
+    problem, folder = Problem.of(n, p), tempfile.TemporaryDirectory()
+
+    def peer(epsilon: float = 1e-8) -> tuple[float, float]:
+        return cv_glm(problem.frame, Path(folder.name), epsilon)
+
+    def gap() -> float:
+        error = float(problem.cv().estimate("brier", how="pooled"))
+        return largest(error, peer(epsilon=1e-14)[1])
+
+    return Case(
+        work="LOOCV, unpenalised logit",
+        size=problem.size,
+        ours=problem.cv,
+        gap=gap,
+        peers=(Peer("R, boot::cv.glm", lambda: peer()[0], own_clock=True),),
+    )
+
+
+def rebalanced(n: int, p: int, repeats: int) -> Case:
+    """Leave one out of rebalanced training sets, several times."""
+    problem, splitter = Problem.of(n, p), rebalanced_splitter()
+    X, y = problem.X, problem.y
+
+    def ours() -> CVResult:
+        model = scv.models.Logit(C=1.0)
+        return problem.cv(model=model, scheme="rloocv", repeats=repeats)
+
+    def gap() -> float:
+        result = ours()
+        splits = list(result.plan.split())
+        exact = [
+            probabilities(ridge(**EXACT), X, y, splits[first : first + n])
+            for first in range(0, len(splits), n)
+        ]
+        return largest(by_row(result), exact)
+
+    def theirs(**solver: Any) -> None:
+        for seed in range(repeats):
+            splits = splitter.split(X, y, seed=seed)
+            probabilities(ridge(**solver), X, y, splits)
+
+    return Case(
+        work=f"RLOOCV, ridge logit, {repeats} repeats",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(
+            Peer("RebalancedCV, lbfgs", theirs, 40, runs=3),
+            Peer(
+                "RebalancedCV, newton-cholesky",
+                partial(theirs, solver="newton-cholesky"),
+                runs=3,
+            ),
+        ),
+        logit=True,
+    )
+
+
+def permutations(n: int, p: int, times: int, theirs: int, looped: int) -> Case:
+    """Leave one out under permuted outcomes; check some of them by loops."""
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    model = scv.models.Logit(C=1.0)
+
+    def ours() -> pd.Series[float]:
+        return problem.cv(model=model).null_distribution(
+            "brier", "pooled", times=times, progress=False
+        )
+
+    def gap() -> float:
+        exact = []
+        for number in range(looped):
+            dealt = np.empty_like(y)
+            dealt[permuted_places(n, None, 1, number)] = y
+            predicted = probabilities(ridge(**EXACT), X, dealt)
+            exact.append(np.mean((predicted - dealt) ** 2))
+        return largest(ours()[:looped], exact)
+
+    share = (1 + theirs) / (1 + times)  # each also scores the true outcomes
+    return Case(
+        work=f"{times:,} permutations of LOOCV, ridge logit",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(
+            Peer(
+                "permutation_test_score",
+                lambda: permuted(X, y, theirs),
+                150,
+                share=share,
+            ),
+        ),
+    )
+
+
+def tuning(n: int, p: int, outer: int, checked: int) -> Case:
+    """Choose C of 20 by inner 5-fold, in each training set of leave-one-out."""
+    problem, Cs = Problem.of(n, p), np.logspace(-4, 4, 20)
+    X, y = problem.X, problem.y
+    rows = np.linspace(0, n - 1, outer).astype(int)
+
+    def ours() -> CVResult:
+        return problem.cv(tune=scv.Tuning({"C": Cs}, metric="log_loss", k=5))
+
+    def gap() -> float:
+        result, gaps = ours(), []
+        plan, inner = result.plan, result.learner.inner
+        setup = Setup(result.design, plan, result.learner, result.seed, None)
+        for row in rows[:: max(outer // checked, 1)].tolist():
+            training = setup.folds.training_set(setup.records, row)
+            splits = list(inner.plan(training).split())
+            train = plan.train(row)
+            C, predicted = tuned_exactly(X, y, Cs, train, row, splits)
+            own = result.predictions["predicted"][row]
+            same = np.isclose(C, result.tuned["C"][row])
+            gaps.append(largest(own, predicted) if same else np.inf)
+        return max(gaps)
+
+    def peer(**solver: Any) -> None:
+        tuned(X, y, 20, rows, **solver)
+
+    name = "LogisticRegressionCV"
+    return Case(
+        work="LOOCV, ridge logit, C of 20 by inner 5-fold",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(
+            Peer(f"{name}, lbfgs", peer, 25, share=outer / n, runs=3),
+            Peer(
+                f"{name}, newton-cholesky",
+                partial(peer, solver="newton-cholesky"),
+                share=outer / n,
+                runs=3,
+            ),
+        ),
+    )
+
+
+def linear(n: int, p: int) -> Case:
+    """Leave one out of least squares."""
+    problem = Problem.of(n, p, number=True)
+    X, y = problem.X, problem.y
+
+    def theirs() -> Any:
+        return cross_val_predict(LinearRegression(), X, y, cv=LeaveOneOut())
+
+    return Case(
+        work="LOOCV, least squares",
+        size=problem.size,
+        ours=problem.cv,
+        gap=lambda: largest(by_row(problem.cv()), theirs()),
+        peers=(Peer("scikit-learn", theirs, 150),),
+    )
+
+
+def neighbors(n: int, p: int) -> Case:
+    """Leave one out of five nearest neighbours."""
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    ours = partial(problem.cv, model=scv.models.Neighbors(k=5))
+
+    def theirs() -> Any:
+        return probabilities(KNeighborsClassifier(5), X, y)
+
+    return Case(
+        work="LOOCV, 5 nearest neighbours",
+        size=problem.size,
+        ours=ours,
+        gap=lambda: largest(by_row(ours()), theirs()),
+        peers=(Peer("scikit-learn", theirs, 100),),
+    )
+
+
+def boosting(n: int, p: int, rounds: int) -> Case:
+    """Leave one out of boosted trees, on two cores."""
+    from xgboost import XGBClassifier
+
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+
+    def ours(n_jobs: int = 2) -> CVResult:
+        model = scv.models.XGBoost(n_estimators=rounds)
+        return problem.cv(model=model, n_jobs=n_jobs)
+
+    def theirs(threads: int | None = None, **given: Any) -> Any:
+        model = XGBClassifier(n_estimators=rounds, n_jobs=threads)
+        return probabilities(model, X, y, **given)
+
+    return Case(
+        work=f"LOOCV, XGBoost, {rounds} rounds, two cores",
+        size=problem.size,
+        ours=ours,
+        gap=lambda: largest(by_row(ours()), theirs(threads=1)),
+        peers=(
+            Peer(
+                "scikit-learn, two processes",
+                partial(theirs, n_jobs=2),
+                1.3,
+            ),
+            Peer(
+                "scikit-learn, two threads a fold", partial(theirs, threads=2), runs=2
+            ),
+        ),
+        cores=2,
+    )
+
+
+def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
+    """Return what makes each case, by name; small ones where it is to be quick."""
+
+    def of(make: Callable[..., Case], n: int, p: int, **given: Any) -> Any:
+        return partial(make, *((min(n, 60), min(p, 5)) if quick else (n, p)), **given)
+
+    few = 2 if quick else 20
+    logits = {(70, 2): 40, (135, 42): 30, (250, 20): 40, (1000, 20): 40}
+    logits[1000, 100] = 40
+    if quick:
+        logits = {(60, 5): 40}
+    return {
+        **{
+            f"logit-{n}x{p}": partial(ridge_logit, n, p, target)
+            for (n, p), target in logits.items()
+        },
+        "glm-statsmodels": of(unpenalised_logit, 250, 10),
+        "glm-r": of(unpenalised_logit_r, 250, 10),
+        "rloocv": of(rebalanced, 135, 42, repeats=few),
+        "permutations": of(
+            permutations, 40, 2, times=50 if quick else 1000, theirs=few, looped=3
+        ),
+        "tuning": of(tuning, 135, 42, outer=2 if quick else 27, checked=few // 4 + 1),
+        "linear": of(linear, 2000, 30),
+        "neighbors": of(neighbors, 2000, 20),
+        "xgboost": of(boosting, 80, 34, rounds=10 if quick else 100),
+    }

@@ -1,0 +1,120 @@
+"""What other software does with the same folds."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import warnings
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.model_selection import (
+    LeaveOneOut,
+    cross_val_predict,
+    permutation_test_score,
+)
+
+EXACT = {"solver": "newton-cholesky", "tol": 1e-12}
+R_SCRIPT = Path(__file__).with_name("cv_glm.R")
+
+
+class NotInstalledError(Exception):
+    """A peer is not there; the message says how to get it."""
+
+
+def ridge(C: float = 1.0, **solver: Any) -> LogisticRegression:
+    """Return scikit-learn's ridge logistic regression, by lbfgs if nothing is said."""
+    return LogisticRegression(C=C, **solver)
+
+
+def probabilities(model: Any, X: Any, y: Any, cv: Any = None, **given: Any) -> Any:
+    """Predict by `cross_val_predict`, leaving one out if no folds are given."""
+    folds = LeaveOneOut() if cv is None else cv
+    made = cross_val_predict(model, X, y, cv=folds, method="predict_proba", **given)
+    return made[:, 1]
+
+
+def statsmodels_glm(X: Any, y: Any, **fit: Any) -> Any:
+    """Leave one out of an unpenalised logistic regression, a `GLM.fit` a fold."""
+    import statsmodels.api as sm
+
+    design, predicted = sm.add_constant(X), np.empty(len(y))
+    for train, test in LeaveOneOut().split(design):
+        model = sm.GLM(y[train], design[train], family=sm.families.Binomial())
+        predicted[test] = model.fit(**fit).predict(design[test])
+    return predicted
+
+
+def rebalanced_splitter() -> Any:
+    """Return RebalancedCV's rebalanced leave-one-out."""
+    try:
+        from rebalancedcv import RebalancedLeaveOneOut
+    except ImportError as error:
+        raise NotInstalledError("pip install RebalancedCV") from error
+    return RebalancedLeaveOneOut()
+
+
+def permuted(X: Any, y: Any, times: int) -> Any:
+    """Return Brier scores of leave-one-out, of the outcomes and of permuted ones."""
+    return permutation_test_score(
+        ridge(),
+        X,
+        y,
+        cv=LeaveOneOut(),
+        scoring="neg_brier_score",
+        n_permutations=times,
+        random_state=1,
+    )
+
+
+def tuned(X: Any, y: Any, Cs: Any, rows: Any, **solver: Any) -> None:
+    """Choose C by inner 5-fold in the training set of some of the records."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for what in ("The fitted attributes", "The default value for l1_ratios"):
+            warnings.filterwarnings("ignore", what, FutureWarning)
+        for row in rows:
+            train = np.delete(np.arange(len(y)), row)
+            search = LogisticRegressionCV(Cs=Cs, cv=5, scoring="neg_log_loss", **solver)
+            search.fit(X[train], y[train]).predict_proba(X[[row]])
+
+
+def tuned_exactly(
+    X: Any, y: Any, Cs: Any, train: Any, row: int, splits: Any
+) -> tuple[float, float]:
+    """Return the C of least inner log-loss, and what it predicts for a record."""
+    losses = []
+    for C in Cs:
+        p = probabilities(ridge(C, **EXACT), X[train], y[train], splits)
+        losses.append(-np.log(np.where(y[train] == 1, p, 1 - p)).sum())
+    best = float(Cs[int(np.argmin(losses))])
+    model = ridge(best, **EXACT).fit(X[train], y[train])
+    return best, float(model.predict_proba(X[[row]])[0, 1])
+
+
+@cache
+def r_versions() -> str:
+    """Return the versions of R and its package boot."""
+    code = "cat(as.character(getRversion()), as.character(packageVersion('boot')))"
+    if shutil.which("Rscript") is None:
+        raise NotInstalledError("install R, with its package boot")
+    made = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
+    if made.returncode:
+        raise NotInstalledError("install R's package boot")
+    return made.stdout
+
+
+def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, float]:
+    """Return seconds by R's own clock, and the mean squared error, of `cv.glm`."""
+    r_versions()
+    file = folder / "records.csv"
+    data.to_csv(file, index=False)
+    command = ["Rscript", str(R_SCRIPT), str(file), str(epsilon)]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, error = map(float, made.stdout.split())
+    return seconds, error

@@ -1,0 +1,123 @@
+"""Benchmarks against other software, in one command.
+
+    python benchmarks/run.py [--quick] [--only NAME ...] [--runs 7] [--out FOLDER]
+
+First every case is compared with an exact setting of a peer: an AssertionError names
+the one that differs. Then runs of ours and of the peers alternate, with one thread
+each. Tables go to benchmarks/results, those of --quick nowhere unless told. With
+--only the other rows are kept, if they are of the same machine and versions.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from cases import Case, all_cases
+from machine import machine
+from memory import measured
+from peers import NotInstalledError
+from products import products
+from scaling import costs
+from timing import agree, ratios
+
+import statcv as scv
+
+RESULTS = Path(__file__).with_name("results")
+APART = ("memory", "scaling")
+
+
+def main(command_line: list[str] | None = None) -> None:
+    """Compare, time, and write the tables."""
+    given = arguments(command_line)
+    out = given.out or (None if given.quick else RESULTS)
+    warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+    makers = all_cases(given.quick)
+    wanted = set(given.only or [*makers, *APART])
+    unknown = wanted - {*makers, *APART}
+    if unknown:
+        raise SystemExit(f"no case {', '.join(unknown)}: {', '.join(makers)}")
+    tables = Tables(out)
+    cases: dict[str, Case] = {}
+    gaps: dict[str, float] = {}
+    for name in [name for name in makers if name in wanted]:
+        try:
+            cases[name] = makers[name]()
+        except NotInstalledError as error:
+            print(f"{name}: left out; {error}")
+            continue
+        gaps[name] = agree(name, cases[name])
+        print(f"{name}: agrees to {gaps[name]:.1e}", flush=True)
+    for name, case in cases.items():
+        rows = [{"gap": gaps[name], **row} for row in ratios(case, given.runs)]
+        tables.add("ratios", name, rows)
+        if case.logit:
+            tables.add("products", name, [products(case, given.runs)])
+    if "memory" in wanted:
+        size = (1000, 5) if given.quick else (20_000, 20)
+        tables.add("memory", "memory", [measured(*size)])
+    if "scaling" in wanted:
+        tables.add("scaling", "scaling", costs(given.quick, given.runs))
+
+
+class Tables:
+    """The results, as files of a folder; a row says of which case it is, and when."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = folder
+        self.today = datetime.date.today().isoformat()
+        self.order = [*all_cases(quick=False), *APART]
+        if folder is None:
+            return
+        folder.mkdir(parents=True, exist_ok=True)
+        file, here = folder / "machine.json", machine()
+        if not file.exists() or json.loads(file.read_text()) != here:
+            for old in folder.glob("*.csv"):
+                old.unlink()
+        file.write_text(json.dumps(here, indent=1) + "\n")
+
+    def add(self, table: str, case: str, rows: Iterable[dict[str, Any]]) -> None:
+        """Put rows in the place of those that the case had."""
+        made = []
+        for row in rows:
+            made.append({"case": case, "date": self.today, **row})
+            told = ", ".join(f"{key} {short(value)}" for key, value in row.items())
+            print(f"{case}: {told}", flush=True)
+        if self.folder is None:
+            return
+        file, new = self.folder / f"{table}.csv", pd.DataFrame(made)
+        if file.exists():
+            old = pd.read_csv(file)
+            new = pd.concat([old[old["case"] != case], new])
+            place = new["case"].map(lambda name: (*self.order, name).index(name))
+            new = new.iloc[place.argsort(kind="stable")]
+        new.to_csv(file, index=False, float_format="%.4g")
+
+
+def short(value: Any) -> Any:
+    """Return a number with three digits."""
+    return f"{value:.3g}" if isinstance(value, float) else value
+
+
+def arguments(command_line: list[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a small part of the work")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases")
+    parser.add_argument("--runs", type=int, help="7, and 1 where it is quick")
+    parser.add_argument("--out", type=Path, metavar="FOLDER")
+    given = parser.parse_args(command_line)
+    given.runs = given.runs or (1 if given.quick else 7)
+    return given
+
+
+if __name__ == "__main__":
+    main()
