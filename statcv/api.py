@@ -133,8 +133,7 @@ def cv(
         Same seed, same numbers, whatever ``n_jobs``. The seed used is
         ``result.seed``.
     n_jobs : int, optional
-        Processes, as joblib takes it (threads, for a model that they fit as well, as
-        XGBoost); ``joblib.parallel_config`` holds where None.
+        Processes, as joblib takes it; ``joblib.parallel_config`` holds where None.
     checkpoint : str or path, optional
         A directory that keeps the fits as they are made. After an interruption, of
         whatever kind, the same call goes on from there, to the same numbers; a call

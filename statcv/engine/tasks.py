@@ -16,7 +16,7 @@ from statcv.engine.together import fit_together
 
 WORK = 2**30  # records × columns × fits of a task: a second or so
 MOST = 32  # fits of a task that are made fold by fold
-TASKS = 256  # of fits made fold by fold, where that leaves no more than MOST
+TASKS = 32  # of fits made fold by fold, where that leaves no more than MOST
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,6 @@ class XGBoost:
 'max_depth'?
     """
 
-    releases_gil = True
-
     def __init__(self, **parameters: Any) -> None:
         check_parameters(parameters)
         self.parameters = parameters
