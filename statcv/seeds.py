@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.whole import is_whole
 
 # Streams of a seed: who draws from it.
 PLAN, FIT, FULL_FIT, PERMUTATION = 0, 1, 2, 4
@@ -36,7 +37,7 @@ def resolve_seed(seed: object) -> int:
         return int(np.random.SeedSequence().generate_state(1)[0])
     if isinstance(seed, np.random.Generator):
         return int(seed.integers(2**32))
-    if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):
+    if not is_whole(seed):
         raise ArgumentTypeError(
             "seed must be a whole number, a numpy Generator or None, not "
             f"{type(seed).__name__} ({seed!r})."

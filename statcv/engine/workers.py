@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
-import numpy as np
-
 from statcv.engine.part import Part
 from statcv.engine.setup import Setup
 from statcv.engine.shared import Shared
 from statcv.engine.threads import one_thread
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.whole import is_whole
 
 FitTask = Callable[[Setup, range], Part | None]
 
 
 def check_jobs(n_jobs: Any) -> None:
     """Refuse a number of processes that is none."""
-    if n_jobs is not None and (
-        isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer))
-    ):
+    if n_jobs is not None and (not is_whole(n_jobs)):
         raise ArgumentTypeError(f"n_jobs must be a whole number, not {n_jobs!r}.")
     if n_jobs == 0:
         raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")

@@ -16,6 +16,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.weighting import ClassWeights, Weighting, class_weights, tilting
 from statcv.seeds import PLAN
+from statcv.whole import is_whole
 
 HOWS = ("subsample", "weight", "upsample", "all", "bag")
 
@@ -47,9 +48,7 @@ class Bags:
 
     def __post_init__(self) -> None:
         """Check the count."""
-        if isinstance(self.count, bool) or not isinstance(
-            self.count, (int, np.integer)
-        ):
+        if not is_whole(self.count):
             raise ArgumentError(f"bags are counted in whole numbers: {self.count!r}.")
         if self.count < 1:
             raise ArgumentError(f"Bags({self.count}) holds no bag; 1 or more.")

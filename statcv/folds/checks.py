@@ -9,6 +9,7 @@ import numpy as np
 from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
 from statcv.folds.response import Response
 from statcv.folds.schemes import CLASSES, Scheme
+from statcv.whole import is_whole
 
 DEFAULT_K = 10
 DEFAULT_SHARE = 0.25
@@ -84,7 +85,7 @@ def check_repeats(scheme: Scheme, repeats: Any, random: bool) -> int:
 
 def whole(name: str, value: Any) -> int:
     """Return a whole number, or say that it is none."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
     return int(value)
 

@@ -20,6 +20,7 @@ from statcv.errors import (
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.together import Strata
+from statcv.whole import is_whole
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING = (
     "held out",
@@ -219,7 +220,7 @@ def _size(n: Any, told: int | None, known: int) -> int:
     """Return the number of records: as said, as the table remembers, or as listed."""
     if n is None:
         return max(told or 0, known)
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+    if not is_whole(n):
         raise ArgumentTypeError(f"n must be a whole number, not {n!r}.")
     if n < known:
         raise DataError(f"n={n}, but the table has positions up to {known - 1}.")

@@ -32,6 +32,7 @@ from statcv.errors import (
 )
 from statcv.folds.identifiers import check_present, one_column, rows, written
 from statcv.folds.identifiers import normalise as normalise
+from statcv.whole import is_whole
 
 
 class _Origin(Enum):
@@ -232,7 +233,7 @@ def check_key(key: Key) -> bytes:
 
 def check_k(k: int) -> int:
     """Return a number of folds, or say why it is none."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+    if not is_whole(k):
         raise ArgumentError(f"k must be a whole number, not {k!r}.")
     if not 2 <= k <= 2**31:
         raise ArgumentError(f"k={k} is out of range: from 2 to 2**31.")

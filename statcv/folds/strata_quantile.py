@@ -21,6 +21,7 @@ from statcv.folds.stratifier import (
     columns_of,
     is_truth,
 )
+from statcv.whole import is_whole
 
 EXACT = 2**53  # beyond it floats skip whole numbers
 
@@ -44,7 +45,7 @@ def by_quantile(column: str, per_fold: int = 1) -> ByQuantile:
     >>> by_quantile("age", per_fold=20)
     ByQuantile(columns=('age',), per_fold=20)
     """
-    if isinstance(per_fold, bool) or not isinstance(per_fold, (int, np.integer)):
+    if not is_whole(per_fold):
         raise ArgumentTypeError(f"per_fold must be a whole number, not {per_fold!r}.")
     if per_fold < 1:
         raise ArgumentError(f"per_fold={per_fold} is out of range: 1 or more.")

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, suggestion
+from statcv.whole import is_whole
 
 Dealing = Literal["random", "binomial", "stratified"]
 LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
@@ -361,7 +362,7 @@ def training_mean_correlation(n: int, p: int) -> float:
 
 
 def _whole(name: str, value: Any, low: int, high: float = math.inf) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+    if not is_whole(value):
         raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
     return int(_number(name, value, low, high))
 

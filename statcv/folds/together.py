@@ -20,6 +20,7 @@ from statcv.errors import (
 )
 from statcv.folds.ragged import Ragged
 from statcv.folds.strata import Cut
+from statcv.whole import is_whole
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +76,7 @@ class Strata:
             raise FrameError(
                 f"assign() takes a pandas frame, not {type(frame).__name__}."
             )
-        if isinstance(repeat, bool) or not isinstance(repeat, (int, np.integer)):
+        if not is_whole(repeat):
             raise ArgumentTypeError(f"repeat must be a whole number, not {repeat!r}.")
         if not 1 <= repeat <= len(self.cuts):
             raise ArgumentError(

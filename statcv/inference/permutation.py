@@ -33,6 +33,7 @@ from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.values import values_by_repeat
 from statcv.metrics import Metric
 from statcv.seeds import PERMUTATION
+from statcv.whole import is_whole
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -82,7 +83,7 @@ def permuted_values(
         If folds were made both for the outcome and by bins of a predictor, or no
         two clusters have as many records.
     """
-    if isinstance(times, bool) or not isinstance(times, (int, np.integer)):
+    if not is_whole(times):
         raise ArgumentTypeError(f"times must be a whole number, not {times!r}.")
     if times < 1:
         raise ArgumentError(f"times must be 1 or more, not {times}.")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from statcv.errors import ModelError, suggestion
+from statcv.whole import is_whole
 
 OWN = {"curves", "early_stopping_rounds", "validation", "refit", "n_estimators"}
 
@@ -91,7 +92,7 @@ def _custom(value: Any) -> bool:
 
 
 def _check_whole(name: str, value: Any, least: int) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    whole = is_whole(value)
     if not whole or value < least:
         raise ModelError(
             f"{name} must be a whole number from {least} on, not {value!r}."

@@ -11,6 +11,7 @@ from statcv.models.base import Matrix, TrainingSet, refuse_missing
 from statcv.models.together.fitted import FittedFolds
 from statcv.models.together.folds import Folds, Numbers
 from statcv.models.together.neighbors import Neighborhood
+from statcv.whole import is_whole
 
 WEIGHTS = ("uniform", "distance")
 
@@ -59,7 +60,7 @@ class Neighbors:
     scale: bool = False
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.k, (int, np.integer)) and not isinstance(self.k, bool)
+        whole = is_whole(self.k)
         if not whole or self.k < 1:
             raise ModelError(f"k must be a whole number from 1 on, not {self.k!r}.")
         if not isinstance(self.scale, (bool, np.bool_)):

@@ -15,6 +15,7 @@ from statcv.folds.plan import PAIRS
 from statcv.folds.response import Response
 from statcv.plots.base import COLOURS, short_scheme
 from statcv.readable import Readable
+from statcv.whole import is_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -131,11 +132,7 @@ def shown_splits(
     ArgumentError
         If there is no such repeat.
     """
-    if repeat is not None and (
-        isinstance(repeat, bool)
-        or not isinstance(repeat, (int, np.integer))
-        or not 1 <= repeat <= plan.repeats
-    ):
+    if repeat is not None and (not is_whole(repeat) or not 1 <= repeat <= plan.repeats):
         raise ArgumentError(
             f"repeat={repeat!r}: the plan has repeats 1 to {plan.repeats}."
         )

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.seeds import resolve_seed
+from statcv.whole import is_whole
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
 """The paper's variances: of nine rotated directions, and of x10."""
@@ -234,7 +235,7 @@ def _check_size(n: int, n_duplicates: int, n_sites: int) -> None:
 
 
 def _whole(value: object, name: str, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not is_whole(value):
         raise ArgumentTypeError(f"{name} is an integer, not {type(value).__name__}")
     if value < least:
         raise ArgumentError(f"{name} is at least {least}, not {value}")

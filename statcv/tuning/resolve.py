@@ -15,6 +15,7 @@ from statcv.tuning.inner import InnerScheme
 from statcv.tuning.search import Searched, is_search, read_search
 from statcv.tuning.tuned import Tuned
 from statcv.tuning.tuning import Tuning
+from statcv.whole import is_whole
 
 
 def model_to_tune(tune: Any, model: Any) -> Any:
@@ -85,7 +86,7 @@ def tuned_model(
 
 
 def _whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    return is_whole(value)
 
 
 def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:

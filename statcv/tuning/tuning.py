@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.folds import FoldPlan
 from statcv.formula import Outcome
@@ -17,6 +15,7 @@ from statcv.tuning.grid import candidates, read_grid
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.scoring import way_of
 from statcv.tuning.tuned import Tuned
+from statcv.whole import is_whole
 
 RULES = ("best", "one_se")
 DRAWS = ("subsample", "weight", "upsample")
@@ -103,7 +102,7 @@ class Tuning:
             value = getattr(self, name)
             if name == "k" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            if not is_whole(value):
                 raise ArgumentTypeError(
                     f"{name} must be a whole number, not {value!r}."
                 )
