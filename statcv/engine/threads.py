@@ -17,23 +17,23 @@ _own = threading.local()
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread(blas: bool = True) -> Iterator[None]:
     """Keep BLAS and OpenMP to one thread: sums in another order round otherwise.
 
     So results are the same bit by bit however many processes fit the folds, and
     these are as many threads as there are processes. A model that is told its own
     number of threads, as XGBoost's ``n_jobs``, keeps to that.
 
-    The limit of BLAS is the process's own; the last of several threads to leave lifts
-    it. That of OpenMP is each thread's.
+    The limit of BLAS is the process's own; the last of several to leave lifts it. That
+    of OpenMP is each thread's, and the only one without ``blas``.
     """
     global _inside, _limits
     outermost = not getattr(_own, "inside", False)
     with _lock:
-        blas, openmp = _loaded()
-        if _inside == 0:
-            _limits = blas.limit(limits=1)
-        _inside += 1
+        of_blas, openmp = _loaded()
+        if blas and _inside == 0:
+            _limits = of_blas.limit(limits=1)
+        _inside += blas
         mine = openmp.limit(limits=1) if outermost else None
     _own.inside = True
     try:
@@ -43,8 +43,8 @@ def one_thread() -> Iterator[None]:
             if mine is not None:
                 mine.restore_original_limits()
                 _own.inside = False
-            _inside -= 1
-            if _inside == 0:
+            _inside -= blas
+            if blas and _inside == 0:
                 _limits.restore_original_limits()
 
 

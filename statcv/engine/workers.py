@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Sequence
 from typing import Any
 
@@ -54,7 +55,8 @@ def do_tasks(
     )
     shared = Shared(setup)
     with one_thread():  # here for threads, in each task for processes
-        yield from parallel(delayed(_do)(fit, shared, task) for task in ranges)
+        here = os.getpid()
+        yield from parallel(delayed(_do)(fit, shared, task, here) for task in ranges)
 
 
 def _jobs(n_jobs: int | None) -> int:
@@ -63,6 +65,8 @@ def _jobs(n_jobs: int | None) -> int:
     return int(effective_n_jobs(n_jobs))
 
 
-def _do(fit: FitTask, shared: Shared, task: range) -> tuple[range, Part | None]:
-    with one_thread():
+def _do(
+    fit: FitTask, shared: Shared, task: range, caller: int
+) -> tuple[range, Part | None]:
+    with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
         return task, fit(shared.value, task)
