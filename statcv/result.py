@@ -43,6 +43,7 @@ from statcv.tables import (
     fit_names,
     folds_table,
     learning_table,
+    metric_row,
     pairs_table,
     predictions_table,
 )
@@ -242,7 +243,13 @@ class CVResult:
         ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
         samples alone.
         """
-        rows = [self._metric_row(self._metric(m), level) for m in self.metric_names]
+        rows = []
+        for metric in map(self._metric, self.metric_names):
+            row = metric_row(self.scores, metric, level)
+            if self._bootstrapped:
+                parts = join_values(self.scores, metric, self._fitted)
+                row |= {"boot632": parts.plain, "boot632plus": parts.plus}
+            rows.append(row)
         table = pd.DataFrame(rows)
         undefined = table.loc[table["estimate"].isna(), "metric"]
         if len(undefined):
@@ -252,33 +259,6 @@ class CVResult:
                 UndefinedMetricWarning,
             )
         return table
-
-    def _metric_row(self, metric: Metric, level: float) -> dict[str, Any]:
-        pooled = make_estimate(self.scores, metric, "pooled", level)
-        by_fold = make_estimate(self.scores, metric, "per_fold", level)
-        ways = {"pooled": pooled, "per_fold": by_fold}
-        if metric.name == "auroc":
-            ways["paired"] = make_estimate(self.scores, metric, "paired", level)
-        headline = ways[self.scores.headline(metric)]
-        row = {
-            "metric": metric.name,
-            "how": headline.how,
-            "estimate": headline.value,
-            "lower": headline.lower,
-            "upper": headline.upper,
-            "pooled": pooled.value,
-            "pooled_sd": pooled.sd,
-            "per_fold": by_fold.value,
-            "per_fold_sd": by_fold.sd,
-            "n_folds": by_fold.n_values,
-            "n_undefined": by_fold.n_undefined,
-            "paired": ways["paired"].value if "paired" in ways else np.nan,
-            "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
-        }
-        if self._bootstrapped:
-            parts = join_values(self.scores, metric, self._fitted)
-            row |= {"boot632": parts.plain, "boot632plus": parts.plus}
-        return row
 
     @property
     def _bootstrapped(self) -> bool:

@@ -12,7 +12,8 @@ from statcv.engine import Held
 from statcv.errors import LearningCurveError
 from statcv.folds import FoldPlan
 from statcv.formula import Design
-from statcv.inference import Scores
+from statcv.inference import Scores, make_estimate
+from statcv.metrics import Metric
 
 
 def split_names(plan: FoldPlan) -> pd.DataFrame:
@@ -110,6 +111,31 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     table = pd.concat(parts, ignore_index=True)
     names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
     return pd.concat([names, table], axis=1)
+
+
+def metric_row(scores: Scores, metric: Metric, level: float) -> dict[str, Any]:
+    """Return a metric in all the ways that exist, the headline with its interval."""
+    pooled = make_estimate(scores, metric, "pooled", level)
+    by_fold = make_estimate(scores, metric, "per_fold", level)
+    ways = {"pooled": pooled, "per_fold": by_fold}
+    if metric.name == "auroc":
+        ways["paired"] = make_estimate(scores, metric, "paired", level)
+    headline = ways[scores.headline(metric)]
+    return {
+        "metric": metric.name,
+        "how": headline.how,
+        "estimate": headline.value,
+        "lower": headline.lower,
+        "upper": headline.upper,
+        "pooled": pooled.value,
+        "pooled_sd": pooled.sd,
+        "per_fold": by_fold.value,
+        "per_fold_sd": by_fold.sd,
+        "n_folds": by_fold.n_values,
+        "n_undefined": by_fold.n_undefined,
+        "paired": ways["paired"].value if "paired" in ways else np.nan,
+        "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
+    }
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -64,32 +64,3 @@ def with_given_weights(folds: Folds, plan: FoldPlan, given: Floats | None) -> Fo
         return scaled if planned is None else scaled * planned(fits)
 
     return replace(folds, weights=weights)
-
-
-def training_weights(
-    plan: FoldPlan, fit: int, rows: NDArray[np.intp], given: Floats | None
-) -> Floats | None:
-    """Return the weights of the training records of a fit.
-
-    Parameters
-    ----------
-    plan : FoldPlan
-    fit : int
-    rows : numpy.ndarray of int
-        Its training records.
-    given : numpy.ndarray, shape (n,), or None
-        The caller's weights of all records, scaled as :func:`class_scales` says.
-
-    Raises
-    ------
-    OutcomeError
-        If the training records of a class have no weight.
-    """
-    planned = plan.weights(fit, rows)
-    if given is None:
-        return planned
-    weights: Floats = given[rows] if planned is None else given[rows] * planned
-    scales = class_scales(plan, given)
-    if scales is None or plan.response is None:
-        return weights
-    return np.asarray(weights * scales[fit, plan.response.codes[rows]])

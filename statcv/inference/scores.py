@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
-from statcv.metrics import Metric, round_significant
+from statcv.metrics import Metric, ranked_higher
 
 Floats = NDArray[np.float64]
 
@@ -193,9 +193,7 @@ class Scores:
             return self.row[where], self.predicted[where]
         scores = self.predicted[where]
         if rank and self.tournament:
-            pairs = round_significant(scores).reshape(-1, 2)
-            lead = pairs[:, 0] - pairs[:, 1]
-            first = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
+            first = ranked_higher(scores[::2], scores[1::2])
             scores = np.column_stack([first, 1 - first]).ravel()
         return _mean_by(self.row[where], scores)
 

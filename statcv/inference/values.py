@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, auroc_by_group, round_significant
+from statcv.metrics import Metric, auroc_by_group, ranked_higher
 
 MOST_PAIRS = 2_000_000  # that are listed one by one
 Floats = NDArray[np.float64]
@@ -159,16 +159,12 @@ def concordant_pairs(scores: Scores) -> ConcordantPairs | None:
         return None
     one, two = left.pairs(scores.y)
     own, other = left.row[one], left.row[two]
-    score = round_significant(left.predicted[one])
-    rival = round_significant(left.predicted[two])
+    higher = ranked_higher(left.predicted[one], left.predicted[two])
     positive = scores.y[own] == 1
-    lead = np.where(positive, score - rival, rival - score)
-    won = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
-    won[np.isnan(lead)] = np.nan
     return ConcordantPairs(
         first=np.where(positive, own, other),
         second=np.where(positive, other, own),
-        won=won,
+        won=np.where(positive, higher, 1 - higher),
         repeat=left.repeat[left.fit[one]],
         repeats=int(left.repeat.max()) + 1,
     )

@@ -30,6 +30,7 @@ from statcv.metrics.ranking import (
     auroc_by_group,
     midrank,
     pr_curve,
+    ranked_higher,
     roc_curve,
     round_significant,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "mse",
     "pr_curve",
     "r2",
+    "ranked_higher",
     "rmse",
     "roc_curve",
     "round_significant",

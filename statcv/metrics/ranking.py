@@ -192,14 +192,9 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> float:
     >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
     """
-    positive, values = binary_scores(y, score)
-    n_positive = int(positive.sum())
-    n_negative = positive.size - n_positive
-    if n_positive == 0 or n_negative == 0:
-        return float("nan")
-    ranks = midrank(round_significant(values, tie_tol))
-    won = ranks[positive].sum() - n_positive * (n_positive + 1) / 2
-    return float(won / (n_positive * n_negative))
+    values = vector(score, "score")
+    one = np.zeros(values.size, dtype=np.intp)
+    return float(auroc_by_group(y, values, one, 1, tie_tol=tie_tol)[0])
 
 
 def auroc_by_group(
@@ -255,6 +250,28 @@ def auroc_by_group(
         area = won / (ones * (n - ones))
     area[np.bincount(group, np.isnan(values), groups) > 0] = np.nan
     return np.asarray(area)
+
+
+def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
+    """Tell of pairs of scores whether the first is the higher one.
+
+    Parameters
+    ----------
+    score, rival : array_like of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        1, or 0, or 0.5 where they tie to 12 significant digits; NaN where one is.
+
+    Examples
+    --------
+    >>> ranked_higher([0.8, 0.1 + 0.2, 0.1], [0.3, 0.3, np.nan]).tolist()
+    [1.0, 0.5, nan]
+    """
+    one, other = round_significant(score), round_significant(rival)
+    higher = (one > other) + 0.5 * (one == other)
+    return np.where(np.isnan(one) | np.isnan(other), np.nan, higher)
 
 
 def auprc(

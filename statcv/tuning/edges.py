@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from statcv.errors import TuningWarning, warn
+from statcv.tuning.grid import is_number
 from statcv.tuning.tuned import Tuned
 
 OFTEN = 0.25  # the share of fits above which an edge is worth a warning
@@ -41,9 +42,8 @@ def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:
 def _edges(
     name: str, values: tuple[Any, ...], chosen: pd.Series[Any]
 ) -> list[tuple[float, str]]:
-    numbers = [v for v in values if isinstance(v, (int, float))]
-    truths = any(isinstance(v, bool) for v in values)
-    if truths or len(numbers) < len(values) or len(values) < 3:
+    numbers = [v for v in values if is_number(v)]
+    if len(numbers) < len(values) or len(values) < 3:
         return []
     found = []
     for word, edge in (("smallest", min(numbers)), ("largest", max(numbers))):
@@ -86,5 +86,4 @@ def _often(name: str, column: pd.Series[Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return f"{value:g}" if number else str(value)
+    return f"{value:g}" if is_number(value) else str(value)

@@ -91,7 +91,7 @@ def _size(value: Any) -> float:
     """Return a number by which to sort; None is no limit, NaN cannot be sorted."""
     if value is None:
         return math.inf
-    return float(value) if _is_number(value) else math.nan
+    return float(value) if is_number(value) else math.nan
 
 
 def candidates(model: Model, grid: Mapping[str, tuple[Any, ...]]) -> list[Candidate]:
@@ -195,7 +195,7 @@ def _parts_of_label(candidate: Candidate) -> list[str]:
     """Return what a model's label says, but for the values that are tuned."""
     label = candidate.model.label
     for name, value in candidate.values.items():
-        if _is_number(value):
+        if is_number(value):
             label = label.replace(f", {name} = {value:g}", "")
             label = label.removeprefix(f"{value:g} ")
     return label.split(", ")
@@ -213,11 +213,12 @@ def in_words(grid: Mapping[str, tuple[Any, ...]]) -> str:
 
 
 def _range(values: tuple[Any, ...]) -> str:
-    numbers = [v for v in values if _is_number(v)]
+    numbers = [v for v in values if is_number(v)]
     if len(values) > 3 and len(numbers) == len(values):
         return f"{len(values)} from {min(numbers):g} to {max(numbers):g}"
-    return ", ".join(f"{v:g}" if _is_number(v) else repr(v) for v in values)
+    return ", ".join(f"{v:g}" if is_number(v) else repr(v) for v in values)
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether a value is a number; truth is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.weights import training_weights
+from statcv.engine.weights import with_given_weights
 from statcv.folds import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.models import TrainingSet
@@ -194,19 +194,20 @@ def _weights(
     scaled = records.weights is not None and plans[0].rebalance is not None
     if folds.weights is None and plans[0].weighting is None and not scaled:
         return None
-    n = len(records.X)
+    inner = [
+        with_given_weights(Folds.of(plan), plan, training.weights)
+        for plan, training in zip(plans, sets, strict=True)
+    ]
+    outer, n = folds.weights, len(records.X)
 
     def weights(fits: Numbers) -> Matrix:
-        made = np.ones((len(fits), n))
+        ones = np.ones((len(fits), n))
+        made = ones if outer is None else np.array(outer(owner[fits]))
         for place, fit in enumerate(fits.tolist()):
             one = int(owner[fit])
-            number = int(fit - first[one])
-            train = plans[one].train(number)
-            found = training_weights(plans[one], number, train, sets[one].weights)
-            if found is not None:
-                made[place, rows[one][train]] = found
-        if records.weights is not None:
-            np.divide(made, records.weights, out=made, where=records.weights > 0)
+            within = inner[one].weights
+            if within is not None:
+                made[place, rows[one]] *= within(np.array([fit - first[one]]))[0]
         return made
 
     return weights

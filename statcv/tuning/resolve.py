@@ -66,7 +66,7 @@ def tuned_model(
     made: Tuned | Searched
     if is_search(tune):
         k = tune.get_params(deep=False)["cv"]
-        folds = None if k is None else int(k) if _whole(k) else None
+        folds = None if k is None else int(k) if is_whole(k) else None
         if folds is not None and folds < 2:
             raise ArgumentError(
                 f"{type(tune).__name__}(cv={folds}) is out of range: 2 or more."
@@ -83,10 +83,6 @@ def tuned_model(
     if made.inner is not None:
         _warn_of_few(made.inner, outcome, plan)
     return made
-
-
-def _whole(value: Any) -> bool:
-    return is_whole(value)
 
 
 def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics import Metric, round_significant
+from statcv.metrics import Metric, auroc_by_group, ranked_higher
 from statcv.models.base import Matrix
 from statcv.models.together.folds import Numbers
 from statcv.tuning.inner import InnerScheme
@@ -86,12 +86,13 @@ class Scorer:
         if self.way == "paired":
             return self._paired(read)
         found = np.full((2, self.nested.sets), np.nan)
-        for one in range(self.nested.sets):
+        by_fold = None
+        if self.way == "per_fold" or self.errors:
+            by_fold = self._by_fold(read)
+        for one, (start, stop) in enumerate(itertools.pairwise(self.nested.first)):
             where = self.nested.of_set(one)
             fits = self.nested.fit[where]
-            folds = np.empty(0)
-            if self.way == "per_fold" or self.errors:
-                folds = self._values(read, where, fits)
+            folds = np.empty(0) if by_fold is None else by_fold[start:stop]
             if self.way == "pooled":
                 repeats = self.nested.repeat[fits]
                 found[0, one] = self._values(read, where, repeats).mean()
@@ -121,6 +122,13 @@ class Scorer:
         )
         return place, cells // size, times
 
+    def _by_fold(self, read: Matrix) -> Matrix:
+        """Return the metric in each inner fold."""
+        nested, folds = self.nested, int(self.nested.first[-1])
+        if self.metric.name == "auroc":
+            return auroc_by_group(nested.y, read, nested.fit, folds)
+        return self._values(read, np.arange(len(nested.fit)), nested.fit)
+
     def _values(self, read: Matrix, where: Numbers, group: Numbers) -> Matrix:
         """Return the metric in each group of the predictions of a training set."""
         values = []
@@ -135,10 +143,8 @@ class Scorer:
         return np.array(values, dtype=float)
 
     def _paired(self, read: Matrix) -> tuple[Matrix, Matrix]:
-        scores = round_significant(read)
         positive, negative = self._pairs
-        lead = scores[positive] - scores[negative]
-        won = np.where(lead > 0, 1.0, np.where(lead < 0, 0.0, 0.5))
+        won = ranked_higher(read[positive], read[negative])
         fit = self.nested.fit[positive]
         fits, place = np.unique(fit, return_inverse=True)
         shares = np.bincount(place, won) / np.bincount(place)

@@ -12,13 +12,14 @@ from statcv import by_value, cv
 from statcv.engine import Setup
 from statcv.engine.one_by_one import fit_one_by_one
 from statcv.engine.together import fit_together
-from statcv.engine.weights import training_weights
+from statcv.engine.weights import with_given_weights
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Bags, make_plan
 from statcv.folds.audit import mean_model_auroc
 from statcv.folds.plan import assemble
 from statcv.formula import make_design
-from statcv.models import Logit, Mean
+from statcv.models import Logit, Mean, TrainingSet
+from statcv.models.together.folds import Folds
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning",
@@ -45,6 +46,15 @@ def plan_of(scheme, how, y, kind="binary", **more):
     size = {"k": 3} if scheme in ("kfold", "rkfold") else {}
     size |= {"p": 3} if scheme == "rlpocv" else {}
     return make_plan(scheme, y, kind, rebalance=how, seed=3, **size, **more)
+
+
+def training_weights(plan, fit, rows, given):
+    """Return the weights of a training set as a model is handed them."""
+    zeros = np.zeros(plan.n)
+    records = TrainingSet(zeros[:, None], zeros, "binary", 2, ("x",), None, given, 0)
+    folds = with_given_weights(Folds.of(plan), plan, given)
+    np.testing.assert_array_equal(folds.train(fit, plan.n), rows)
+    return folds.training_set(records, fit).weights
 
 
 def slow_weights(plan, fit, y, given):

@@ -11,6 +11,7 @@ from statcv.metrics import (
     auroc_by_group,
     midrank,
     pr_curve,
+    ranked_higher,
     roc_curve,
     round_significant,
 )
@@ -51,6 +52,21 @@ def test_groups_have_the_auroc_of_each(samples, random, unknown):
     areas = auroc_by_group(y, score, group, len(samples) + 1)
     each = [auroc(y[group == g], score[group == g]) for g in range(len(samples))]
     np.testing.assert_array_equal(areas, [*each, np.nan])
+
+
+@given(tied_samples())
+def test_auroc_is_the_mean_over_pairs_of_who_is_ranked_higher(sample):
+    y, score = sample
+    ones, zeros = np.repeat(score[y == 1], (y == 0).sum()), score[y == 0]
+    won = ranked_higher(ones, np.tile(zeros, (y == 1).sum()))
+    assert won.mean() == pytest.approx(auroc(y, score), abs=1e-15)
+
+
+def test_who_is_ranked_higher_at_the_ends():
+    one = [np.inf, np.inf, -np.inf, np.nan, 1.0]
+    other = [np.inf, 1.0, 1.0, 1.0, np.nan]
+    expected = [0.5, 1.0, 0.0, np.nan, np.nan]
+    np.testing.assert_array_equal(ranked_higher(one, other), expected)
 
 
 @given(tied_samples())

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
+from statcv.models.together.chord import squares_of
 from statcv.models.together.folds import CELLS, Block, Folds
 from statcv.models.together.logit_centre import Centre, logistic
 from statcv.models.together.logit_problem import Problem
@@ -86,7 +87,7 @@ class Series:
         first, which summed over the records is the identity at most; that grows on
         the way by a factor of exp(far) at most.
         """
-        length = np.sqrt(np.einsum("bp,bp->b", move, move))
+        length = np.sqrt(squares_of(move))
         far = self.centre.reach * length
         return np.asarray(np.exp(far) * far**3 * length / 24)
 
