@@ -124,8 +124,16 @@ class CheckpointWarning(StatcvWarning):
     """Files of a checkpoint that are torn, or belong to another call."""
 
 
+class CostWarning(StatcvWarning):
+    """What was asked for will take long; how long is said beforehand."""
+
+
 class UndefinedMetricWarning(StatcvWarning):
     """A metric has no value somewhere; the places are counted."""
+
+
+class DegenerateVarianceWarning(StatcvWarning):
+    """Numbers differ by an amount whose estimated variance is zero."""
 
 
 class ConvergenceWarning(StatcvWarning):
