@@ -5,6 +5,8 @@ always. A metric that is undefined is NaN, without a warning: the caller, who kn
 in which fold it happened, counts.
 """
 
+from statcv.metrics.bands import CurveBand, pr_band, roc_band
+from statcv.metrics.brier_terms import BrierParts, brier_parts, brier_skill
 from statcv.metrics.classwise import (
     accuracy,
     balanced_accuracy,
@@ -14,59 +16,114 @@ from statcv.metrics.classwise import (
     casewise_log_loss,
     log_loss,
 )
-from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
-from statcv.metrics.placements import (
-    DeLong,
-    DeLongTest,
-    delong,
-    delong_covariance,
-    delong_test,
+from statcv.metrics.confusion import (
+    ber,
+    f1,
+    matthews,
+    npv,
+    precision,
+    sensitivity,
+    specificity,
 )
+from statcv.metrics.contrasts import DeLongContrast, delong_contrast
+from statcv.metrics.curves import PrCurve, RocCurve, auprc, pr_curve, roc_curve
+from statcv.metrics.decision import (
+    DecisionCurve,
+    casewise_net_benefit,
+    net_benefit,
+    net_benefit_at,
+)
+from statcv.metrics.differences import DeLongTest, delong_test
+from statcv.metrics.grouped_calibration import CalibrationGroups, calibration_groups
+from statcv.metrics.metric import Metric
+from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
+from statcv.metrics.own import get_metric, make_metric
+from statcv.metrics.partial import partial_auroc
+from statcv.metrics.placements import DeLong, delong, delong_covariance
 from statcv.metrics.ranking import (
-    PrCurve,
-    RocCurve,
-    auprc,
     auroc,
     auroc_by_group,
     midrank,
-    pr_curve,
     ranked_higher,
-    roc_curve,
     round_significant,
 )
-from statcv.metrics.registry import METRICS, Metric, default_metrics, get_metric
+from statcv.metrics.recalibration import (
+    Calibration,
+    calibration,
+    calibration_intercept,
+    calibration_slope,
+)
+from statcv.metrics.registry import METRICS, default_metrics
+from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.smooth_calibration import CalibrationCurve, calibration_curve
+from statcv.metrics.spiegelhalter import SpiegelhalterTest, spiegelhalter_test
+from statcv.metrics.two_curves import roc_difference
 
 __all__ = [
     "METRICS",
+    "BrierParts",
+    "Calibration",
+    "CalibrationCurve",
+    "CalibrationGroups",
+    "CurveBand",
     "DeLong",
+    "DeLongContrast",
     "DeLongTest",
+    "DecisionCurve",
     "Metric",
     "PrCurve",
     "RocCurve",
+    "SpiegelhalterTest",
     "accuracy",
     "auprc",
     "auroc",
     "auroc_by_group",
+    "auroc_hand_till",
+    "auroc_ovr",
     "balanced_accuracy",
+    "ber",
     "brier",
+    "brier_parts",
+    "brier_skill",
+    "calibration",
+    "calibration_curve",
+    "calibration_groups",
+    "calibration_intercept",
+    "calibration_slope",
     "casewise_accuracy",
     "casewise_brier",
     "casewise_log_loss",
     "casewise_mae",
     "casewise_mse",
+    "casewise_net_benefit",
     "default_metrics",
     "delong",
+    "delong_contrast",
     "delong_covariance",
     "delong_test",
+    "f1",
     "get_metric",
     "log_loss",
     "mae",
+    "make_metric",
+    "matthews",
     "midrank",
     "mse",
+    "net_benefit",
+    "net_benefit_at",
+    "npv",
+    "partial_auroc",
+    "pr_band",
     "pr_curve",
+    "precision",
     "r2",
     "ranked_higher",
     "rmse",
+    "roc_band",
     "roc_curve",
+    "roc_difference",
     "round_significant",
+    "sensitivity",
+    "specificity",
+    "spiegelhalter_test",
 ]

@@ -2,17 +2,99 @@
 
 A positive record's placement is the share of negative records it outranks, and a
 negative record's is the share of positive ones that outrank it (a tie counts
-half). Three mid-ranks give them all (Sun & Xu 2014), in O(n log n). They are kept
-as counts, which are exact in floating point: a variance that is zero in truth is
-zero here, and needs no tolerance.
+half). One sort gives them all, in O(n log n). They are kept as counts, which are
+exact in floating point: a variance that is zero in truth is zero here, and needs
+no tolerance.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from dataclasses import dataclass, replace
 
-from statcv.metrics._inputs import Bools, Floats
-from statcv.metrics.ranking import midrank, round_significant
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.metrics._inputs import Bools, Floats, Ints, cluster_codes
+from statcv.metrics.clustered import clustered_covariance
+from statcv.metrics.ranking import round_significant
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """Placements of the same records by m scores, or by contrasts of scores.
+
+    Attributes
+    ----------
+    won : ndarray of shape (m, n_positive)
+        Negatives below each positive record; NaN in a row with a NaN score.
+    beaten : ndarray of shape (m, n_negative)
+        Positives above each negative record.
+    of_positives, of_negatives : ndarray of int, or None
+        Clusters of the records of each class.
+    reason : str
+        Why there is no variance; empty where there is one.
+    """
+
+    won: Floats
+    beaten: Floats
+    of_positives: Ints | None
+    of_negatives: Ints | None
+    reason: str
+
+    @property
+    def areas(self) -> Floats:
+        """Area of each row; NaN where a class has no record."""
+        pairs = self.won.shape[1] * self.beaten.shape[1]
+        if not pairs:
+            return np.full(len(self.won), np.nan)
+        return np.asarray(self.won.sum(axis=1) / pairs)
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of the rows' areas; NaN where there is none."""
+        n_positive, n_negative = self.won.shape[1], self.beaten.shape[1]
+        if self.of_positives is None or self.of_negatives is None:
+            if min(n_positive, n_negative) < 2:
+                return np.full((len(self.won), len(self.won)), np.nan)
+            of_positives: Floats = _covariance_of_means(self.won) / n_negative**2
+            of_negatives: Floats = _covariance_of_means(self.beaten) / n_positive**2
+            return of_positives + of_negatives
+        if min(map(_distinct, (self.of_positives, self.of_negatives))) < 2:
+            return np.full((len(self.won), len(self.won)), np.nan)
+        return clustered_covariance(
+            self.won, self.beaten, self.of_positives, self.of_negatives
+        )
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Roots of the variances."""
+        return np.asarray(np.sqrt(np.diag(self.covariance)))
+
+    @property
+    def units(self) -> int:
+        """Independent units: clusters, or records where there are none."""
+        if self.of_positives is None or self.of_negatives is None:
+            return int(self.won.shape[1] + self.beaten.shape[1])
+        return _distinct(np.concatenate([self.of_positives, self.of_negatives]))
+
+    def combined(self, contrast: Floats) -> Placements:
+        """Return those of linear combinations of the rows."""
+        return replace(self, won=contrast @ self.won, beaten=contrast @ self.beaten)
+
+
+def placements(
+    positive: Bools, scores: Floats, clusters: ArrayLike | None, tie_tol: float
+) -> Placements:
+    """Place the records of each class among the other by each of m scores."""
+    codes = None if clusters is None else cluster_codes(clusters, positive.size)
+    won, beaten = placement_counts(positive, scores, tie_tol)
+    return Placements(
+        won,
+        beaten,
+        None if codes is None else codes[positive],
+        None if codes is None else codes[~positive],
+        shortage(positive, scores, codes),
+    )
 
 
 def placement_counts(
@@ -26,38 +108,45 @@ def placement_counts(
     negative = ~positive
     won = np.empty((len(scores), int(positive.sum())))
     beaten = np.empty((len(scores), int(negative.sum())))
-    for k, score in enumerate(round_significant(scores, tie_tol)):
-        ranks = midrank(score)
-        won[k] = ranks[positive] - midrank(score[positive])
-        beaten[k] = won.shape[1] - (ranks[negative] - midrank(score[negative]))
+    for k, score in enumerate(scores):
+        if np.isnan(score).any():
+            won[k] = beaten[k] = np.nan
+            continue
+        values = round_significant(score, tie_tol)
+        _, group = np.unique(values, return_inverse=True)
+        ones, zeros = np.bincount(group, positive), np.bincount(group, negative)
+        below = np.cumsum(zeros) - zeros / 2
+        above = ones.sum() - np.cumsum(ones) + ones / 2
+        won[k], beaten[k] = below[group[positive]], above[group[negative]]
     return won, beaten
 
 
-def area(won: Floats, beaten: Floats) -> float:
-    """Area of one row of counts; NaN where a class has no record."""
-    pairs = won.shape[1] * beaten.shape[1]
-    return float(won.sum() / pairs) if pairs else float("nan")
+def shortage(positive: Bools, scores: Floats, codes: Ints | None) -> str:
+    """Say why there is no variance, or nothing."""
+    missing = int(np.isnan(scores).sum())
+    if missing:
+        return f"{missing} of the scores are NaN"
+    for members, name in ((positive, "positive"), (~positive, "negative")):
+        count = int(members.sum())
+        if count < 2:
+            some = "one" if count else "no"
+            return f"{some} {name} record: the variance needs two of each class"
+        if codes is not None and _distinct(codes[members]) < 2:
+            return (
+                f"all {count} {name} records are of one cluster: the variance needs "
+                "two clusters with records of each class"
+            )
+    return ""
 
 
-def covariance(won: Floats, beaten: Floats) -> Floats:
-    """Covariance of the rows' areas: that of two independent means of placements."""
-    n_positive, n_negative = won.shape[1], beaten.shape[1]
-    if min(n_positive, n_negative) < 2:
-        return np.full((len(won), len(won)), np.nan)
-    of_positives: Floats = _covariance_of_means(won) / n_negative**2
-    of_negatives: Floats = _covariance_of_means(beaten) / n_positive**2
-    return of_positives + of_negatives
+def _distinct(codes: Ints) -> int:
+    return int(np.count_nonzero(np.bincount(codes))) if codes.size else 0
 
 
 def _covariance_of_means(counts: Floats) -> Floats:
     """Covariance of row means, exactly 0 for a row of equal counts."""
     n = counts.shape[1]
-    from_first = counts - counts[:, :1]
-    centred = from_first - from_first.mean(axis=1, keepdims=True)
+    centred = counts - counts[:, :1]
+    centred -= centred.mean(axis=1, keepdims=True)
     covariance: Floats = centred @ centred.T / (n - 1) / n
     return covariance
-
-
-def standard_error(won: Floats, beaten: Floats) -> float:
-    """Root of the variance of one row of counts."""
-    return float(np.sqrt(covariance(won, beaten)[0, 0]))

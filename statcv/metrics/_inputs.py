@@ -68,6 +68,33 @@ def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:
     return positive, values
 
 
+def score_rows(scores: ArrayLike, n: int) -> Floats:
+    """Return m scores of n records, a row each."""
+    rows = real_array(scores, "scores").astype(np.float64, copy=False)
+    if rows.ndim != 2:
+        raise MetricError(f"scores has shape {rows.shape}; it must be (m, n).")
+    same_length(n, rows.shape[1], "each row of scores")
+    return rows
+
+
+def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
+    """Return the cluster of each of n records, from 0, in order of appearance."""
+    from pandas import factorize
+
+    labels = np.asarray(clusters)
+    if labels.ndim != 1:
+        raise MetricError(f"clusters has shape {labels.shape}; it must be (n,).")
+    same_length(n, labels.size, "clusters")
+    codes = np.asarray(factorize(labels)[0], dtype=np.intp)
+    missing = int((codes < 0).sum())
+    if missing:
+        raise MetricError(
+            f"{missing} of {n} records have no cluster; give each its own where it "
+            "shares none."
+        )
+    return codes
+
+
 def class_codes(y: ArrayLike, n_classes: int) -> Ints:
     """Return an outcome of codes 0 … n_classes - 1 as integers."""
     values = vector(y, "y")

@@ -12,22 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import MetricError
-from statcv.metrics._inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_outcome,
-    class_codes,
-    real_array,
-    same_length,
-)
-from statcv.metrics.ranking import round_significant
+from statcv.metrics._classes import columns, outcome_and_prediction, predicted_class
+from statcv.metrics._inputs import Bools, Floats
 
 _ROW_SUM_TOLERANCE = 1e-5  # softmax in single precision sums to one within 1e-6
 
 
-def accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> float:
+def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Share of records whose class is predicted right.
 
     Parameters
@@ -36,15 +27,16 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> float:
         Outcome: 0 or 1, or the codes 0 … K-1.
     p : array_like of shape (n,) or (n, K)
         Probability (or score) of 1, or of each class.
-    threshold : float, default 0.5
-        For two classes: 1 is predicted where `p` is above it. (For more, the class
-        of the largest `p`, the first of equals.) Comparisons are made after
-        rounding to 12 significant digits, so that 0.5 + 1e-16 is not above 0.5.
+    threshold : float or array_like of shape (n,), default 0.5
+        For two classes: 1 is predicted where `p` is above it, or above the record's
+        own. (For more, the class of the largest `p`, the first of equals.)
+        Comparisons are made after rounding to 12 significant digits, so that
+        0.5 + 1e-16 is not above 0.5.
 
     Returns
     -------
     float
-        The share; NaN when a `p` is NaN or there is no record.
+        The share; NaN when a `p` or a threshold is NaN, or there is no record.
 
     Raises
     ------
@@ -61,7 +53,7 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> float:
     return _mean(casewise_accuracy(y, p, threshold))
 
 
-def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> Floats:
+def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> Floats:
     """Hits: 1 where the class of a record is predicted right, else 0.
 
     Parameters
@@ -72,7 +64,7 @@ def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> Flo
     Returns
     -------
     ndarray of shape (n,)
-        0 or 1; NaN where `p` is NaN.
+        0 or 1; NaN where `p` or the threshold is NaN.
 
     Raises
     ------
@@ -84,13 +76,14 @@ def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> Flo
     >>> casewise_accuracy([0, 1, 1], [0.2, 0.9, 0.4]).tolist()
     [1.0, 1.0, 0.0]
     """
-    codes, p = _outcome_and_prediction(y, p)
-    hit: Floats = (_predicted_class(p, threshold) == codes).astype(np.float64)
-    hit[np.isnan(_columns(p)).any(axis=1)] = np.nan
+    codes, p = outcome_and_prediction(y, p)
+    chosen = predicted_class(p, threshold)
+    hit: Floats = (chosen == codes).astype(np.float64)
+    hit[np.isnan(chosen)] = np.nan
     return hit
 
 
-def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> float:
+def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Mean over classes of the share of their records predicted right.
 
     Parameters
@@ -101,8 +94,9 @@ def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> flo
     Returns
     -------
     float
-        The mean; NaN when a `p` is NaN or a class has no record. (To average over
-        the classes at hand instead is biased where small folds lack the rare one.)
+        The mean; NaN when a `p` or a threshold is NaN, or a class has no record.
+        (To average over the classes at hand instead is biased where small folds
+        lack the rare one.)
 
     Raises
     ------
@@ -114,7 +108,7 @@ def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: float = 0.5) -> flo
     >>> balanced_accuracy([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4])
     0.5
     """
-    codes, p = _outcome_and_prediction(y, p)
+    codes, p = outcome_and_prediction(y, p)
     hit = casewise_accuracy(codes, p, threshold)
     n_classes = 2 if p.ndim == 1 else p.shape[1]
     size = np.bincount(codes, minlength=n_classes)
@@ -183,7 +177,7 @@ def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
     >>> casewise_brier([0, 1], [0.5, 1.0]).tolist()
     [0.25, 0.0]
     """
-    codes, p = _outcome_and_prediction(y, p)
+    codes, p = outcome_and_prediction(y, p)
     given: Floats = _probabilities(p).astype(np.float64, copy=False)
     if given.ndim == 1:
         return (given - codes) ** 2
@@ -249,7 +243,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     >>> casewise_log_loss([0, 1], [0.0, 0.0]).round(2).tolist()
     [0.0, 36.04]
     """
-    codes, p = _outcome_and_prediction(y, p)
+    codes, p = outcome_and_prediction(y, p)
     margin = float(np.finfo(p.dtype).eps)
     given: Floats = _probabilities(p).astype(np.float64, copy=False)
     given = np.clip(given, margin, 1 - margin)
@@ -261,39 +255,9 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
     return loss
 
 
-def _outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Ints, NDArray[Any]]:
-    """Check and return class codes, and predictions of shape (n,) or (n, K)."""
-    p = real_array(p, "p")
-    if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
-        raise MetricError(
-            f"p has shape {p.shape}; it must be (n,), or (n, K) with K of 2 or more."
-        )
-    several = p.ndim == 2
-    codes = class_codes(y, p.shape[1]) if several else binary_outcome(y).astype(np.intp)
-    same_length(codes.size, p.shape[0], "p")
-    return codes, p
-
-
-def _columns(p: NDArray[Any]) -> NDArray[Any]:
-    return p.reshape(len(p), -1) if p.size else np.empty((len(p), 1))
-
-
-def _predicted_class(p: NDArray[Any], threshold: float) -> Ints:
-    scores = round_significant(p)
-    if scores.ndim == 1:
-        return (scores > threshold).astype(np.intp)
-    if threshold != 0.5:
-        raise MetricError(
-            f"threshold={threshold!r} means nothing for {scores.shape[1]} columns of "
-            "probabilities, whose largest is the prediction; leave it out."
-        )
-    largest: Ints = scores.argmax(axis=1)
-    return largest
-
-
 def _probabilities(p: NDArray[Any]) -> NDArray[Any]:
     """Return p with NaN for records whose numbers are no probabilities."""
-    proper: Bools = np.asarray(_columns((p >= 0) & (p <= 1)).all(axis=1))
+    proper: Bools = np.asarray(columns((p >= 0) & (p <= 1)).all(axis=1))
     if p.ndim == 2:
         off_one = np.abs(np.where(proper[:, None], p, np.nan).sum(axis=1) - 1)
         proper &= off_one <= _ROW_SUM_TOLERANCE

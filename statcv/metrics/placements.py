@@ -1,7 +1,8 @@
 """DeLong's variance of the area under the ROC curve, by placement values.
 
 The area is the mean of the placements of either class, and its variance is that of
-two independent means; how they are counted is in ``_counts``.
+two independent means, or of two sums over clusters where records come in clusters;
+how they are counted is in ``_counts``.
 """
 
 from __future__ import annotations
@@ -13,15 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics._counts import area, covariance, placement_counts, standard_error
+from statcv.level import check_level
+from statcv.metrics._counts import placements
 from statcv.metrics._inputs import (
-    Bools,
     Floats,
     binary_outcome,
     binary_scores,
     one_of,
-    real_array,
-    same_length,
+    score_rows,
 )
 
 
@@ -37,6 +37,8 @@ class DeLong:
         Records of each class.
     reason : str
         Why a number is missing or says little; empty where all is well.
+    n_clusters : int or None
+        Clusters of records; None where each record stands for itself.
     """
 
     auc: float
@@ -47,36 +49,7 @@ class DeLong:
     n_positive: int
     n_negative: int
     reason: str = ""
-
-
-@dataclass(frozen=True)
-class DeLongTest:
-    """Two areas on the same records compared by DeLong's test.
-
-    Attributes
-    ----------
-    estimate : float
-        ``auc_a - auc_b``.
-    auc_a, auc_b : float
-        The two areas.
-    se, statistic, p_value : float
-        Standard error of the difference, its ratio, two-sided normal p-value.
-    lower, upper, level : float
-        Interval of the difference, clipped to [-1, 1], and its level.
-    reason : str
-        Why a number is missing or says little; empty where all is well.
-    """
-
-    estimate: float
-    auc_a: float
-    auc_b: float
-    se: float
-    statistic: float
-    p_value: float
-    lower: float
-    upper: float
-    level: float
-    reason: str = ""
+    n_clusters: int | None = None
 
 
 def delong(
@@ -85,6 +58,7 @@ def delong(
     *,
     level: float = 0.95,
     interval: Literal["wald", "logit"] = "wald",
+    clusters: ArrayLike | None = None,
     tie_tol: float = 1e-12,
 ) -> DeLong:
     """Area under the ROC curve with DeLong's standard error and interval.
@@ -104,6 +78,11 @@ def delong(
     interval : {"wald", "logit"}
         Symmetric about the area and clipped to [0, 1], or symmetric about its
         logit, which stays inside by itself.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together, such as visits of one
+        patient: the standard error is then Obuchowski's (1997), for which clusters
+        are independent and records within a cluster are not. It is too small where
+        clusters are few.
     tie_tol : float, default 1e-12
         See `round_significant`.
 
@@ -111,47 +90,58 @@ def delong(
     -------
     DeLong
         With NaN for the standard error and the interval, and the reason, where a
-        class has fewer than two records or a score is NaN. Where the standard
-        error is 0 (all pairs ranked right, wrong, or tied) the interval is the
-        area itself, and the reason says that this measures nothing.
+        class has fewer than two records (or clusters) or a score is NaN. Where the
+        standard error is 0 (all pairs ranked right, wrong, or tied) the interval is
+        the area itself, and the reason says that this measures nothing.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or an argument is
-        out of range.
+        If `y` holds anything but 0 and 1, the lengths differ, a cluster is missing,
+        or an argument is out of range.
 
     References
     ----------
     DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6;
-    Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for the mid-ranks.
+    Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for ranks in place of
+    pairs; Obuchowski (1997), Biometrics 53:567, for clusters. With each record its
+    own cluster the last equals the first.
 
     Examples
     --------
-    >>> d = delong([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> y, score = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]
+    >>> d = delong(y, score)
     >>> round(d.auc, 4), round(d.se, 4), round(d.lower, 4), d.upper
     (0.8889, 0.1571, 0.5809, 1.0)
+    >>> round(delong(y, score, clusters=["a", "b", "c", "a", "b", "c"]).se, 4)
+    0.1111
     """
-    _check_level(level)
+    check_level(level, MetricError)
     one_of(interval, ("wald", "logit"), "interval")
     positive, values = binary_scores(y, score)
-    won, beaten = placement_counts(positive, values[None, :], tie_tol)
-    auc, se = area(won, beaten), standard_error(won, beaten)
+    placed = placements(positive, values[None, :], clusters, tie_tol)
+    auc, se = float(placed.areas[0]), float(placed.standard_errors[0])
     lower, upper = _area_interval(auc, se, level, interval)
+    constant = _CONSTANT if clusters is None else _CONSTANT_CLUSTERS
     return DeLong(
         auc,
         se,
         lower,
         upper,
         level,
-        won.shape[1],
-        beaten.shape[1],
-        _shortage(positive, values) or (_CONSTANT if se == 0 else ""),
+        int(positive.sum()),
+        int((~positive).sum()),
+        placed.reason or (constant if se == 0 else ""),
+        None if clusters is None else placed.units,
     )
 
 
 def delong_covariance(
-    y: ArrayLike, scores: ArrayLike, *, tie_tol: float = 1e-12
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    tie_tol: float = 1e-12,
 ) -> tuple[Floats, Floats]:
     """Areas of several scores on the same records, and their covariance matrix.
 
@@ -161,6 +151,8 @@ def delong_covariance(
         Outcome, 0 or 1 (or bool).
     scores : array_like of shape (m, n)
         A row for each of m scores.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together; see `delong`.
     tie_tol : float, default 1e-12
         See `round_significant`.
 
@@ -169,16 +161,19 @@ def delong_covariance(
     aucs : ndarray of shape (m,)
         The areas; NaN as for `auroc`.
     covariance : ndarray of shape (m, m)
-        NaN where an area is, and all NaN where a class has fewer than two records.
+        NaN where an area is, and all NaN where a class has fewer than two records
+        (or clusters).
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, or `scores` is not (m, n).
+        If `y` holds anything but 0 and 1, `scores` is not (m, n), or a cluster is
+        missing.
 
     References
     ----------
-    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 6.
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 6; Obuchowski
+    (1997), Biometrics 53:567, for clusters.
 
     Examples
     --------
@@ -187,111 +182,19 @@ def delong_covariance(
     ([0.75, 1.0], [[0.125, 0.0], [0.0, 0.0]])
     """
     positive = binary_outcome(y)
-    values = real_array(scores, "scores").astype(np.float64, copy=False)
-    if values.ndim != 2:
-        raise MetricError(f"scores has shape {values.shape}; it must be (m, n).")
-    same_length(positive.size, values.shape[1], "each row of scores")
-    won, beaten = placement_counts(positive, values, tie_tol)
-    aucs = np.array([area(row[None, :], beaten) for row in won])
-    return aucs, covariance(won, beaten)
-
-
-def delong_test(
-    y: ArrayLike,
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    level: float = 0.95,
-    tie_tol: float = 1e-12,
-) -> DeLongTest:
-    """Test whether two scores on the same records have the same area.
-
-    The null hypothesis is that the areas under the two ROC curves are equal; the
-    test is two-sided and normal. It takes the scores as given (see `delong`).
-
-    Parameters
-    ----------
-    y : array_like of shape (n,)
-        Outcome, 0 or 1 (or bool).
-    a, b : array_like of shape (n,)
-        Two scores of the same records.
-    level : float, default 0.95
-        Level of the interval of the difference, between 0 and 1.
-    tie_tol : float, default 1e-12
-        See `round_significant`.
-
-    Returns
-    -------
-    DeLongTest
-        Where the difference does not vary (both scores rank every record alike,
-        for one), the statistic is 0 and p is 1 if the areas are equal; if not, the
-        statistic is infinite, p is 0, and the reason says so. With NaN and the
-        reason where a class has fewer than two records or a score is NaN.
-
-    Raises
-    ------
-    MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or `level` is out of
-        range.
-
-    References
-    ----------
-    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 7.
-
-    Examples
-    --------
-    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
-    >>> a, b = [1, 2, 3, 5, 4, 6, 7, 8], [2, 1, 6, 3, 5, 4, 8, 7]
-    >>> test = delong_test(y, a, b)
-    >>> round(test.estimate, 4), round(test.p_value, 4)
-    (0.0625, 0.7119)
-    """
-    _check_level(level)
-    positive, first = binary_scores(y, a)
-    _, second = binary_scores(y, b)
-    scores = np.stack([first, second])
-    won, beaten = placement_counts(positive, scores, tie_tol)
-    gained, spared = won[:1] - won[1:], beaten[:1] - beaten[1:]
-    estimate, se = area(gained, spared), standard_error(gained, spared)
-    statistic = _ratio(estimate, se)
-    margin = normal_quantile(level) * se
-    reason = _shortage(positive, scores)
-    if se == 0 and estimate != 0:
-        reason = _SAME_EVERYWHERE
-    return DeLongTest(
-        estimate,
-        area(won[:1], beaten),
-        area(won[1:], beaten),
-        se,
-        statistic,
-        _two_sided(statistic),
-        float(np.clip(estimate - margin, -1, 1)),
-        float(np.clip(estimate + margin, -1, 1)),
-        level,
-        reason,
-    )
+    values = score_rows(scores, positive.size)
+    placed = placements(positive, values, clusters, tie_tol)
+    return placed.areas, placed.covariance
 
 
 _CONSTANT = (
     "the placement values do not vary, so the standard error is 0 and the interval "
     "a point: neither measures uncertainty"
 )
-_SAME_EVERYWHERE = (
-    "the difference is the same for every record, so its estimated variance is 0 "
-    "and the statistic infinite: the p-value of 0 is no evidence of that strength"
+_CONSTANT_CLUSTERS = (
+    "the placement values do not vary from cluster to cluster, so the standard error "
+    "is 0 and the interval a point: neither measures uncertainty"
 )
-
-
-def _shortage(positive: Bools, scores: Floats) -> str:
-    """Say why there is no variance, or nothing."""
-    missing = int(np.isnan(scores).sum())
-    if missing:
-        return f"{missing} of the scores are NaN"
-    for count, name in ((positive.sum(), "positive"), ((~positive).sum(), "negative")):
-        if count < 2:
-            some = "one" if count else "no"
-            return f"{some} {name} record: the variance needs two of each class"
-    return ""
 
 
 def _area_interval(
@@ -306,27 +209,8 @@ def _area_interval(
     return float(expit(centre - spread)), float(expit(centre + spread))
 
 
-def _check_level(level: float) -> None:
-    if not 0 < level < 1:
-        raise MetricError(
-            f"level must be between 0 and 1, such as 0.95, not {level!r}."
-        )
-
-
 def normal_quantile(level: float) -> float:
     """Return the two-sided normal quantile of a confidence level."""
     from scipy.special import ndtri
 
     return -float(ndtri((1 - level) / 2))
-
-
-def _two_sided(statistic: float) -> float:
-    from scipy.special import ndtr
-
-    return 2 * float(ndtr(-abs(statistic)))
-
-
-def _ratio(estimate: float, se: float) -> float:
-    if se == 0:
-        return float(np.sign(estimate) * np.inf) if estimate else 0.0
-    return estimate / se

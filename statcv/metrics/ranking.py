@@ -7,8 +7,7 @@ signal, so scores are rounded to 12 significant digits before they are ranked.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,52 +16,17 @@ from statcv.errors import MetricError
 from statcv.metrics._inputs import (
     Bools,
     Floats,
+    Ints,
+    binary_outcome,
     binary_scores,
-    one_of,
     real_array,
+    same_length,
     vector,
 )
 
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
+_AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
-
-
-@dataclass(frozen=True, eq=False)
-class RocCurve:
-    """Receiver operating characteristic: a point for every distinct score.
-
-    Attributes
-    ----------
-    fpr, tpr : ndarray of shape (points,)
-        False and true positive rates, from (0, 0) to (1, 1).
-        NaN where the class that a rate is a share of has no record.
-    thresholds : ndarray of shape (points,)
-        A record counts as positive where its (rounded) score is at least this;
-        the first is infinite.
-    """
-
-    fpr: Floats
-    tpr: Floats
-    thresholds: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class PrCurve:
-    """Precision against recall: a point for every distinct score.
-
-    Attributes
-    ----------
-    recall, precision : ndarray of shape (points,)
-        From recall 0 and precision 1 (by convention) to recall 1.
-        Recall is NaN where there is no positive record.
-    thresholds : ndarray of shape (points,)
-        A record counts as positive where its (rounded) score is at least this;
-        the first is infinite.
-    """
-
-    recall: Floats
-    precision: Floats
-    thresholds: Floats
 
 
 def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
@@ -157,7 +121,7 @@ def midrank(values: ArrayLike) -> Floats:
     return mean_rank[group]
 
 
-def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> float:
+def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
     """Area under the ROC curve: the share of pairs that are ranked right.
 
     Of all pairs of a positive and a negative record, the share in which the
@@ -168,15 +132,17 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> float:
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
-    score : array_like of shape (n,)
+    score : array_like of shape (n,) or (m, n)
         Any increasing function of the probability of 1; infinite is allowed.
+        A row for each of m scores of the same records.
     tie_tol : float, default 1e-12
         See `round_significant`.
 
     Returns
     -------
-    float
-        The area; NaN when a class has no record or a score is NaN.
+    float, or ndarray of shape (m,)
+        The area, or that of each row; NaN when a class has no record or a score
+        is NaN.
 
     Raises
     ------
@@ -191,10 +157,35 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> float:
     --------
     >>> auroc([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
     0.875
+    >>> auroc([0, 0, 1, 1], [[1, 2, 3, 4], [4, 3, 2, 1]]).tolist()
+    [1.0, 0.0]
     """
-    values = vector(score, "score")
-    one = np.zeros(values.size, dtype=np.intp)
-    return float(auroc_by_group(y, values, one, 1, tie_tol=tie_tol)[0])
+    positive = binary_outcome(y)
+    rows = real_array(score, "score")
+    one, n = rows.ndim == 1, positive.size
+    if one:
+        same_length(n, rows.size, "score")
+    elif rows.ndim != 2 or rows.shape[1] != n:
+        raise MetricError(
+            f"score has shape {rows.shape}; it must be ({n},), or (m, {n}) for m "
+            "scores of the same records."
+        )
+    rows = np.atleast_2d(rows)
+    m = len(rows)
+    step = max(1, _AT_ONCE // max(1, n))
+    areas = np.empty(m)
+    for begin in range(0, m, step):
+        part = slice(begin, begin + step)
+        areas[part] = _areas_of_rows(positive, rows[part], tie_tol)
+    return float(areas[0]) if one else areas
+
+
+def _areas_of_rows(positive: Bools, rows: NDArray[Any], tie_tol: float) -> Floats:
+    values = round_significant(rows, tie_tol)
+    order = np.argsort(values, axis=1)
+    own = np.repeat(np.arange(len(rows)), positive.size)
+    ordered = np.take_along_axis(values, order, axis=1).ravel()
+    return _areas(own, ordered, positive[order].ravel(), len(rows))
 
 
 def auroc_by_group(
@@ -237,18 +228,22 @@ def auroc_by_group(
     positive, values = binary_scores(y, score)
     values = round_significant(values, tie_tol)
     order = np.lexsort((values, group))
-    own, sorted_values = group[order], values[order]
-    new = np.ones(len(order), dtype=bool)
-    new[1:] = (own[1:] != own[:-1]) | (sorted_values[1:] != sorted_values[:-1])
+    return _areas(group[order], values[order], positive[order], groups)
+
+
+def _areas(own: Ints, values: Floats, positive: Bools, groups: int) -> Floats:
+    """Areas of groups of records that are sorted by group, then by value."""
+    new = np.ones(len(own), dtype=bool)
+    new[1:] = (own[1:] != own[:-1]) | (values[1:] != values[:-1])
     begin = np.flatnonzero(new)
-    size = np.diff(np.append(begin, len(order)))
+    size = np.diff(np.append(begin, len(own)))
     rank = np.repeat(begin + (size + 1) / 2, size)  # counted through all groups
-    ones, n = np.bincount(group, positive, groups), np.bincount(group, None, groups)
+    ones, n = np.bincount(own, positive, groups), np.bincount(own, None, groups)
     rank -= (np.cumsum(n) - n)[own]
-    won = np.bincount(own, rank * positive[order], groups) - ones * (ones + 1) / 2
+    won = np.bincount(own, rank * positive, groups) - ones * (ones + 1) / 2
     with np.errstate(invalid="ignore"):
         area = won / (ones * (n - ones))
-    area[np.bincount(group, np.isnan(values), groups) > 0] = np.nan
+    area[np.bincount(own, np.isnan(values), groups) > 0] = np.nan
     return np.asarray(area)
 
 
@@ -272,147 +267,3 @@ def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
     one, other = round_significant(score), round_significant(rival)
     higher = (one > other) + 0.5 * (one == other)
     return np.where(np.isnan(one) | np.isnan(other), np.nan, higher)
-
-
-def auprc(
-    y: ArrayLike,
-    score: ArrayLike,
-    *,
-    method: Literal["average_precision", "trapezoid"] = "average_precision",
-    tie_tol: float = 1e-12,
-) -> float:
-    """Area under the precision-recall curve.
-
-    Parameters
-    ----------
-    y : array_like of shape (n,)
-        Outcome, 0 or 1 (or bool).
-    score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
-    method : {"average_precision", "trapezoid"}
-        The default weights each precision by the step in recall that leads to it.
-        The trapezoid joins the points by straight lines, from recall 0 and
-        precision 1 on; it is what Austin et al. (2024) use.
-    tie_tol : float, default 1e-12
-        See `round_significant`.
-
-    Returns
-    -------
-    float
-        The area; NaN when there is no positive record or a score is NaN.
-
-    Raises
-    ------
-    MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or `method` is
-        unknown.
-
-    References
-    ----------
-    Davis & Goadrich (2006), ICML; Austin, Pe'er & Korem (2024).
-
-    Examples
-    --------
-    >>> round(auprc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
-    0.8333
-    >>> auprc([0, 1], [0.6, 0.4]), auprc([0, 1], [0.6, 0.4], method="trapezoid")
-    (0.5, 0.25)
-    """
-    one_of(method, ("average_precision", "trapezoid"), "method")
-    positive, values = binary_scores(y, score)
-    if not positive.any() or np.isnan(values).any():
-        return float("nan")
-    curve = pr_curve(positive, values, tie_tol=tie_tol)
-    height = curve.precision[1:]
-    if method == "trapezoid":
-        height = (curve.precision[1:] + curve.precision[:-1]) / 2
-    return float(np.sum(np.diff(curve.recall) * height))
-
-
-def roc_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> RocCurve:
-    """ROC curve, with a point for every distinct score.
-
-    Parameters
-    ----------
-    y : array_like of shape (n,)
-        Outcome, 0 or 1 (or bool).
-    score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
-    tie_tol : float, default 1e-12
-        See `round_significant`.
-
-    Returns
-    -------
-    RocCurve
-        The points; its trapezoidal area is `auroc`.
-
-    Raises
-    ------
-    MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or a score is NaN.
-
-    Examples
-    --------
-    >>> curve = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
-    >>> curve.fpr.tolist(), curve.tpr.tolist()
-    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
-    """
-    thresholds, true, false = _sweep(*binary_scores(y, score), tie_tol)
-    return RocCurve(_share(false, false[-1]), _share(true, true[-1]), thresholds)
-
-
-def pr_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> PrCurve:
-    """Precision-recall curve, with a point for every distinct score.
-
-    Parameters
-    ----------
-    y : array_like of shape (n,)
-        Outcome, 0 or 1 (or bool).
-    score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
-    tie_tol : float, default 1e-12
-        See `round_significant`.
-
-    Returns
-    -------
-    PrCurve
-        The points in order of increasing recall.
-
-    Raises
-    ------
-    MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or a score is NaN.
-
-    Examples
-    --------
-    >>> curve = pr_curve([0, 1, 1], [0.4, 0.4, 0.8])
-    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
-    ([0.0, 0.5, 1.0], [1.0, 1.0, 0.667])
-    """
-    thresholds, true, false = _sweep(*binary_scores(y, score), tie_tol)
-    precision = np.ones(thresholds.size)
-    precision[1:] = true[1:] / (true + false)[1:]
-    return PrCurve(_share(true, true[-1]), precision, thresholds)
-
-
-def _sweep(
-    positive: Bools, score: Floats, tie_tol: float
-) -> tuple[Floats, Floats, Floats]:
-    """Lower the threshold score by score; count true and false positives."""
-    missing = int(np.isnan(score).sum())
-    if missing:
-        raise MetricError(
-            f"{missing} of {score.size} scores are NaN; a curve needs every score."
-        )
-    values, group = np.unique(round_significant(score, tie_tol), return_inverse=True)
-
-    def counted(members: Bools) -> Floats:
-        new = np.bincount(group[members], minlength=values.size)[::-1]
-        return np.concatenate([[0.0], np.cumsum(new)])
-
-    thresholds = np.concatenate([[np.inf], values[::-1]])
-    return thresholds, counted(positive), counted(~positive)
-
-
-def _share(count: Floats, total: float) -> Floats:
-    return count / total if total else np.full(count.size, np.nan)

@@ -1,17 +1,15 @@
-"""The metrics by name, with what the other rooms must know of each."""
+"""The metrics by name, and those shown where none is asked for."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
-from statcv.metrics._inputs import Floats
+from statcv.metrics.brier_terms import brier_skill
 from statcv.metrics.classwise import (
     accuracy,
     balanced_accuracy,
@@ -21,120 +19,22 @@ from statcv.metrics.classwise import (
     casewise_log_loss,
     log_loss,
 )
+from statcv.metrics.confusion import (
+    ber,
+    f1,
+    matthews,
+    npv,
+    precision,
+    sensitivity,
+    specificity,
+)
+from statcv.metrics.curves import auprc
+from statcv.metrics.decision import casewise_net_benefit, net_benefit_at
+from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
-from statcv.metrics.ranking import auprc, auroc
-
-
-@dataclass(frozen=True)
-class Metric:
-    """A metric, and what it means.
-
-    Attributes
-    ----------
-    name, label : str
-        What a user types, and what tables and plots show.
-    function : callable
-        ``function(y, prediction)``, a float.
-    greater_is_better : bool
-        Its direction.
-    outcomes : frozenset of str
-        Kinds of outcome: "binary", "multiclass", "continuous".
-    reads : {"order", "classes", "probabilities", "numbers"}
-        What it reads of the predictions.
-    casewise : callable or None
-        ``casewise(y, prediction)``, the records' values whose mean the metric is;
-        None where it is no such mean.
-    uses_baseline : bool
-        Whether it takes ``baseline``, a prediction made without a model.
-
-    Examples
-    --------
-    >>> METRICS["brier"]([0, 1], [0.5, 1.0])
-    0.125
-    >>> METRICS["brier"].greater_is_better
-    False
-    """
-
-    name: str
-    label: str
-    function: Callable[..., float]
-    greater_is_better: bool
-    outcomes: frozenset[str]
-    reads: str = "numbers"
-    casewise: Callable[..., Floats] | None = None
-    uses_baseline: bool = False
-
-    def check_outcome(self, kind: str, name: str) -> None:
-        """Raise MetricError where it is not for outcomes of this kind."""
-        if kind not in self.outcomes:
-            raise MetricError(
-                f"{self.label} needs a {' or '.join(sorted(self.outcomes))} outcome, "
-                f"but {name!r} is {kind}."
-            )
-
-    @property
-    def rank(self) -> bool:
-        """Whether it depends on the order of the predictions only.
-
-        Pooled over folds, such a metric compares predictions of different fits.
-        """
-        return self.reads == "order"
-
-    def readable(self, prediction: Floats, probabilities: bool = True) -> Floats:
-        """Return what the metric reads of predictions.
-
-        Predictions that are no probabilities but scores, positive where they speak
-        for class 1, have an order and a class; a metric of probabilities then
-        reads NaN.
-
-        Parameters
-        ----------
-        prediction : numpy.ndarray
-        probabilities : bool
-            Whether they are probabilities (or means), not scores.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> METRICS["accuracy"].readable(np.array([-2.0, 0.3]), probabilities=False)
-        array([0., 1.])
-        """
-        if probabilities or self.reads in ("order", "numbers"):
-            return prediction
-        if self.reads == "classes":
-            return (prediction > 0).astype(float)
-        return np.full_like(prediction, np.nan)
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The values it can take: a loss from 0, a share to 1, R² below 1."""
-        if not self.greater_is_better:
-            return 0.0, math.inf
-        return (-math.inf if self.uses_baseline else 0.0), 1.0
-
-    def __call__(
-        self, y: ArrayLike, prediction: ArrayLike, baseline: ArrayLike | None = None
-    ) -> float:
-        """Return the metric.
-
-        Parameters
-        ----------
-        y : array_like of shape (n,)
-            Outcome.
-        prediction : array_like of shape (n,) or (n, K)
-            Score, probability or number; probabilities of K classes.
-        baseline : array_like of shape (n,), optional
-            Handed on where `uses_baseline`; the other metrics have no use for it,
-            so that all can be called alike.
-
-        Returns
-        -------
-        float
-            The value; NaN where it is undefined.
-        """
-        if self.uses_baseline:
-            return self.function(y, prediction, baseline=baseline)
-        return self.function(y, prediction)
+from statcv.metrics.ranking import auroc
+from statcv.metrics.recalibration import calibration_intercept, calibration_slope
+from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
 
 
 def _metric(
@@ -144,10 +44,46 @@ def _metric(
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
 
+def _ranks(name: str, label: str, function: Callable[..., float], kind: str) -> Metric:
+    return _metric(name, label, function, kind, higher=True, reads="order")
+
+
+def _of_classes(
+    name: str, label: str, function: Callable[..., float], *outcomes: str, **more: Any
+) -> Metric:
+    more = {"higher": True, "reads": "classes", **more}
+    return _metric(name, label, function, *(outcomes or _CLASSES), **more)
+
+
+def _auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> float:
+    return auprc(y, score, method="trapezoid")
+
+
+def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> float:
+    return auprc(y, score, method="interpolated")
+
+
+def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    return f1(y, p, threshold, average="macro")
+
+
+def _f1_micro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    return f1(y, p, threshold, average="micro")
+
+
+def _of_risks(
+    name: str, label: str, function: Callable[..., float], **more: Any
+) -> Metric:
+    return _metric(name, label, function, "binary", reads="probabilities", **more)
+
+
 _CLASSES = ("binary", "multiclass")
+_REAL = (-math.inf, math.inf)
 _ALL = (
-    _metric("auroc", "auROC", auroc, "binary", higher=True, reads="order"),
-    _metric("auprc", "auPR", auprc, "binary", higher=True, reads="order"),
+    _ranks("auroc", "auROC", auroc, "binary"),
+    _ranks("auprc", "auPR", auprc, "binary"),
+    _ranks("auprc_trapezoid", "auPR (trapezoid)", _auprc_trapezoid, "binary"),
+    _ranks("auprc_interpolated", "auPR (interpolated)", _auprc_interpolated, "binary"),
     _metric(
         "brier",
         "Brier score",
@@ -164,23 +100,45 @@ _ALL = (
         casewise=casewise_log_loss,
         reads="probabilities",
     ),
-    _metric(
-        "accuracy",
-        "accuracy",
-        accuracy,
-        *_CLASSES,
-        higher=True,
-        casewise=casewise_accuracy,
-        reads="classes",
+    _of_risks(
+        "brier_skill", "Brier skill", brier_skill, higher=True, uses_baseline=True
     ),
-    _metric(
-        "balanced_accuracy",
-        "balanced accuracy",
-        balanced_accuracy,
-        *_CLASSES,
-        higher=True,
-        reads="classes",
+    _of_risks(
+        "calibration_slope",
+        "calibration slope",
+        calibration_slope,
+        target=1.0,
+        limits=_REAL,
     ),
+    _of_risks(
+        "calibration_intercept",
+        "calibration intercept",
+        calibration_intercept,
+        target=0.0,
+        limits=_REAL,
+    ),
+    _of_risks(
+        "net_benefit",
+        "net benefit",
+        net_benefit_at,
+        higher=True,
+        casewise=casewise_net_benefit,
+        takes_threshold=True,
+        limits=(-math.inf, 1.0),
+    ),
+    _of_classes("accuracy", "accuracy", accuracy, casewise=casewise_accuracy),
+    _of_classes("balanced_accuracy", "balanced accuracy", balanced_accuracy),
+    _of_classes("ber", "balanced error rate", ber, higher=False, limits=(0.0, 1.0)),
+    _of_classes("sensitivity", "sensitivity", sensitivity, "binary"),
+    _of_classes("specificity", "specificity", specificity, "binary"),
+    _of_classes("precision", "precision", precision, "binary"),
+    _of_classes("npv", "NPV", npv, "binary"),
+    _of_classes("f1", "F1", f1, "binary"),
+    _of_classes("f1_macro", "macro F1", _f1_macro),
+    _of_classes("f1_micro", "micro F1", _f1_micro, casewise=casewise_accuracy),
+    _of_classes("matthews", "Matthews correlation", matthews, limits=(-1.0, 1.0)),
+    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass"),
+    _ranks("auroc_hand_till", "Hand–Till auROC", auroc_hand_till, "multiclass"),
     _metric("rmse", "RMSE", rmse, "continuous"),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
@@ -201,41 +159,6 @@ _DEFAULTS = {
     "multiclass": ("accuracy", "balanced_accuracy", "log_loss", "brier"),
     "continuous": ("rmse", "mae", "r2"),
 }
-
-
-def get_metric(name: str | Metric) -> Metric:
-    """Return a metric by its name.
-
-    Parameters
-    ----------
-    name : str or Metric
-        One of `METRICS`; a `Metric` is returned as it is.
-
-    Returns
-    -------
-    Metric
-        The metric.
-
-    Raises
-    ------
-    MetricError
-        If there is none of that name; the nearest is suggested.
-
-    Examples
-    --------
-    >>> get_metric("auroc").label
-    'auROC'
-    >>> get_metric("brierr")
-    Traceback (most recent call last):
-    ...
-    statcv.errors.MetricError: there is no metric 'brierr'. Did you mean 'brier'?
-    """
-    if isinstance(name, Metric):
-        return name
-    if isinstance(name, str) and name in METRICS:
-        return METRICS[name]
-    hint = suggestion(name, METRICS) or f" There are: {', '.join(METRICS)}."
-    raise MetricError(f"there is no metric {name!r}.{hint}")
 
 
 def default_metrics(kind: str) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 import dataclasses
 import pickle
+import pkgutil
 import subprocess
 import sys
 
@@ -25,21 +26,48 @@ def sample(kind):
 CASES = [(m, kind) for m in METRICS.values() for kind in sorted(m.outcomes)]
 
 
+LABELS = {
+    "auroc": "auROC",
+    "auprc": "auPR",
+    "auprc_trapezoid": "auPR (trapezoid)",
+    "auprc_interpolated": "auPR (interpolated)",
+    "brier": "Brier score",
+    "brier_skill": "Brier skill",
+    "calibration_slope": "calibration slope",
+    "calibration_intercept": "calibration intercept",
+    "net_benefit": "net benefit",
+    "log_loss": "log-loss",
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "ber": "balanced error rate",
+    "sensitivity": "sensitivity",
+    "specificity": "specificity",
+    "precision": "precision",
+    "npv": "NPV",
+    "f1": "F1",
+    "f1_macro": "macro F1",
+    "f1_micro": "micro F1",
+    "matthews": "Matthews correlation",
+    "auroc_ovr": "one-vs-rest auROC",
+    "auroc_hand_till": "Hand–Till auROC",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "mse": "MSE",
+    "r2": "R²",
+}
+MEANS = {"brier", "log_loss", "accuracy", "f1_micro", "mae", "mse", "net_benefit"}
+
+
+def perfect(y, kind):
+    return np.eye(3)[y] if kind == "multiclass" else y.astype(float)
+
+
 def test_order_and_labels():
-    assert {name: metric.label for name, metric in METRICS.items()} == {
-        "auroc": "auROC",
-        "auprc": "auPR",
-        "brier": "Brier score",
-        "log_loss": "log-loss",
-        "accuracy": "accuracy",
-        "balanced_accuracy": "balanced accuracy",
-        "rmse": "RMSE",
-        "mae": "MAE",
-        "mse": "MSE",
-        "r2": "R²",
-    }
+    labels = {name: metric.label for name, metric in METRICS.items()}
+    assert labels.items() >= LABELS.items()
     assert list(METRICS)[:2] == ["auroc", "auprc"]
     assert all(name == metric.name for name, metric in METRICS.items())
+    assert len(set(labels.values())) == len(labels)
 
 
 @pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
@@ -55,17 +83,81 @@ def test_every_metric_is_callable_alike(metric, kind):
 @pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
 def test_casewise_values_average_to_the_metric(metric, kind):
     y, prediction = sample(kind)
-    if metric.casewise is None:
-        assert metric.name in {"auroc", "auprc", "balanced_accuracy", "rmse", "r2"}
+    assert (metric.casewise is not None) == (metric.name in MEANS)
+    if metric.casewise is not None:
+        values = metric.casewise(y, prediction)
+        assert values.mean() == pytest.approx(metric(y, prediction), rel=1e-15)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
+def test_a_threshold_goes_to_what_reads_classes(metric):
+    if "binary" not in metric.outcomes:
+        return
+    y, p = sample("binary")
+    each = np.linspace(0.2, 0.8, y.size)
+    if metric.reads == "classes":
+        assert metric(y, p, threshold=0.5) == metric(y, p)
+        assert metric(y, p, threshold=each) == metric(y, (p > each).astype(float))
+        assert metric(y, p, threshold=each) == metric.function(y, p, each)
+        columns = sample("multiclass")
+        if "multiclass" in metric.outcomes:
+            with pytest.raises(MetricError, match="means nothing for 3 columns"):
+                metric(*columns, threshold=0.3)
+    elif metric.takes_threshold:
+        assert metric.cuts
+        assert metric(y, p, threshold=each) == metric.function(y, p, each)
+        assert metric(y, p, threshold=each) != metric(y, p)
     else:
-        assert metric.casewise(y, prediction).mean() == metric(y, prediction)
+        assert metric(y, p, threshold=each) == metric(y, p)
+
+
+def test_casewise_accuracy_takes_the_threshold_too():
+    y, p = sample("binary")
+    each = np.linspace(0.2, 0.8, y.size)
+    for name in ("accuracy", "f1_micro"):
+        hits = METRICS[name].casewise(y, p, threshold=each)
+        assert hits.mean() == METRICS[name](y, p, threshold=each)
+
+
+def test_decision_scores_have_a_class_by_their_sign_or_by_the_threshold():
+    y, scores = np.array([0, 0, 1, 1]), np.array([-1.5, 0.4, 0.6, 2.0])
+    metric = METRICS["sensitivity"]
+    assert metric(y, metric.readable(scores, probabilities=False)) == 1
+    read = metric.readable(scores, probabilities=False, threshold=1.0)
+    assert metric(y, read, threshold=1.0) == 0.5
+    assert np.isnan(metric(y, metric.readable(scores * np.nan, probabilities=False)))
+    brier = METRICS["brier"].readable(scores, probabilities=False, threshold=1.0)
+    assert np.isnan(brier).all()
+
+
+@pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
+def test_values_lie_within_the_bounds_and_the_best_is_reached(metric, kind):
+    y, prediction = sample(kind)
+    low, high = metric.bounds
+    for given in (prediction, 1 - prediction, perfect(y, kind), 1 - perfect(y, kind)):
+        assert low <= metric(y, given) <= high or np.isnan(metric(y, given))
+    if metric.target is not None:  # of probabilities that are certain there is none
+        assert low < metric.target < high
+        return
+    best = high if metric.greater_is_better else low
+    if metric.name == "net_benefit":  # all positive records, and nobody else
+        best = y.mean()
+    assert metric(y, perfect(y, kind)) == pytest.approx(best, abs=1e-14)
+
+
+def test_bounds():
+    assert METRICS["matthews"].bounds == (-1, 1)
+    assert METRICS["ber"].bounds == (0, 1)
+    assert METRICS["r2"].bounds == (-np.inf, 1)
+    assert METRICS["log_loss"].bounds == (0, np.inf)
+    assert METRICS["f1"].bounds == (0, 1)
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
 def test_direction_is_what_it_says(metric):
     kind = sorted(metric.outcomes)[0]
     y, prediction = sample(kind)
-    gain = metric(y, y.astype(float)) - metric(y, prediction)
+    gain = metric(y, perfect(y, kind)) - metric(y, prediction)
     assert (gain > 0) == metric.greater_is_better
 
 
@@ -110,7 +202,7 @@ def test_unknown_names_are_refused_with_the_nearest():
 
 
 def test_all_is_everything_public_and_no_name_is_a_module():
-    modules = {"ranking", "placements", "classwise", "numeric", "registry"}
+    modules = {module.name for module in pkgutil.iter_modules(room.__path__)}
     public = {name for name in vars(room) if not name.startswith("_")}
     assert public - modules == set(room.__all__)
     assert not modules & set(room.__all__)

@@ -1,0 +1,230 @@
+"""ROC and precision-recall curves, and the area under the latter."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.errors import MetricError
+from statcv.metrics._inputs import Bools, Floats, Ints, binary_scores, one_of
+from statcv.metrics.ranking import round_significant
+
+
+@dataclass(frozen=True, eq=False)
+class RocCurve:
+    """Receiver operating characteristic: a point for every distinct score.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray of shape (points,)
+        False and true positive rates, from (0, 0) to (1, 1).
+        NaN where the class that a rate is a share of has no record.
+    thresholds : ndarray of shape (points,)
+        A record counts as positive where its (rounded) score is at least this;
+        the first is infinite.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    thresholds: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PrCurve:
+    """Precision against recall: a point for every distinct score.
+
+    Attributes
+    ----------
+    recall, precision : ndarray of shape (points,)
+        From recall 0 and precision 1 (by convention) to recall 1.
+        Recall is NaN where there is no positive record.
+    thresholds : ndarray of shape (points,)
+        A record counts as positive where its (rounded) score is at least this;
+        the first is infinite.
+    """
+
+    recall: Floats
+    precision: Floats
+    thresholds: Floats
+
+
+def auprc(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    method: Literal[
+        "average_precision", "trapezoid", "interpolated"
+    ] = "average_precision",
+    tie_tol: float = 1e-12,
+) -> float:
+    """Area under the precision-recall curve.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    score : array_like of shape (n,)
+        Any increasing function of the probability of 1; infinite is allowed.
+    method : {"average_precision", "trapezoid", "interpolated"}
+        The default weights each precision by the step in recall that leads to it.
+        The trapezoid joins the points by straight lines, from recall 0 and
+        precision 1 on; it is what Austin et al. (2024) use. The interpolation lets
+        false positives grow in proportion between two points, takes the precision
+        at every whole number of true positives, and joins those; below the first
+        of them precision stays (Davis & Goadrich 2006; ``auc.davis.goadrich`` of
+        R's PRROC). Where no scores tie it is the trapezoid.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    float
+        The area; NaN when there is no positive record or a score is NaN.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, or `method` is
+        unknown.
+
+    References
+    ----------
+    Davis & Goadrich (2006), ICML; Austin, Pe'er & Korem (2024).
+
+    Examples
+    --------
+    >>> round(auprc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
+    0.8333
+    >>> auprc([0, 1], [0.6, 0.4]), auprc([0, 1], [0.6, 0.4], method="trapezoid")
+    (0.5, 0.25)
+    >>> round(auprc([0, 1] * 500, [0.6, 0.4] * 500, method="interpolated"), 3)
+    0.307
+    """
+    one_of(method, ("average_precision", "trapezoid", "interpolated"), "method")
+    positive, values = binary_scores(y, score)
+    if not positive.any() or np.isnan(values).any():
+        return float("nan")
+    if method == "interpolated":
+        return _interpolated_area(*sweep(positive, values, tie_tol)[1:])
+    curve = pr_curve(positive, values, tie_tol=tie_tol)
+    height = curve.precision[1:]
+    if method == "trapezoid":
+        height = (curve.precision[1:] + curve.precision[:-1]) / 2
+    return float(np.sum(np.diff(curve.recall) * height))
+
+
+def _interpolated_area(true: Floats, false: Floats) -> float:
+    """Area under the precisions at 0, 1, 2, … true positives, joined by lines."""
+    count = np.arange(true[-1])
+    into = np.searchsorted(true, count, side="right")
+    left = precision_on_the_way(true, false, into, count)
+    right = precision_on_the_way(true, false, into, count + 1)
+    return float((left + right).sum() / 2 / true[-1])
+
+
+def precision_on_the_way(
+    true: Floats, false: Floats, into: Ints, count: Floats
+) -> Floats:
+    """Precision at counts of true positives between points and those before them.
+
+    False positives grow in proportion (Davis & Goadrich 2006); `into` tells the
+    points, each of which has more true positives than the one before it.
+    """
+    before = into - 1
+    pace = (false[into] - false[before]) / (true[into] - true[before])
+    beside = false[before] + (count - true[before]) * pace
+    start = count + beside == 0  # the limit: precision is the same all along
+    precision: Floats = (count + start) / (count + beside + start * (1 + pace))
+    return precision
+
+
+def roc_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> RocCurve:
+    """ROC curve, with a point for every distinct score.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    score : array_like of shape (n,)
+        Any increasing function of the probability of 1; infinite is allowed.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    RocCurve
+        The points; its trapezoidal area is `auroc`.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, or a score is NaN.
+
+    Examples
+    --------
+    >>> curve = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8])
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.5, 1.0], [0.0, 0.5, 1.0, 1.0])
+    """
+    thresholds, true, false = sweep(*binary_scores(y, score), tie_tol)
+    return RocCurve(_share(false, false[-1]), _share(true, true[-1]), thresholds)
+
+
+def pr_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> PrCurve:
+    """Precision-recall curve, with a point for every distinct score.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    score : array_like of shape (n,)
+        Any increasing function of the probability of 1; infinite is allowed.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    PrCurve
+        The points in order of increasing recall.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, or a score is NaN.
+
+    Examples
+    --------
+    >>> curve = pr_curve([0, 1, 1], [0.4, 0.4, 0.8])
+    >>> curve.recall.tolist(), curve.precision.round(3).tolist()
+    ([0.0, 0.5, 1.0], [1.0, 1.0, 0.667])
+    """
+    thresholds, true, false = sweep(*binary_scores(y, score), tie_tol)
+    precision = np.ones(thresholds.size)
+    precision[1:] = true[1:] / (true + false)[1:]
+    return PrCurve(_share(true, true[-1]), precision, thresholds)
+
+
+def sweep(
+    positive: Bools, score: Floats, tie_tol: float
+) -> tuple[Floats, Floats, Floats]:
+    """Lower the threshold score by score; count true and false positives."""
+    missing = int(np.isnan(score).sum())
+    if missing:
+        raise MetricError(
+            f"{missing} of {score.size} scores are NaN; a curve needs every score."
+        )
+    values, group = np.unique(round_significant(score, tie_tol), return_inverse=True)
+
+    def counted(members: Bools) -> Floats:
+        new = np.bincount(group[members], minlength=values.size)[::-1]
+        return np.concatenate([[0.0], np.cumsum(new)])
+
+    thresholds = np.concatenate([[np.inf], values[::-1]])
+    return thresholds, counted(positive), counted(~positive)
+
+
+def _share(count: Floats, total: float) -> Floats:
+    return count / total if total else np.full(count.size, np.nan)
