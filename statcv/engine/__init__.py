@@ -2,13 +2,14 @@
 
 from statcv.engine.checkpoint import kept_seed
 from statcv.engine.held import Held
-from statcv.engine.permuted import Permutations, run_permuted
+from statcv.engine.permuted import Permutations, PermutedFits, run_permuted
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
 
 __all__ = [
     "Held",
     "Permutations",
+    "PermutedFits",
     "Setup",
     "fit_all",
     "kept_seed",

@@ -22,6 +22,7 @@ from statcv.errors import (
     SeparationWarning,
     UnseenLevelWarning,
 )
+from statcv.models.thresholds import NAME
 from statcv.models.together.fitted import fit_all_folds
 from statcv.models.together.permuted import permuted_folds
 
@@ -71,6 +72,8 @@ class PermutedFits:
         How many fits did not converge, or were separated.
     why : str
         What kept the first of the other outcomes from being fitted.
+    thresholds : numpy.ndarray, shape (times, n_fits), or None
+        Those that a model chose on its training sets, where it does.
     """
 
     fitted: NDArray[np.bool_]
@@ -78,6 +81,7 @@ class PermutedFits:
     partner_predicted: Floats
     failed: int
     why: str = ""
+    thresholds: Floats | None = None
 
 
 def run_permuted(
@@ -127,11 +131,15 @@ def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
 
     tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
     dropped = plan.dropped.values[partner].astype(np.intp)
+    cuts = (fitted.chosen or {}).get(NAME)
+    if cuts is not None:
+        cuts = cuts.reshape(times, plan.n_fits).astype(float)
     return PermutedFits(
         fitted=np.ones(times, dtype=bool),
         predicted=predict(tests.values.astype(np.intp), tests.owners),
         partner_predicted=predict(dropped, plan.dropped.owners[partner]),
         failed=int((~fitted.converged | fitted.separated).sum()),
+        thresholds=cuts,
     )
 
 
@@ -167,10 +175,15 @@ def _one_by_one(
             continue
         made.append(held)
         fitted[number] = True
+    chosen = [held.chosen for held in made if held.chosen is not None]
+    cuts = None
+    if chosen and NAME in chosen[0]:
+        cuts = np.array([table[NAME].to_numpy(dtype=float) for table in chosen])
     return PermutedFits(
         fitted=fitted,
         predicted=np.array([held.predicted for held in made]),
         partner_predicted=np.array([held.partner_predicted for held in made]),
         failed=sum(int((~held.converged | held.separated).sum()) for held in made),
         why=why,
+        thresholds=cuts,
     )

@@ -32,6 +32,7 @@ def run(
     n_jobs: int | None = None,
     checkpoint: Any = None,
     progress: bool | None = None,
+    numbers: NDArray[np.intp] | None = None,
 ) -> Held:
     """Fit every training set of the plan; predict who was left out.
 
@@ -52,6 +53,9 @@ def run(
         A directory where what is done is kept, and taken up again.
     progress : bool, optional
         Show a bar; where None, after two seconds and at a terminal only.
+    numbers : numpy.ndarray of int, optional
+        The numbers by which the fits get the seeds of their models, shape (n_fits,),
+        where they are not those of the plan, as when a fit is made again.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def run(
     """
     check_jobs(n_jobs)
     check_training_sets(design, plan)
-    setup = Setup(design, plan, model, seed, weights)
+    setup = Setup(design, plan, model, seed, weights, numbers)
     kept = None if checkpoint is None else Checkpoint.of(checkpoint, setup)
     with progress_bar(plan.n_fits, progress) as bar:
         for tasks in ways(setup):

@@ -31,6 +31,9 @@ class Setup:
     seed : int
     weights : numpy.ndarray or None
         The caller's weights of the rows, shape (n,).
+    numbers : numpy.ndarray of int or None
+        The numbers by which the fits get the seeds of their models, shape (n_fits,);
+        None where they are numbered as in the plan.
     """
 
     design: Design
@@ -38,6 +41,7 @@ class Setup:
     model: Model
     seed: int
     weights: Floats | None = None
+    numbers: NDArray[np.intp] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was given; what is made of it can be made again."""
@@ -54,7 +58,13 @@ class Setup:
     def folds(self) -> Folds:
         """On which of the records each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
-        return replace(folds, seeds=partial(fit_seeds, self.seed))
+        return replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
+
+
+def _seeds(
+    seed: int, numbers: NDArray[np.intp] | None, fits: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    return fit_seeds(seed, fits if numbers is None else numbers[fits])
 
 
 def fit_all(

@@ -1,0 +1,332 @@
+"""A model that chooses, on every training set, above what a record is positive."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
+from statcv.metrics import round_significant
+from statcv.models.base import Fit, Matrix, Model, TrainingSet
+from statcv.models.together.fitted import FittedFolds, fit_all_folds, fits_together
+from statcv.models.together.folds import CELLS, Folds, Numbers
+
+NAME = "threshold"  # of what is chosen
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a threshold makes largest among the training records.
+
+    Attributes
+    ----------
+    label : str
+    score : callable or None
+        From the weights of true and of false positives, and of all positives and
+        negatives, to what is largest at the threshold; None for the share of
+        positives, which is a threshold by itself.
+    """
+
+    label: str
+    score: Callable[[Matrix, Matrix, Matrix, Matrix], Matrix] | None
+
+
+def _youden(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return true / ones - false / zeros
+
+
+def _f1(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return 2 * true / (true + false + ones)
+
+
+def _accuracy(true: Matrix, false: Matrix, ones: Matrix, zeros: Matrix) -> Matrix:
+    return (true + zeros - false) / (ones + zeros)
+
+
+RULES = {
+    "youden": Rule("where sensitivity plus specificity is largest", _youden),
+    "f1": Rule("where F1 is largest", _f1),
+    "accuracy": Rule("where accuracy is largest", _accuracy),
+    "prevalence": Rule("at the share of positives", None),
+}
+
+
+def find_rule(name: str) -> Rule:
+    """Return a rule by its name.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+    """
+    if name not in RULES:
+        listed = ", ".join(repr(known) for known in RULES)
+        raise ArgumentError(
+            f"threshold={name!r} is no number and no rule; rules are {listed}."
+            + suggestion(name, RULES)
+        )
+    return RULES[name]
+
+
+def with_threshold(
+    model: Model, threshold: float | str | None, kind: str
+) -> tuple[Model, float | None]:
+    """Return the model that chooses a threshold, or the model and a fixed one.
+
+    Parameters
+    ----------
+    model : Model
+    threshold : float, str or None
+        A number, or the name of a rule.
+    kind : str
+        Of outcome.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If it is neither, or no finite number.
+    ModelError
+        If the outcome does not have two classes.
+    """
+    if threshold is None:
+        return model, None
+    if kind != "binary":
+        raise ModelError(f"threshold= needs an outcome of two classes, not {kind}.")
+    if isinstance(threshold, str):
+        find_rule(threshold)
+        return Thresholded(model, threshold), None
+    if isinstance(threshold, bool) or not isinstance(threshold, Real):
+        raise ArgumentTypeError(
+            f"threshold must be a number or a rule's name, not {threshold!r}."
+        )
+    if not np.isfinite(float(threshold)):
+        raise ArgumentError(f"threshold must be finite, not {threshold!r}.")
+    return model, float(threshold)
+
+
+def best_thresholds(
+    rule: Rule, y: NDArray[Any], predicted: Matrix, weights: Matrix
+) -> Matrix:
+    """Choose the threshold of each of several training sets.
+
+    Predictions are cut midway between two neighbours; of equally good cuts the one
+    nearest to 0.5 is taken. A training set of one class has none.
+
+    Parameters
+    ----------
+    rule : Rule
+    y : numpy.ndarray of 0 and 1, shape (sets, n)
+    predicted : numpy.ndarray, shape (sets, n)
+    weights : numpy.ndarray, shape (sets, n)
+        How much each record counts; 0 for those that are not in the set.
+
+    Returns
+    -------
+    numpy.ndarray, shape (sets,)
+        NaN where a set has one class only.
+
+    Examples
+    --------
+    >>> p = np.array([[0.1, 0.2, 0.3, 0.4]])
+    >>> best_thresholds(RULES["youden"], np.array([[0, 0, 1, 1]]), p, np.ones((1, 4)))
+    array([0.25])
+    """
+    ones = (weights * (y == 1)).sum(axis=1, keepdims=True)
+    zeros = (weights * (y == 0)).sum(axis=1, keepdims=True)
+    both = (ones > 0) & (zeros > 0)
+    if rule.score is None:
+        return np.where(both, ones / (ones + zeros), np.nan)[:, 0]
+    values, true, false, present = _cumulated(y, predicted, weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        score = rule.score(true, false, ones, zeros)
+    following = _next_present(values, present)
+    cut = (values + following) / 2
+    usable = present & (values > following)  # ties are not parted
+    usable[:, 0] = True  # nothing is above 1
+    score = np.where(usable, round_significant(score), -np.inf)
+    best = usable & (score == score.max(axis=1, keepdims=True))
+    off = np.where(best, np.abs(cut - 0.5), np.inf)
+    found = np.take_along_axis(cut, off.argmin(axis=1)[:, None], axis=1)[:, 0]
+    return np.asarray(np.where(both[:, 0], found, np.nan))
+
+
+def _cumulated(
+    y: NDArray[Any], predicted: Matrix, weights: Matrix
+) -> tuple[Matrix, Matrix, Matrix, NDArray[np.bool_]]:
+    """Return predictions, falling, and the weight of true and false positives.
+
+    Before the highest stands what is above all, where no record is positive. And
+    whether each is of a record that counts.
+    """
+    order = np.argsort(-predicted, axis=1, kind="stable")
+    values = np.take_along_axis(round_significant(predicted), order, axis=1)
+    count = np.take_along_axis(weights, order, axis=1)
+    positive = np.take_along_axis(y == 1, order, axis=1)
+    above = np.where(values[:, :1] <= 1, 1.0, values[:, :1] + 1)
+    none = np.zeros((len(values), 1))
+    return (
+        np.concatenate([above, values], axis=1),
+        np.concatenate([none, np.cumsum(count * positive, axis=1)], axis=1),
+        np.concatenate([none, np.cumsum(count * ~positive, axis=1)], axis=1),
+        np.concatenate([none == 0, count > 0], axis=1),
+    )
+
+
+def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
+    """Return the next lower value of a record that counts, or what is below all."""
+    lowest = np.where(present, values, np.inf).min(axis=1, keepdims=True)
+    below = np.where(lowest >= 0, 0.0, lowest - 1)
+    held = np.where(present, values, -np.inf)
+    after = np.maximum.accumulate(held[:, ::-1], axis=1)[:, ::-1]
+    following = np.concatenate([after[:, 1:], below], axis=1)
+    return np.asarray(np.maximum(following, below))
+
+
+@dataclass(frozen=True, eq=False)
+class Thresholded:
+    """A model, and the rule by which every training set chooses a threshold.
+
+    Made by :func:`statcv.cv` where it is given ``threshold=`` a rule's name. The
+    predictions are the model's; what was chosen is ``chosen["threshold"]`` of a fit.
+
+    Attributes
+    ----------
+    model : Model
+    rule : str
+    """
+
+    model: Model
+    rule: str
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        told = RULES[self.rule].label
+        return f"{self.model.label}, threshold {told} in every training set"
+
+    @property
+    def fits_each(self) -> int:
+        """How many fits one of them amounts to."""
+        return int(getattr(self.model, "fits_each", 1))
+
+    @property
+    def watches(self) -> bool:
+        """Whether the model looks at held-out records as it is fitted."""
+        return bool(getattr(self.model, "watches", False))
+
+    @property
+    def releases_gil(self) -> bool:
+        """Whether the model can be fitted in threads."""
+        return bool(getattr(self.model, "releases_gil", False))
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError where there are not two classes, or the model does not."""
+        if kind != "binary":
+            raise ModelError("threshold= needs an outcome of two classes.")
+        self.model.check(kind)
+
+    def fit(self, training: TrainingSet) -> ThresholdedFit:
+        """Fit the training set, and choose the threshold on it."""
+        return self._chosen(self.model.fit(training), training)
+
+    def fit_watching(self, training: TrainingSet, held: TrainingSet) -> ThresholdedFit:
+        """Fit with held-out records in sight; choose on the training set alone."""
+        model: Any = self.model
+        return self._chosen(model.fit_watching(training, held), training)
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit and choose in the training sets of all folds together."""
+        if not fits_together(self.model):
+            return None
+        fitted = fit_all_folds(self.model, records, folds)
+        if fitted is None:
+            return None
+        n = len(records.X)
+        found = np.empty(len(folds))
+        step = max(1, CELLS // n)
+        for start in range(0, len(folds), step):
+            fits = np.arange(start, min(start + step, len(folds)))
+            rows = np.tile(np.arange(n), len(fits))
+            made = fitted.predict_many(rows, np.repeat(fits, n)).reshape(-1, n)
+            y = records.y if folds.outcome is None else records.y[folds.outcome[fits]]
+            counts = _counts(records, folds, fits)
+            y = np.broadcast_to(y, made.shape)
+            found[fits] = best_thresholds(RULES[self.rule], y, made, counts)
+        return replace(fitted, chosen={**(fitted.chosen or {}), NAME: found})
+
+    def _chosen(self, fit: Fit, training: TrainingSet) -> ThresholdedFit:
+        weights = np.ones(len(training.y)) if training.weights is None else None
+        counts = training.weights if weights is None else weights
+        assert counts is not None
+        predicted = np.asarray(fit.predict(training.X), dtype=float)
+        found = best_thresholds(
+            RULES[self.rule], training.y[None], predicted[None], counts[None]
+        )
+        return ThresholdedFit(fit, float(found[0]))
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdedFit:
+    """A fit with the threshold that was chosen on its training set.
+
+    Attributes
+    ----------
+    fit : Fit
+    threshold : float
+    """
+
+    fit: Fit
+    threshold: float
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What was chosen inside the training set."""
+        own = getattr(self.fit, "chosen", None) or {}
+        return {**own, NAME: self.threshold}
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """Coefficients by term, or None for a model that has none."""
+        return self.fit.coefficients
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit reached its optimum."""
+        return self.fit.converged
+
+    @property
+    def separated(self) -> bool:
+        """Whether fitted probabilities ran to 0 or 1."""
+        return self.fit.separated
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether it predicts probabilities or means, not decision scores."""
+        return self.fit.probabilities
+
+    @property
+    def curves(self) -> dict[str, Matrix] | None:
+        """Metrics after every round, of a model that has rounds."""
+        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
+        return found
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return probabilities."""
+        return self.fit.predict(X)
+
+
+def _counts(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
+    """Return how much each record counts in each of some fits, shape (fits, n)."""
+    n = len(records.X)
+    counts = np.ones((len(fits), n))
+    for place, fit in enumerate(fits.tolist()):
+        counts[place, folds.out[fit]] = 0
+        np.add.at(counts[place], folds.copied[fit], 1)
+    if records.weights is not None:
+        counts *= records.weights
+    return counts if folds.weights is None else counts * folds.weights(fits)
