@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates import Estimate, check_level
+from statcv.errors import MetricError
+from statcv.inference.estimates import Estimate
 from statcv.inference.scores import Scores
 from statcv.inference.values import casewise_by_record, values_by_split
+from statcv.level import check_level
 from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
@@ -95,7 +97,12 @@ class BootstrapEstimate(Estimate):
 
 
 def bootstrap_estimate(
-    scores: Scores, metric: Metric, how: str, fitted: Floats, level: float
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    fitted: Floats,
+    level: float,
+    threshold: float | None = None,
 ) -> BootstrapEstimate:
     """Estimate a metric by the .632 or the .632+ rule.
 
@@ -109,10 +116,12 @@ def bootstrap_estimate(
         Predictions of the fit on all records, for those records.
     level : float
         Of the interval, which there is none.
+    threshold : float, optional
+        Of the fit on all records, where it has one.
     """
-    check_level(level)
+    check_level(level, MetricError)
     values = _out_of_bag(scores, metric)
-    parts = join_values(scores, metric, fitted)
+    parts = join_values(scores, metric, fitted, threshold)
     return BootstrapEstimate(
         metric=metric.name,
         label=metric.label,
@@ -131,16 +140,18 @@ def bootstrap_estimate(
     )
 
 
-def join_values(scores: Scores, metric: Metric, fitted: Floats) -> Bootstrap632:
+def join_values(
+    scores: Scores, metric: Metric, fitted: Floats, threshold: float | None = None
+) -> Bootstrap632:
     """Return the apparent, the out-of-bag and the no-information value of a metric."""
-    read = metric.readable(fitted, scores.probabilities)
+    read = metric.readable(fitted, scores.probabilities, threshold)
     values = _out_of_bag(scores, metric)
     defined = values[~np.isnan(values)]
     mean = np.full(len(scores.y), scores.y.mean()) if metric.uses_baseline else None
     return Bootstrap632(
-        apparent=float(metric(scores.y, read, mean)),
+        apparent=float(metric(scores.y, read, mean, threshold)),
         out_of_bag=float(defined.mean()) if len(defined) else np.nan,
-        no_information=no_information(metric, scores.y, read),
+        no_information=no_information(metric, scores.y, read, threshold),
         greater_is_better=metric.greater_is_better,
     )
 
@@ -158,7 +169,12 @@ def _out_of_bag(scores: Scores, metric: Metric) -> Floats:
     return of_all
 
 
-def no_information(metric: Metric, y: NDArray[np.generic], predicted: Floats) -> float:
+def no_information(
+    metric: Metric,
+    y: NDArray[np.generic],
+    predicted: Floats,
+    threshold: float | None = None,
+) -> float:
     """Return what a metric comes to where outcomes and predictions are independent.
 
     That is its value over all n² pairs of the outcome of one record and the
@@ -172,6 +188,8 @@ def no_information(metric: Metric, y: NDArray[np.generic], predicted: Floats) ->
     y : numpy.ndarray, shape (n,)
     predicted : numpy.ndarray, shape (n,) or (n, classes)
         What the metric reads of the predictions.
+    threshold : float, optional
+        Above which class 1 is predicted.
 
     Examples
     --------
@@ -190,4 +208,4 @@ def no_information(metric: Metric, y: NDArray[np.generic], predicted: Floats) ->
     other = (np.arange(n) + shifts[:, None]) % n
     outcomes = np.tile(y, count)
     mean = np.full(len(outcomes), outcomes.mean()) if metric.uses_baseline else None
-    return float(metric(outcomes, predicted[other.ravel()], mean))
+    return float(metric(outcomes, predicted[other.ravel()], mean, threshold))

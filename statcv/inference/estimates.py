@@ -7,13 +7,14 @@ never predictions of different fits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError, suggestion
+from statcv.inference.held_bootstrap import bootstrap_interval, why_not_resampled
+from statcv.inference.influence import influence_interval
 from statcv.inference.intervals import (
     Interval,
     corrected_t_interval,
@@ -26,13 +27,26 @@ from statcv.inference.values import (
     casewise_by_record,
     concordance,
     concordant_pairs,
-    pooled_values,
+    lists_pairs,
+    values_by_repeat,
     values_by_split,
 )
+from statcv.level import check_level
 from statcv.metrics import Metric, get_metric
 
 HOWS = ("pooled", "per_fold", "paired")
 BOOTSTRAPS = (".632", ".632+")
+INTERVALS = (
+    "delong",
+    "logit",
+    "influence",
+    "corrected_t",
+    "pairs",
+    "records",
+    "bootstrap",
+    "bca",
+)
+REFITS = ("jackknife", "jackknife_logit", "corrected_jackknife", "nested_cv")
 Floats = NDArray[np.float64]
 
 
@@ -51,6 +65,10 @@ class Estimate:
     sd : float
         Monte Carlo sd over repeats of the pooled or paired value; over folds of
         the values per fold. NaN where there is one.
+    df : float
+        Degrees of freedom of the interval's t; NaN where it is normal.
+    scale : {"identity", "logit"}
+        On which the interval is symmetric.
     """
 
     metric: str
@@ -66,9 +84,26 @@ class Estimate:
     n_undefined: int
     n_values: int
     sd: float
+    df: float = field(default=np.nan, kw_only=True)
+    scale: str = field(default="identity", kw_only=True)
 
     def __float__(self) -> float:
         return self.value
+
+    def with_interval(
+        self, interval: Interval, bounds: tuple[float, float]
+    ) -> Estimate:
+        """Return the estimate with another interval, within bounds."""
+        return replace(
+            self,
+            lower=max(interval.lower, bounds[0]),
+            upper=min(interval.upper, bounds[1]),
+            se=interval.se,
+            method=interval.method,
+            assumes=interval.assumes,
+            df=interval.df,
+            scale=interval.scale,
+        )
 
     def __str__(self) -> str:
         stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"
@@ -81,7 +116,13 @@ class Estimate:
 
 
 def estimate(
-    scores: Scores, metric: Metric, how: str | None = None, level: float = 0.95
+    scores: Scores,
+    metric: Metric,
+    how: str | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    *,
+    seed: int = 0,
 ) -> Estimate:
     """Estimate a metric one way.
 
@@ -93,11 +134,17 @@ def estimate(
         The headline's way where not given.
     level : float
         Of the interval.
+    interval : str, optional
+        One of those that `possible_intervals` names; that of `default_interval` where
+        not given.
+    seed : int
+        Of the intervals that resample records.
 
     Raises
     ------
     MetricError
-        If ``how`` is unknown, or the metric cannot be had in pairs.
+        If ``how`` or ``interval`` is unknown, or the metric cannot be had in pairs,
+        or has no such interval.
     """
     how = how or scores.headline(metric)
     if how in BOOTSTRAPS:
@@ -110,21 +157,201 @@ def estimate(
             f"how must be one of {', '.join(HOWS)}, or for bootstrap samples "
             f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
         )
-    check_level(level)
+    check_level(level, MetricError)
     if how == "paired" and metric.name != "auroc":
         raise MetricError(f"{metric.label} is no share of pairs; only auROC is.")
-    ways: dict[str, Callable[..., Estimate]] = {
-        "pooled": _pooled,
-        "per_fold": _per_fold,
-        "paired": _paired,
-    }
-    return ways[how](scores, metric, level)
+    if interval is not None:
+        check_interval(scores, metric, how, interval)
+    values = _values(scores, metric, how)
+    name = interval or default_interval(scores, metric, how)
+    if name is None:
+        found = Interval.none(_why_none(scores, metric, how, values))
+    else:
+        found = _interval(scores, metric, how, name, values, level, seed)
+    return _finish(scores, metric, how, values, found, level)
 
 
-def check_level(level: float) -> None:
-    """Raise where a level of confidence is no share."""
-    if not isinstance(level, (float, np.floating)) or not 0 < level < 1:
-        raise MetricError(f"level must lie between 0 and 1, not {level!r}.")
+# ---- which interval ----
+
+
+def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
+    """Return the name of the interval where a caller names none; None for none.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    if how == "per_fold":
+        return "corrected_t"
+    if how == "paired":
+        return "pairs" if lists_pairs(scores) else None
+    if scores.apart:
+        return None
+    if metric.name == "auroc":
+        return "delong"
+    return "records" if _over_records(metric) else None
+
+
+def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:
+    """Return the names of the intervals that a metric can have without refits.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    names = []
+    if metric.name == "auroc":
+        if how == "pooled" and not scores.apart:
+            names += ["delong", "logit"]
+        names.append("influence")
+    if how == "per_fold":
+        names.append("corrected_t")
+    if how == "paired" and lists_pairs(scores):
+        names.append("pairs")
+    if how == "pooled" and not scores.apart and _over_records(metric):
+        names.append("records")
+    if not why_not_resampled(scores, how):
+        names += ["bootstrap", "bca"]
+    return tuple(names)
+
+
+def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:
+    """Raise where a metric has no such interval, or it needs refits."""
+    if interval in REFITS:
+        raise MetricError(
+            f"interval={interval!r} needs refits, and these are predictions alone; "
+            "result.estimate() makes it."
+        )
+    possible = possible_intervals(scores, metric, how)
+    if interval in possible:
+        return
+    there = f"there {'is' if len(possible) == 1 else 'are'} {_listed(possible)}"
+    about = f"{metric.label} ({how.replace('_', ' ')})"
+    if interval not in INTERVALS:
+        hint = suggestion(interval, (*possible, *REFITS))
+        raise MetricError(
+            f"interval={interval!r} is unknown; for {about} {there}.{hint}"
+        )
+    why = why_not_resampled(scores, how) if interval in ("bootstrap", "bca") else ""
+    raise MetricError(
+        f"interval={interval!r} is not for {about}{f', since {why}' if why else ''}; "
+        f"{there}."
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(map(repr, names)) or "none without refits"
+
+
+def _over_records(metric: Metric) -> bool:
+    return metric.casewise is not None or metric.name == "rmse"
+
+
+def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
+    """Say why there is no interval unless one is named."""
+    if how == "paired":
+        if not concordance(scores)[1]:
+            return "no fit left out records of both classes"
+        return (
+            "no interval is known for the pairs within folds that keeps its level; "
+            "see how='per_fold', or interval='influence'"
+        )
+    if scores.apart:
+        return "each split is pooled by itself; see how='per_fold'"
+    if np.isnan(values).any():
+        return _undefined(scores, values)
+    return (
+        f"no closed form is known for a pooled {metric.label}; interval='bootstrap' "
+        "resamples the records"
+    )
+
+
+def _undefined(scores: Scores, values: Floats) -> str:
+    unit = "splits" if scores.by_split else "repeats"
+    count = int(np.isnan(values).sum())
+    return f"it is undefined in {count} of {len(values)} {unit}"
+
+
+# ---- values and intervals ----
+
+
+def _values(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return what the estimate is the mean of."""
+    if how == "per_fold":
+        return values_by_split(scores, metric)
+    return values_by_repeat(scores, metric, how)
+
+
+def _interval(
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    name: str,
+    values: Floats,
+    level: float,
+    seed: int,
+) -> Interval:
+    """Make the interval of that name."""
+    if how == "pooled" and np.isnan(values).any():
+        return Interval.none(_undefined(scores, values))
+    if name in ("delong", "logit"):
+        return _delong(scores, level, "wald" if name == "delong" else name)
+    if name == "influence":
+        return influence_interval(scores, how, level)
+    if name == "corrected_t":
+        known, sizes = ~np.isnan(values), np.diff(scores.starts)
+        return corrected_t_interval(
+            values[known], scores.n_train[known], sizes[known], level
+        )
+    if name == "pairs":
+        return _pairs(scores, level)
+    if name == "records":
+        if metric.name == "rmse":
+            return _root(_records(scores, get_metric("mse"), level))
+        return _records(scores, metric, level)
+    return bootstrap_interval(scores, metric, how, level, seed=seed, bca=name == "bca")
+
+
+def _delong(scores: Scores, level: float, interval: str) -> Interval:
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    codes = scores.clusters
+    return delong_interval(
+        [scores.y[rows] for rows, _ in parts],
+        [predicted for _, predicted in parts],
+        level,
+        interval=interval,
+        clusters=None if codes is None else [codes[rows] for rows, _ in parts],
+    )
+
+
+def _pairs(scores: Scores, level: float) -> Interval:
+    pairs = concordant_pairs(scores)
+    if pairs is None or not len(pairs.won):
+        return Interval.none("no fit left out records of both classes")
+    return pairs_interval(pairs.first, pairs.second, pairs.won, level, scores.clusters)
+
+
+def _records(scores: Scores, metric: Metric, level: float) -> Interval:
+    """Mean over records of each record's loss, averaged over repeats."""
+    rows, losses = casewise_by_record(scores, metric)
+    codes = scores.clusters
+    return mean_interval(losses, level, None if codes is None else codes[rows])
+
+
+def _root(interval: Interval) -> Interval:
+    """Turn an interval of the mean squared error into one of its root."""
+    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
+    return Interval(
+        float(lower),
+        float(upper),
+        float(interval.se / (lower + upper)),
+        f"root of the {interval.method}" if interval.method != "none" else "none",
+        interval.assumes,
+    )
 
 
 def _finish(
@@ -136,87 +363,26 @@ def _finish(
     level: float,
 ) -> Estimate:
     defined = values[~np.isnan(values)]
-    lower, upper = metric.bounds
-    if metric.name == "brier":
-        upper = 1.0 if scores.predicted.ndim == 1 else 2.0
-    return Estimate(
+    bare = Estimate(
         metric=metric.name,
         label=metric.label,
         how=how,
         value=float(defined.mean()) if len(defined) else np.nan,
-        lower=max(interval.lower, lower),
-        upper=min(interval.upper, upper),
-        se=interval.se,
+        lower=np.nan,
+        upper=np.nan,
+        se=np.nan,
         level=level,
-        method=interval.method,
-        assumes=interval.assumes,
+        method="none",
+        assumes="",
         n_undefined=len(values) - len(defined),
         n_values=len(values),
         sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
     )
+    return bare.with_interval(interval, bounds(scores, metric))
 
 
-def _pooled(scores: Scores, metric: Metric, level: float) -> Estimate:
-    values = pooled_values(scores, metric)
-    interval = _pooled_interval(scores, metric, values, level)
-    return _finish(scores, metric, "pooled", values, interval, level)
-
-
-def _pooled_interval(
-    scores: Scores, metric: Metric, values: Floats, level: float
-) -> Interval:
-    if np.isnan(values).any():
-        unit = "splits" if scores.by_split else "repeats"
-        count = int(np.isnan(values).sum())
-        return Interval.none(f"it is undefined in {count} of {len(values)} {unit}")
-    if scores.apart:
-        return Interval.none("each split is pooled by itself; see how='per_fold'")
-    if metric.name == "auroc":
-        parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-        outcomes = [scores.y[rows] for rows, _ in parts]
-        return delong_interval(outcomes, [predicted for _, predicted in parts], level)
-    if metric.name == "rmse":
-        return _root(_record_interval(scores, get_metric("mse"), level))
-    if metric.casewise is not None:
-        return _record_interval(scores, metric, level)
-    return Interval.none(f"no closed form is known for a pooled {metric.label}")
-
-
-def _record_interval(scores: Scores, metric: Metric, level: float) -> Interval:
-    """Mean over records of each record's loss, averaged over repeats."""
-    return mean_interval(casewise_by_record(scores, metric)[1], level)
-
-
-def _root(interval: Interval) -> Interval:
-    """Turn an interval of the mean squared error into one of its root."""
-    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
-    return Interval(
-        float(lower),
-        float(upper),
-        float(interval.se / (lower + upper)),
-        "root of the mean over records",
-        interval.assumes,
-    )
-
-
-def _per_fold(scores: Scores, metric: Metric, level: float) -> Estimate:
-    sizes, values = np.diff(scores.starts), values_by_split(scores, metric)
-    defined = ~np.isnan(values)
-    interval = corrected_t_interval(
-        values[defined], scores.n_train[defined], sizes[defined], level
-    )
-    return _finish(scores, metric, "per_fold", values, interval, level)
-
-
-def _paired(scores: Scores, metric: Metric, level: float) -> Estimate:
-    pairs = concordant_pairs(scores)
-    if pairs is None:
-        values, some = concordance(scores)
-        why = "no fit left out records of both classes"
-        if some:
-            why = "no interval is known for the pairs within folds; see how='per_fold'"
-        return _finish(scores, metric, "paired", values, Interval.none(why), level)
-    interval = Interval.none("no fit left out records of both classes")
-    if len(pairs.won):
-        interval = pairs_interval(pairs.first, pairs.second, pairs.won, level)
-    return _finish(scores, metric, "paired", pairs.shares, interval, level)
+def bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
+    """Return the least and the largest value of a metric of such predictions."""
+    if metric.name == "brier":
+        return 0.0, 1.0 if scores.predicted.ndim == 1 else 2.0
+    return metric.bounds

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Permutations, Setup, run_permuted
+from statcv.engine import Held, Permutations, PermutedFits, Setup, run_permuted
 from statcv.engine.checks import check_training_sets
 from statcv.engine.progress import progress_bar
 from statcv.errors import (
@@ -122,6 +122,7 @@ def permuted_values(
                     )
                 ]
                 many = _side_by_side(scores, plan, each, outcomes, metric, how)
+                many = replace(many, threshold=_thresholds(scores, plan, made))
                 found = values_by_repeat(many, metric, how)
                 values[batch] = _mean_over_repeats(found, len(batch))
             bar.update(len(places))
@@ -279,6 +280,16 @@ def _side_by_side(
         baseline=baseline,
         left=left,
     )
+
+
+def _thresholds(scores: Scores, plan: FoldPlan, made: PermutedFits) -> Floats | None:
+    """Return the threshold of each prediction, chosen anew or fixed."""
+    if made.thresholds is not None:
+        cuts = [plan.mean_over_fits(one)[scores.split] for one in made.thresholds]
+        return np.concatenate(cuts)
+    if scores.threshold is None:
+        return None
+    return np.tile(scores.threshold, len(made.predicted))
 
 
 def _mean_over_repeats(values: Floats, times: int) -> Floats:

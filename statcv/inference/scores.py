@@ -107,6 +107,12 @@ class Scores:
         Whether a record is ranked by the pairs that it wins.
     probabilities : bool
         Whether predictions are probabilities or means, not decision scores.
+    clusters : numpy.ndarray of int, shape (n,), or None
+        Codes of records that a stratifier tells to be of one source; None where
+        each is of its own.
+    threshold : numpy.ndarray, shape (m,), or None
+        For each prediction, above what class 1 is predicted, on the scale of the
+        predictions; None for a half.
     """
 
     y: NDArray[Any]
@@ -120,6 +126,8 @@ class Scores:
     pairwise: bool = False
     tournament: bool = False
     probabilities: bool = True
+    clusters: NDArray[np.intp] | None = None
+    threshold: Floats | None = None
 
     @classmethod
     def of(cls, plan: FoldPlan, held: Held, y: NDArray[Any]) -> Scores:
@@ -149,6 +157,7 @@ class Scores:
             pairwise=plan.compares_pairs,
             tournament=plan.tournament,
             probabilities=held.probabilities,
+            clusters=clusters_of(plan),
         )
 
     @property
@@ -168,12 +177,25 @@ class Scores:
         begin = [*self.starts[first], len(self.split)]
         return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
 
+    @property
+    def n_classes(self) -> int:
+        """Classes that are predicted; 2 where there is a number for each record."""
+        return 2 if self.predicted.ndim == 1 else self.predicted.shape[1]
+
     @cached_property
-    def both_classes(self) -> NDArray[np.bool_]:
-        """Which splits hold out records of both classes, shape (n_splits,)."""
-        ones = np.bincount(self.split, self.y[self.row] == 1, self.n_splits)
-        zeros = np.bincount(self.split, self.y[self.row] == 0, self.n_splits)
-        return np.asarray((ones > 0) & (zeros > 0))
+    def all_classes(self) -> NDArray[np.bool_]:
+        """Which splits hold out records of every class, shape (n_splits,)."""
+        y = self.y[self.row]
+        counts = [
+            np.bincount(self.split, y == code, self.n_splits)
+            for code in range(self.n_classes)
+        ]
+        return np.asarray((np.array(counts) > 0).all(axis=0))
+
+    @cached_property
+    def repeat_number(self) -> NDArray[np.intp]:
+        """The repeat of each prediction, counted through those that have any."""
+        return np.repeat(np.arange(len(self.by_repeat)), list(map(len, self.by_repeat)))
 
     @cached_property
     def overlapping(self) -> bool:
@@ -202,6 +224,13 @@ class Scores:
         return self._averaged
 
     @cached_property
+    def mean_threshold(self) -> Floats | None:
+        """The mean threshold of each held-out record; None for a half."""
+        if self.threshold is None:
+            return None
+        return _mean_by(self.row, self.threshold)[1]
+
+    @cached_property
     def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
         return _mean_by(self.row, self.predicted)
 
@@ -211,9 +240,9 @@ class Scores:
             return "paired"
         if self.apart:
             return "per_fold"
-        if not metric.rank or self.overlapping:
+        if not metric.rank or self.overlapping or self.n_splits == 1:
             return "pooled"
-        return "per_fold" if self.both_classes.all() else "pooled"
+        return "per_fold" if self.all_classes.all() else "pooled"
 
     @property
     def by_split(self) -> bool:
@@ -224,6 +253,18 @@ class Scores:
     def apart(self) -> bool:
         """Whether there are several splits, each pooled by itself."""
         return self.by_split and self.n_splits > 1
+
+
+def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
+    """Return the source of each record, where a stratifier tells and one has several.
+
+    A source is a value of a stratifier that identifies, as a person's number does;
+    bins of a number are none.
+    """
+    strata = plan.strata
+    if strata is None or not strata.identifies or len(strata.codes) == 0:
+        return None
+    return strata.codes if np.bincount(strata.codes).max() > 1 else None
 
 
 def _mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:

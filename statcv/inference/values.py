@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +33,131 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
         return concordance(scores)[0] if pairs is None else pairs.shares
     values = values_by_split(scores, metric)
     known, repeats = ~np.isnan(values), len(scores.by_repeat)
-    total = np.bincount(scores.repeat[known], values[known], repeats)
+    repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
+    total = np.bincount(repeat, values[known], repeats)
     with np.errstate(invalid="ignore"):
-        return np.asarray(total / np.bincount(scores.repeat[known], None, repeats))
+        return np.asarray(total / np.bincount(repeat, None, repeats))
+
+
+# ---- what a metric reads ----
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Predictions that a metric is had from at once: of a repeat, or of a fold.
+
+    Attributes
+    ----------
+    row : numpy.ndarray of int, shape (m,)
+        The record of each.
+    y : numpy.ndarray, shape (m,)
+    read : numpy.ndarray, shape (m,) or (m, classes)
+        What the metric reads of the predictions.
+    baseline, threshold : numpy.ndarray, shape (m,), or None
+        Where the metric takes them.
+    """
+
+    row: NDArray[np.intp]
+    y: NDArray[Any]
+    read: Floats
+    baseline: Floats | None
+    threshold: Floats | None
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric; NaN where it has no value.
+
+        That is a metric of ranks where a class is absent (average precision would be
+        1 where there is nothing but positives), and a share of variance in a single
+        record.
+        """
+        classes = 2 if self.read.ndim == 1 else self.read.shape[1]
+        if ranks_classes(metric) and len(np.unique(self.y)) < classes:
+            return np.nan
+        if metric.uses_baseline and len(self.y) < 2:
+            return np.nan
+        return score(metric, self.y, self.read, self.baseline, self.threshold)
+
+    def taken(self, times: NDArray[np.intp]) -> Part:
+        """Take each prediction a number of times, ``times`` of shape (m,)."""
+        where = np.repeat(np.arange(len(times)), times)
+        return Part(
+            row=self.row[where],
+            y=self.y[where],
+            read=self.read[where],
+            baseline=None if self.baseline is None else self.baseline[where],
+            threshold=None if self.threshold is None else self.threshold[where],
+        )
+
+
+def ranks_classes(metric: Metric) -> bool:
+    """Tell whether a metric ranks records of one class against those of another."""
+    return metric.rank and "continuous" not in metric.outcomes
+
+
+def score(
+    metric: Metric,
+    y: NDArray[Any],
+    read: Floats,
+    baseline: Floats | None,
+    threshold: Floats | None,
+) -> float:
+    """Return a metric of what it reads, with the thresholds where there are any."""
+    return float(metric(y, read, baseline, threshold))
+
+
+def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
+    """Return what a metric reads of predictions."""
+    cuts = thresholds(scores, metric)
+    return metric.readable(predicted, scores.probabilities, cuts)
+
+
+def thresholds(scores: Scores, metric: Metric) -> Floats | None:
+    """Return the thresholds where the metric depends on them and there are any."""
+    return scores.threshold if metric.cuts else None
+
+
+def part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+    """Return the predictions at some places, as the metric reads them."""
+    cuts = thresholds(scores, metric)
+    return Part(
+        row=scores.row[where],
+        y=scores.y[scores.row[where]],
+        read=readable(scores, metric, scores.predicted[where]),
+        baseline=scores.baseline[scores.split[where]] if metric.uses_baseline else None,
+        threshold=None if cuts is None else cuts[where],
+    )
+
+
+def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+    """Return the predictions of a repeat, each record once.
+
+    Of a record that was held out more than once predictions are averaged, and so are
+    the baseline and the threshold: class 1 is predicted where the mean prediction is
+    above the mean threshold.
+    """
+    if not scores.overlapping:
+        return part(scores, metric, where)
+    rows, predicted = scores.by_record(where, metric.rank)
+    place = np.unique(scores.row[where], return_inverse=True)[1]
+    times, cuts = np.bincount(place), thresholds(scores, metric)
+    baseline = None
+    if metric.uses_baseline:
+        baseline = np.bincount(place, scores.baseline[scores.split[where]]) / times
+    return Part(
+        row=rows,
+        y=scores.y[rows],
+        read=readable(scores, metric, predicted),
+        baseline=baseline,
+        threshold=None if cuts is None else np.bincount(place, cuts[where]) / times,
+    )
+
+
+def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
+    """Return the predictions of each split."""
+    return [
+        part(scores, metric, np.arange(start, stop))
+        for start, stop in itertools.pairwise(scores.starts)
+    ]
 
 
 # ---- pooled ----
@@ -43,39 +166,23 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric of all held-out predictions of each repeat."""
     if metric.name == "auroc" and not scores.overlapping:
-        repeat = scores.repeat[scores.split]
-        y = scores.y[scores.row]
-        return auroc_by_group(y, scores.predicted, repeat, len(scores.by_repeat))
-    repeats = scores.by_repeat
-    values = np.array([_pooled_value(scores, metric, where) for where in repeats])
-    if metric.rank:  # average precision is 1 where there is nothing but positives
-        outcomes = [scores.y[scores.row[where]] for where in repeats]
-        values[[len(np.unique(y)) < 2 for y in outcomes]] = np.nan
-    return values
-
-
-def _value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
-    rows = scores.row[where]
-    baseline = scores.baseline[scores.split[where]] if metric.uses_baseline else None
-    predicted = metric.readable(scores.predicted[where], scores.probabilities)
-    return float(metric(scores.y[rows], predicted, baseline))
-
-
-def _pooled_value(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> float:
-    """Score a repeat; a record that it holds out more than once counts once."""
-    if not scores.overlapping:
-        return _value(scores, metric, where)
-    rows, place = np.unique(scores.row[where], return_inverse=True)
+        y, repeats = scores.y[scores.row], len(scores.by_repeat)
+        return auroc_by_group(y, scores.predicted, scores.repeat_number, repeats)
     if metric.casewise is not None:
-        losses = casewise(scores, metric)[where]
-        return float((np.bincount(place, losses) / np.bincount(place)).mean())
-    rows, predicted = scores.by_record(where, metric.rank)
-    baseline = None
-    if metric.uses_baseline:
-        means = scores.baseline[scores.split[where]]
-        baseline = np.bincount(place, means) / np.bincount(place)
-    read = metric.readable(predicted, scores.probabilities)
-    return float(metric(scores.y[rows], read, baseline))
+        losses = casewise(scores, metric)
+        return np.array(
+            [_mean_by_record(scores, losses, where) for where in scores.by_repeat]
+        )
+    parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
+    return np.array([one.value(metric) for one in parts])
+
+
+def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
+    """Return the mean loss; a record that is held out more than once counts once."""
+    if not scores.overlapping:
+        return float(losses[where].mean())
+    place = np.unique(scores.row[where], return_inverse=True)[1]
+    return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
 
 
 # ---- per fold ----
@@ -90,16 +197,11 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
         y = scores.y[scores.row]
         return auroc_by_group(y, scores.predicted, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
-    admitted = scores.both_classes if metric.rank else sizes >= _least(metric)
+    admitted = scores.all_classes if ranks_classes(metric) else sizes > 0
     for split in np.flatnonzero(admitted):
         where = np.arange(scores.starts[split], scores.starts[split + 1])
-        values[split] = _value(scores, metric, where)
+        values[split] = part(scores, metric, where).value(metric)
     return values
-
-
-def _least(metric: Metric) -> int:
-    """Return how many records a fold must hold: one has no variance to explain."""
-    return 2 if metric.uses_baseline else 1
 
 
 # ---- casewise ----
@@ -108,8 +210,11 @@ def _least(metric: Metric) -> int:
 def casewise(scores: Scores, metric: Metric) -> Floats:
     """Return the loss of each prediction."""
     assert metric.casewise is not None
-    predicted = metric.readable(scores.predicted, scores.probabilities)
-    return metric.casewise(scores.y[scores.row], predicted)
+    y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+    cuts = thresholds(scores, metric)
+    if cuts is None:
+        return metric.casewise(y, read)
+    return metric.casewise(y, read, threshold=cuts)
 
 
 def casewise_by_record(
@@ -152,11 +257,16 @@ class ConcordantPairs:
             return np.asarray(total / np.bincount(self.repeat, None, self.repeats))
 
 
+def lists_pairs(scores: Scores) -> bool:
+    """Tell whether the scheme compares pairs, and not too many to list."""
+    return scores.pairwise and scores.left.most_pairs <= MOST_PAIRS
+
+
 def concordant_pairs(scores: Scores) -> ConcordantPairs | None:
     """List the pairs that the scheme compares; None where it has none, or too many."""
-    left = scores.left
-    if not scores.pairwise or left.most_pairs > MOST_PAIRS:
+    if not lists_pairs(scores):
         return None
+    left = scores.left
     one, two = left.pairs(scores.y)
     own, other = left.row[one], left.row[two]
     higher = ranked_higher(left.predicted[one], left.predicted[two])

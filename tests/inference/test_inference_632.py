@@ -299,3 +299,13 @@ def test_it_prints_why_there_is_no_interval(data):
     found = result.estimate("accuracy", ".632+")
     assert str(found).startswith(f"accuracy {float(found):.3f} (.632+), no interval: ")
     assert np.isnan([found.lower, found.upper, found.se, found.sd]).all()
+
+
+def test_the_fit_on_all_records_has_a_threshold_of_its_own():
+    y, fitted = np.array([0, 0, 0, 1]), np.array([0.1, 0.4, 0.3, 0.9])
+    accuracy = METRICS["accuracy"]
+    for threshold, share in ((0.2, 3 / 4), (0.35, 1 / 2), (0.5, 1 / 4)):
+        expected = 3 / 4 * (1 - share) + 1 / 4 * share
+        found = no_information(accuracy, y, fitted, threshold)
+        assert found == pytest.approx(expected)
+    assert no_information(accuracy, y, fitted) == pytest.approx(expected)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,9 +8,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as peer
 
-from statcv import cv
+from statcv import by_hash, by_value, cv
 from statcv.errors import MetricError, UndefinedMetricWarning
-from statcv.inference import Estimate, LeftOut, Scores, make_estimate
+from statcv.inference import (
+    Estimate,
+    LeftOut,
+    Scores,
+    default_interval,
+    make_estimate,
+    possible_intervals,
+)
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 
@@ -417,3 +426,207 @@ def test_rebalanced_pairs_of_a_result_are_those_of_its_table(seed):
     assert float(found) == pytest.approx(won.groupby(table["repeat"]).mean().mean())
     assert (data.loc[table["row"], "y"].to_numpy() == table["observed"]).all()
     assert (data.loc[table["partner"], "y"].to_numpy() != table["observed"]).all()
+
+
+# ---- which interval ----
+
+
+@pytest.fixture(scope="module")
+def people(data):
+    rng = np.random.default_rng(1)
+    frame = data.assign(person=np.arange(60) // 2)
+    frame["a"] = rng.normal(size=30)[frame["person"]]
+    frame["person"] = [f"p{code}" for code in frame["person"]]
+    return frame
+
+
+INTERVALS_OF = {
+    ("auroc", "pooled"): ["delong", "logit", "influence", "bootstrap", "bca"],
+    ("auroc", "per_fold"): ["influence", "corrected_t", "bootstrap", "bca"],
+    ("auroc", "paired"): ["influence", "bootstrap", "bca"],
+    ("auprc", "pooled"): ["bootstrap", "bca"],
+    ("auprc", "per_fold"): ["corrected_t", "bootstrap", "bca"],
+    ("brier", "pooled"): ["records", "bootstrap", "bca"],
+    ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
+    ("rmse", "pooled"): ["records", "bootstrap", "bca"],
+    ("r2", "pooled"): ["bootstrap", "bca"],
+}
+DEFAULTS = {
+    ("auroc", "pooled"): "delong",
+    ("auroc", "per_fold"): "corrected_t",
+    ("auprc", "per_fold"): "corrected_t",
+    ("brier", "pooled"): "records",
+    ("brier", "per_fold"): "corrected_t",
+    ("rmse", "pooled"): "records",
+}
+
+
+@pytest.mark.parametrize(("name", "how"), INTERVALS_OF)
+def test_intervals_go_by_their_names(data, name, how):
+    formula = "z ~ a" if name in ("rmse", "r2") else "y ~ a"
+    scores = cv(formula, data, k=3, seed=1).scores
+    metric = METRICS[name]
+    assert list(possible_intervals(scores, metric, how)) == INTERVALS_OF[name, how]
+    plain = make_estimate(scores, metric, how)
+    default = DEFAULTS.get((name, how))
+    assert default_interval(scores, metric, how) == default
+    if default is None:
+        assert "interval=" in plain.assumes
+    else:
+        assert plain == make_estimate(scores, metric, how, 0.95, default)
+    methods = set()
+    listed = INTERVALS_OF[name, how]
+    if name == "auprc" and how == "per_fold":
+        listed = listed[:-1]  # one sample after the other, many of them
+    for interval in listed:
+        found = make_estimate(scores, metric, how, 0.9, interval)
+        assert found.value == plain.value
+        assert found.lower < found.value < found.upper
+        methods.add(found.method)
+    assert len(methods) == len(listed)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_pairs_of_a_scheme_have_theirs(data, repeats):
+    scores = cv("y ~ a", data, scheme="rloocv", repeats=repeats, seed=1).scores
+    assert possible_intervals(scores, METRICS["auroc"], "paired") == (
+        "influence",
+        "pairs",
+    )
+    assert default_interval(scores, METRICS["auroc"], "paired") == "pairs"
+
+
+@pytest.mark.parametrize(
+    ("name", "how", "interval", "message"),
+    [
+        ("auroc", "per_fold", "delong", "'delong' is not for auROC .per fold.; there "),
+        ("brier", "pooled", "influence", "there are 'records', 'bootstrap', 'bca'"),
+        ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),
+        ("auroc", "pooled", "jackknife", "needs refits.*result.estimate"),
+        ("brier", "pooled", "nested_cv", "needs refits.*result.estimate"),
+    ],
+)
+def test_an_interval_that_cannot_be_had_is_refused(data, name, how, interval, message):
+    scores = cv("y ~ a", data, k=3, seed=1).scores
+    with pytest.raises(MetricError, match=message):
+        make_estimate(scores, METRICS[name], how, 0.95, interval)
+
+
+def test_the_logit_scale_is_symmetric_in_the_log_odds(data):
+    scores = cv("y ~ a", data, k=3, repeats=2, seed=1).scores
+    wald = make_estimate(scores, METRICS["auroc"], "pooled", 0.9, "delong")
+    found = make_estimate(scores, METRICS["auroc"], "pooled", 0.9, "logit")
+    assert found.se == wald.se
+    odds = [np.log(p / (1 - p)) for p in (found.lower, found.value, found.upper)]
+    half = 1.6448536269514722 * wald.se / (found.value * (1 - found.value))
+    assert np.diff(odds) == pytest.approx([half, half])
+
+
+def test_equal_values_of_a_stratifier_are_clusters(people):
+    kept = cv("y ~ a", people, k=3, seed=1, stratify=by_value("person"))
+    codes = kept.scores.clusters
+    assert (codes[:-1:2] == codes[1::2]).all()
+    assert len(np.unique(codes)) == 30
+    hashed = cv("y ~ a", people, k=3, seed=1, stratify=by_hash("person", key=b"k" * 32))
+    assert hashed.scores.clusters is not None
+    assert cv("y ~ a", people, k=3, seed=1).scores.clusters is None
+    bins = cv("y ~ a", people, k=3, seed=1, stratify="a", scheme="kfold")
+    assert bins.scores.clusters is None
+    once = people.iloc[::2]
+    assert (
+        cv("y ~ a", once, k=3, seed=1, stratify=by_value("person")).scores.clusters
+        is None
+    )
+
+
+def test_clusters_are_the_units_of_the_default_intervals(people):
+    result = cv("y ~ a", people, k=3, seed=1, stratify=by_value("person"))
+    table = result.predictions
+    person = people.loc[table["row"], "person"]
+    pooled = result.estimate("auroc", "pooled")
+    expected = delong(table["observed"], table["predicted"], clusters=person)
+    assert pooled.method == "clustered DeLong"
+    assert pooled.se == pytest.approx(expected.se, abs=1e-14)
+    assert (pooled.lower, pooled.upper) == pytest.approx(
+        (expected.lower, expected.upper), abs=1e-12
+    )
+    losses = (table["observed"] - table["predicted"]) ** 2
+    sums = (losses - losses.mean()).groupby(person.to_numpy()).sum()
+    brier = result.estimate("brier", "pooled")
+    expected_se = np.sqrt(30 / 29 * (sums**2).sum()) / 60
+    assert brier.se == pytest.approx(expected_se)
+    assert "source" in brier.method
+    plain = replace(result.scores, clusters=None)
+    for name in ("bootstrap", "influence"):
+        own = make_estimate(result.scores, METRICS["auroc"], "pooled", 0.95, name)
+        assert own.se != make_estimate(plain, METRICS["auroc"], "pooled", 0.95, name).se
+        assert own.method.endswith("by source")
+    roots = make_estimate(
+        cv("z ~ a", people, k=3, seed=1, stratify=by_value("person")).scores,
+        METRICS["rmse"],
+    )
+    assert roots.method == "root of the mean over records, clustered by source"
+
+
+# ---- more classes, and thresholds ----
+
+
+@pytest.mark.parametrize("name", ["auroc_ovr", "auroc_hand_till"])
+def test_ranks_of_more_classes_need_all_of_them(name):
+    rng = np.random.default_rng(0)
+    y = np.array([0, 1, 2, 0, 1, 2, 0, 1, 1, 0])
+    split = np.array([0, 0, 0, 1, 1, 1, 2, 2, 2, 2])
+    shares = rng.dirichlet(np.ones(3), 10)
+    scores = replace(make_scores(y, split, np.zeros(10)), predicted=shares)
+    metric = METRICS[name]
+    assert scores.all_classes.tolist() == [True, True, False]
+    assert scores.headline(metric) == "pooled"
+    found = make_estimate(scores, metric, "per_fold")
+    expected = [metric(y[s], shares[s]) for s in (slice(0, 3), slice(3, 6))]
+    assert float(found) == pytest.approx(np.mean(expected))
+    assert (found.n_values, found.n_undefined) == (3, 1)
+    pooled = make_estimate(scores, metric, "pooled")
+    assert float(pooled) == pytest.approx(metric(y, shares))
+    assert "interval='bootstrap'" in pooled.assumes
+    lacking = replace(scores, y=np.minimum(y, 1))
+    assert np.isnan(float(make_estimate(lacking, metric, "pooled")))
+
+
+@pytest.mark.parametrize("name", ["accuracy", "balanced_accuracy"])
+@pytest.mark.parametrize("probabilities", [True, False])
+def test_each_prediction_has_its_own_threshold(name, probabilities):
+    rng = np.random.default_rng(1)
+    y, split = np.arange(24) % 2, np.arange(24) // 8
+    predicted = rng.random(24) if probabilities else rng.normal(size=24)
+    cuts = np.array([0.3, 0.5, 0.6])[split] - (not probabilities) * 0.4
+    scores = replace(
+        make_scores(y, split, predicted), threshold=cuts, probabilities=probabilities
+    )
+    hits = (predicted > cuts) == y
+    recall = [[hits[(y == c) & (split == s)].mean() for c in (0, 1)] for s in range(3)]
+    folds = np.mean(recall, axis=1)
+    found = make_estimate(scores, METRICS[name], "per_fold")
+    if name == "accuracy":
+        folds = [hits[split == s].mean() for s in range(3)]
+        assert float(make_estimate(scores, METRICS[name], "pooled")) == hits.mean()
+    assert float(found) == pytest.approx(np.mean(folds))
+    other = make_estimate(scores, METRICS["auroc"], "pooled")
+    assert float(other) == float(
+        make_estimate(replace(scores, threshold=None), METRICS["auroc"], "pooled")
+    )
+
+
+def test_a_record_held_out_often_has_the_mean_of_its_thresholds():
+    y = np.array([0, 1, 1])
+    split, row = np.array([0, 0, 1, 1, 2, 2]), np.array([0, 1, 0, 2, 1, 2])
+    predicted = np.array([0.6, 0.6, 0.2, 0.4, 0.3, 0.9])
+    cuts = np.array([0.5, 0.8, 0.1, 0.7, 0.2, 0.4])
+    scores = replace(make_scores(y, split, predicted), row=row, threshold=cuts)
+    assert scores.overlapping
+    # means: record 0 .4 against .3, record 1 .45 against .5, record 2 .65 against .55
+    found = make_estimate(scores, METRICS["balanced_accuracy"], "pooled")
+    assert float(found) == pytest.approx((0 + 1 / 2) / 2)
+    np.testing.assert_allclose(scores.mean_threshold, [0.3, 0.5, 0.55])
+    # a mean over records is that of the hits of each: 0 of 2, 1 of 2, 1 of 2
+    share = float(make_estimate(scores, METRICS["accuracy"], "pooled"))
+    assert share == pytest.approx(1 / 3)

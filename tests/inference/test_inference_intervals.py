@@ -44,6 +44,29 @@ def test_pairs_interval_is_that_of_a_double_loop(drawn, level):
     assert found.upper == pytest.approx(mean + half, abs=1e-6)
 
 
+@given(pairs(), st.lists(st.integers(0, 6), min_size=15, max_size=15))
+def test_pairs_of_sources_are_those_of_a_double_loop(drawn, source):
+    """Pairs that share a source are dependent, on whichever side it is."""
+    first, second, won = drawn
+    source = np.array(source)
+    mean, total = won.mean(), 0.0
+    for i in range(len(won)):
+        for j in range(len(won)):
+            mine, theirs = (
+                {*source[[first[i], second[i]]]},
+                {*source[[first[j], second[j]]]},
+            )
+            if mine & theirs:
+                total += (won[i] - mean) * (won[j] - mean)
+    found = pairs_interval(first, second, won, 0.95, source)
+    if found.method == "none":
+        few = min(len(np.unique(source[side])) for side in (first, second)) < 2
+        assert few or total <= 1e-8 or np.ptp(won) == 0
+    else:
+        assert found.se == pytest.approx(np.sqrt(total) / len(won), abs=1e-7)
+        assert found.method == "pairs clustered by source"
+
+
 def test_pairs_interval_of_all_pairs_is_near_delong_s():
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.8, 1, 80), rng.normal(0, 1, 120)
@@ -169,6 +192,41 @@ def test_delong_of_one_repeat_is_delong_and_of_more_its_mean_variance():
     assert three.se**2 == pytest.approx(np.mean([p.se**2 for p in peers]))
     centre = (three.lower + three.upper) / 2
     assert centre == pytest.approx(np.mean([p.auc for p in peers]))
+
+
+def test_sources_of_one_record_each_change_no_interval():
+    rng = np.random.default_rng(3)
+    y, score, own = np.repeat([0, 1], [30, 20]), rng.normal(size=50), np.arange(50)
+    one, other = (
+        delong_interval([y], [score], 0.9, interval=scale, clusters=[own])
+        for scale in ("wald", "logit")
+    )
+    plain = delong_interval([y], [score], 0.9)
+    assert one.se == pytest.approx(plain.se) == pytest.approx(other.se)
+    losses = rng.exponential(size=50)
+    assert mean_interval(losses, 0.9, own).se == pytest.approx(
+        mean_interval(losses, 0.9).se
+    )
+    first, second = rng.integers(0, 25, 40), rng.integers(25, 50, 40)
+    won = rng.integers(0, 2, 40).astype(float)
+    assert pairs_interval(first, second, won, 0.9, own).se == pytest.approx(
+        pairs_interval(first, second, won, 0.9).se
+    )
+
+
+def test_sources_that_measure_nothing_say_why():
+    losses = np.array([1.0, 3.0, 1.0, 3.0])
+    assert mean_interval(losses, 0.9, np.zeros(4, int)).assumes == (
+        "all records are of one source"
+    )
+    alike = mean_interval(losses, 0.9, np.array([0, 0, 1, 1]))
+    assert alike.assumes == (
+        "all sources have the same mean, which measures no variation"
+    )
+    one = pairs_interval(
+        np.array([0, 1]), np.array([2, 3]), np.array([0.0, 1.0]), 0.9, np.zeros(4, int)
+    )
+    assert one.assumes == "one class has a single source"
 
 
 def test_delong_of_a_single_positive_says_why():

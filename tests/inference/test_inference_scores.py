@@ -215,7 +215,7 @@ TWO_FOLDS = ([0, 0, 1, 1], [0, 1, 2, 3])
         (*TWO_FOLDS, None, {"pairwise": True}, ("paired", "per_fold", "pooled")),
         ([0, 0, 1, 1], [0, 2, 1, 3], None, {}, ("pooled", "pooled", "pooled")),
         (*TWO_FOLDS, [0, 1], {}, ("per_fold", "per_fold", "per_fold")),
-        ([0] * 4, range(4), None, {}, ("per_fold", "per_fold", "pooled")),
+        ([0] * 4, range(4), None, {}, ("pooled", "pooled", "pooled")),
         (*all_pairs(4), None, {"pairwise": True}, ("paired", "pooled", "pooled")),
     ],
     ids=["folds", "drops", "one class", "random shares", "one split", "pairs"],

@@ -1,0 +1,134 @@
+"""A hypothesis test as a thing: what it found, of what, and what it takes for granted.
+
+A test that cannot be had is one too: its numbers are NaN, and it says why.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, suggestion
+
+WIDTH = 78
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+@dataclass(frozen=True, eq=False)
+class HTest:
+    """A test of one null hypothesis, as R's ``htest``; ``print`` shows it.
+
+    Attributes
+    ----------
+    method, about : str
+        What was done, and to what.
+    label : str
+        Of the number that is tested, such as "auROC (paired)".
+    estimate, null : float
+        The number, and its value under the null hypothesis.
+    alternative : {"two-sided", "greater", "less"}
+    statistic : float
+    statistic_name : str
+        "z", "t", or the label where the number itself is the statistic.
+    df : float
+        Degrees of freedom of t; NaN for others.
+    p_value : float
+    lower, upper, level : float
+        Confidence interval of the number; NaN where the test gives none.
+    assumes : str
+        What must hold, and when it fails.
+    notes : tuple of str
+    reason : str
+        Why there is no test, or why it says little; empty where all is well.
+    replicates : numpy.ndarray
+        The values on which it stands, where it stands on such: of permuted
+        outcomes, of folds, of independent replicates.
+    """
+
+    method: str
+    about: str
+    label: str
+    estimate: float
+    null: float
+    alternative: str
+    statistic: float
+    statistic_name: str
+    p_value: float
+    assumes: str
+    df: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
+    reason: str = ""
+    replicates: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+    def __str__(self) -> str:
+        lines = [self.method, f"  {self.about}", ""]
+        if math.isnan(self.p_value):
+            lines.append(_sentence(f"no test: {self.reason}"))
+        else:
+            lines.append(f"  {self._numbers()}")
+            lines.append(f"  alternative: {self.label} is {self._side()}")
+            if not math.isnan(self.lower):
+                lines.append(
+                    f"  {100 * self.level:g}% interval: {self.lower:.4f} to "
+                    f"{self.upper:.4f}"
+                )
+            lines.append(f"  estimate: {self.estimate:.4f}")
+        told = [self.assumes, *self.notes]
+        if self.reason and not math.isnan(self.p_value):
+            told.append(self.reason)
+        lines += ["", *(_sentence(text) for text in told if text)]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _numbers(self) -> str:
+        degrees = "" if math.isnan(self.df) else f", df = {self.df:g}"
+        equal = "" if self.p_value < 1e-4 else "= "
+        shown = "< 0.0001" if self.p_value < 1e-4 else f"{self.p_value:.4f}"
+        return (
+            f"{self.statistic_name} = {self.statistic:.4f}{degrees}, p {equal}{shown}"
+        )
+
+    def _side(self) -> str:
+        side = {"two-sided": "not equal to", "greater": "greater than"}
+        return f"{side.get(self.alternative, 'less than')} {self.null:.4g}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers by name, as a row of a table."""
+        names = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
+        return {
+            "method": self.method,
+            "label": self.label,
+            "alternative": self.alternative,
+            **{name: getattr(self, name) for name in names},
+            "reason": self.reason,
+        }
+
+
+def check_alternative(alternative: str) -> None:
+    """Raise where a side is none.
+
+    Raises
+    ------
+    ArgumentError
+    """
+    if alternative not in ALTERNATIVES:
+        listed = ", ".join(repr(name) for name in ALTERNATIVES)
+        hint = suggestion(alternative, ALTERNATIVES)
+        raise ArgumentError(
+            f"alternative must be one of {listed}, not {alternative!r}.{hint}"
+        )
+
+
+def _sentence(text: str) -> str:
+    whole = text[0].upper() + text[1:] + ("" if text.endswith(".") else ".")
+    return fill(whole, WIDTH, initial_indent="  ", subsequent_indent="  ")

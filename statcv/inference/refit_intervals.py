@@ -1,0 +1,68 @@
+"""Intervals that need refits, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from statcv.engine import Setup
+from statcv.inference.corrected import corrected_jackknife_interval
+from statcv.inference.estimates import REFITS
+from statcv.inference.intervals import Interval
+from statcv.inference.jackknife import Jackknife, jackknife_interval, try_jackknife
+from statcv.inference.nested_cv import nested_cv_interval
+from statcv.inference.refitting import fixed_threshold
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+SCALES = {"jackknife": "identity", "jackknife_logit": "logit"}
+Kept = dict[tuple[Metric, str], Jackknife | str]
+
+
+def refit_interval(
+    setup: Setup,
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    level: float,
+    name: str,
+    *,
+    seed: int,
+    kept: Kept,
+    **running: Any,
+) -> Interval:
+    """Make the interval of that name.
+
+    Parameters
+    ----------
+    setup : Setup
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    level : float
+    name : str
+        One of `REFITS`.
+    seed : int
+        Of what is drawn.
+    kept : dict
+        Jackknives that were made before; this one is put there.
+    **running
+        ``n_jobs`` and ``progress``.
+    """
+    assert name in REFITS
+    if name == "nested_cv":
+        return nested_cv_interval(
+            setup,
+            metric,
+            level,
+            seed=seed,
+            threshold=fixed_threshold(scores),
+            **running,
+        )
+    key = (metric, how)
+    if key not in kept:
+        kept[key] = try_jackknife(setup, scores, metric, how, **running)
+    if name == "corrected_jackknife":
+        return corrected_jackknife_interval(scores, metric, how, level, kept[key])
+    return jackknife_interval(
+        setup, scores, metric, how, level, scale=SCALES[name], deleted=kept[key]
+    )

@@ -1,0 +1,245 @@
+"""The optimism-corrected bootstrap against a loop of refits by scikit-learn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.preprocessing import StandardScaler
+
+import statcv as scv
+from statcv.engine import Setup
+from statcv.errors import ArgumentError, ArgumentTypeError, UndefinedMetricWarning
+from statcv.inference import optimism_fits as module
+from statcv.inference.optimism import optimism_corrected
+from statcv.metrics import METRICS, Metric
+from statcv.models import Linear, Logit
+from statcv.seeds import RESAMPLE
+
+AUROC = METRICS["auroc"]
+
+
+def frame(n=40, seed=6):
+    rng = np.random.default_rng(seed)
+    data = pd.DataFrame(rng.normal(size=(n, 3)), columns=["a", "b", "c"])
+    data["y"] = (data["a"] + rng.logistic(size=n) > 0).astype(int)
+    data["z"] = data["a"] + rng.normal(size=n)
+    data["who"] = np.arange(n) // 2
+    return data
+
+
+def setup_of(formula, data, model, **arguments):
+    result = scv.cv(formula, data, model=model, k=2, seed=3, **arguments)
+    return Setup(
+        result.design, result.plan, result.learner, result.seed, result.weights
+    )
+
+
+def drawn(seed, *key):
+    return np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=(RESAMPLE, *key))
+    )
+
+
+def ridge(X, y):
+    model = LogisticRegression(C=1.0, tol=1e-12, solver="newton-cholesky").fit(X, y)
+    return lambda new: model.predict_proba(new)[:, 1]
+
+
+def line(X, y):
+    return LinearRegression().fit(X, y).predict
+
+
+METHODS = {
+    "auroc": ("y", ridge, lambda y, p, mean: roc_auc_score(y, p)),
+    "log_loss": ("y", ridge, lambda y, p, mean: log_loss(y, p)),
+    "accuracy": ("y", ridge, lambda y, p, mean: np.mean((p > 0.5) == y)),
+    "balanced_accuracy": (
+        "y",
+        ridge,
+        lambda y, p, mean: np.mean([np.mean((p > 0.5)[y == c] == c) for c in (0, 1)]),
+    ),
+    "r2": (
+        "z",
+        line,
+        lambda y, p, mean: 1 - np.sum((y - p) ** 2) / np.sum((y - mean) ** 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_it_is_harrells_with_nomas_interval(name):
+    outcome, fit, value = METHODS[name]
+    data, times = frame(), 25
+    model = Linear() if outcome == "z" else Logit(C=1.0)
+    made = optimism_corrected(
+        setup_of(f"{outcome} ~ a + b + c", data, model),
+        METRICS[name],
+        n_boot=times,
+        level=0.9,
+        seed=7,
+    )
+    X, y = data[["a", "b", "c"]].to_numpy(), data[outcome].to_numpy()
+    own, whole = [], []
+    for b in range(times):
+        rows = drawn(7, b).integers(len(y), size=len(y))
+        predict, mean = fit(X[rows], y[rows]), y[rows].mean()
+        own.append(value(y[rows], predict(X[rows]), mean))
+        whole.append(value(y, predict(X), mean))
+    apparent = value(y, fit(X, y)(X), y.mean())
+    optimism = np.mean(np.subtract(own, whole))
+    lower, upper = np.quantile(own, [0.05, 0.95]) - optimism
+    least, most = METRICS[name].bounds
+    np.testing.assert_allclose(
+        [made.apparent, made.optimism, float(made), made.lower, made.upper],
+        [
+            apparent,
+            optimism,
+            apparent - optimism,
+            max(lower, least),
+            min(upper, most),
+        ],
+        atol=1e-8,
+    )
+    assert made.se == pytest.approx(np.std(own, ddof=1), abs=1e-8)
+    assert made.interval.method == "location-shifted bootstrap"
+
+
+def test_two_stages_correct_every_sample_anew():
+    data, times = frame(30), 6
+    setup = setup_of("y ~ a + b", data, Logit(C=1.0))
+    made = optimism_corrected(
+        setup, AUROC, n_boot=times, interval="two_stage", seed=7, level=0.5
+    )
+    X, y = data[["a", "b"]].to_numpy(), data["y"].to_numpy()
+
+    def auroc(trained, rows):
+        return roc_auc_score(y[rows], ridge(X[trained], y[trained])(X[rows]))
+
+    corrected = []
+    for b in range(times):
+        rows = drawn(7, b).integers(30, size=30)
+        again = [rows[drawn(7, b, c).integers(30, size=30)] for c in range(times)]
+        optimism = np.mean([auroc(s, s) - auroc(s, rows) for s in again])
+        corrected.append(auroc(rows, rows) - optimism)
+    np.testing.assert_allclose(
+        [made.lower, made.upper], np.quantile(corrected, [0.25, 0.75]), atol=1e-9
+    )
+    plain = optimism_corrected(setup, AUROC, n_boot=times, seed=7)
+    assert plain.value == made.value
+
+
+def test_terms_learn_in_every_sample():
+    data = frame()
+    made = optimism_corrected(
+        setup_of("y ~ scale(a) + b", data, Logit(C=1.0)),
+        METRICS["brier"],
+        n_boot=10,
+        seed=7,
+    )
+    X, y = data[["a", "b"]].to_numpy(), data["y"].to_numpy()
+    gained = []
+    for b in range(10):
+        rows = drawn(7, b).integers(len(y), size=len(y))
+        scaler = StandardScaler().fit(X[rows, :1])
+
+        def scaled(of, scaler=scaler):
+            return np.column_stack([scaler.transform(of[:, :1]), of[:, 1]])
+
+        predicted = ridge(scaled(X[rows]), y[rows])(scaled(X))
+        losses = (y - predicted) ** 2
+        gained.append(losses[rows].mean() - losses.mean())
+    assert made.optimism == pytest.approx(np.mean(gained), abs=1e-8)
+
+
+def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
+    data = frame()
+    estimator = LogisticRegression(tol=1e-12, solver="newton-cholesky")
+    together = optimism_corrected(
+        setup_of("y ~ a + b", data, Logit(C=1.0)), METRICS["brier"], n_boot=8
+    )
+    alone = setup_of("y ~ a + b", data, estimator)
+    apart = optimism_corrected(alone, METRICS["brier"], n_boot=8)
+    assert apart.value == pytest.approx(together.value, abs=1e-7)
+    forest = RandomForestClassifier(n_estimators=2, max_depth=2)
+    setup = setup_of("y ~ a + b", data, forest)
+    one = optimism_corrected(setup, AUROC, n_boot=6)
+    monkeypatch.setattr(module, "PREDICTIONS", 80)
+    assert optimism_corrected(setup, AUROC, n_boot=6, n_jobs=2) == one
+
+
+def test_sources_are_drawn_as_a_whole_and_classes_as_they_are():
+    data = frame()
+    whole = setup_of(
+        "y ~ a", data, Logit(C=1.0), stratify=scv.by_value("who"), scheme="kfold"
+    )
+    study = module.Resampling(whole, AUROC, False, None)
+    for b in range(20):
+        rows = study.draw(study.every, 1, b)
+        times = np.bincount(rows, minlength=40)
+        assert (times[::2] == times[1::2]).all()
+        assert times.sum() == 40
+    plain = setup_of("y ~ a", data, Logit(C=1.0))
+    study = module.Resampling(plain, AUROC, True, None)
+    for b in range(20):
+        rows = study.draw(study.every, 1, b)
+        assert data["y"].iloc[rows].sum() == data["y"].sum()
+    with pytest.raises(ArgumentError, match="whole sources"):
+        optimism_corrected(whole, AUROC, stratified=True)
+    numbers = setup_of("z ~ a", data, Linear())
+    with pytest.raises(ArgumentError, match="no classes"):
+        optimism_corrected(numbers, METRICS["mse"], stratified=True)
+
+
+def test_thresholds_are_used_fixed_or_chosen():
+    data = frame()
+    setup = setup_of("y ~ a", data, Logit(C=1.0))
+    half = optimism_corrected(setup, METRICS["accuracy"], n_boot=9)
+    given = optimism_corrected(setup, METRICS["accuracy"], n_boot=9, threshold=0.5)
+    assert given == half
+    all_negative = optimism_corrected(
+        setup, METRICS["accuracy"], n_boot=9, threshold=1.0
+    )
+    assert all_negative.apparent == pytest.approx(1 - data["y"].mean())
+
+
+def test_samples_without_a_class_are_left_out_and_counted():
+    data = frame(12).assign(y=[1, 1] + 10 * [0])
+    setup = setup_of("y ~ a", data, Logit(C=1.0))
+    without = sum((drawn(7, b).integers(12, size=12) >= 2).all() for b in range(40))
+    assert without > 0
+    with pytest.warns(UndefinedMetricWarning, match=f"in {without} of 40 bootstrap"):
+        made = optimism_corrected(setup, AUROC, n_boot=40, seed=7)
+    assert made.n_undefined == without
+    assert np.isfinite(made.value)
+
+
+def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
+    """The calibration slope of maximum likelihood is 1 on its own records."""
+
+    def slope(y, p):
+        odds = np.log(p / (1 - p))[:, None]
+        model = LogisticRegression(C=np.inf, tol=1e-12, solver="newton-cholesky")
+        return float(model.fit(odds, y).coef_[0, 0])
+
+    metric = Metric("slope", "slope", slope, True, frozenset(["binary"]), "numbers")
+    setup = setup_of("y ~ a + b", frame(60), Logit())
+    made = optimism_corrected(setup, metric, n_boot=20)
+    assert made.apparent == pytest.approx(1, abs=1e-6)
+    assert 0 < made.value < 1
+    assert np.isnan([made.lower, made.upper, made.se]).all()
+    assert made.method == "none"
+    assert "interval='two_stage'" in made.assumes
+    twice = optimism_corrected(setup, metric, n_boot=8, interval="two_stage")
+    assert twice.lower < twice.upper
+
+
+def test_what_is_out_of_range_is_refused():
+    setup = setup_of("y ~ a", frame(), Logit(C=1.0))
+    with pytest.raises(ArgumentTypeError, match="n_boot"):
+        optimism_corrected(setup, AUROC, n_boot=2.5)
+    with pytest.raises(ArgumentError, match="n_boot"):
+        optimism_corrected(setup, AUROC, n_boot=1)
+    with pytest.raises(ArgumentError, match="'location_shifted' or 'two_stage'"):
+        optimism_corrected(setup, AUROC, interval="percentile")

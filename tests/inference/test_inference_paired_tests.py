@@ -1,0 +1,153 @@
+"""Two models on the same records, tested."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy.stats import ttest_1samp
+
+from statcv.errors import ComparisonError
+from statcv.inference.paired_methods import METHODS, paired_method
+from statcv.inference.paired_tests import (
+    joined_clusters,
+    paired_corrected_t,
+    paired_permutation,
+    paired_t,
+)
+from statcv.metrics import METRICS, auprc
+
+RNG = np.random.default_rng
+
+
+def test_t():
+    change = RNG(1).normal(0.2, 1, 30)
+    found, expected = paired_t(change, None, 0.9), ttest_1samp(change, 0)
+    assert found.statistic == pytest.approx(expected.statistic)
+    assert found.p_value == pytest.approx(expected.pvalue)
+    interval = expected.confidence_interval(0.9)
+    assert (found.lower, found.upper) == pytest.approx((interval.low, interval.high))
+
+
+def test_clustered_t():
+    """As a regression on the constant alone with clustered covariance."""
+    rng = RNG(2)
+    clusters = rng.integers(0, 9, 60)
+    change = rng.normal(0.3, 1, 60) + rng.normal(size=9)[clusters]
+    fit = sm.OLS(change, np.ones(60)).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters, "use_correction": False}
+    )
+    found = paired_t(change, clusters, 0.95)
+    assert found.se == pytest.approx(fit.bse[0] * np.sqrt(9 / 8))
+    assert found.se != pytest.approx(paired_t(change, None, 0.95).se)
+
+
+def test_clusters_of_one_record_change_nothing():
+    change = RNG(3).normal(size=20)
+    alone = paired_t(change, RNG(4).permutation(20), 0.95)
+    assert alone.se == pytest.approx(paired_t(change, None, 0.95).se)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ([0.1, np.inf, 0.2], "1 of 3 records"),
+        ([np.nan, np.inf, 0.2], "2 of 3 records"),
+        ([0.1], "one record only"),
+    ],
+)
+def test_t_that_cannot_be_had(change, reason):
+    found = paired_t(np.array(change), None, 0.95)
+    assert np.isnan([found.se, found.lower, found.statistic, found.p_value]).all()
+    assert reason in found.reason
+
+
+def test_one_cluster_only():
+    found = paired_t(np.array([0.1, 0.3]), np.array([0, 0]), 0.95)
+    assert found.difference == pytest.approx(0.2)
+    assert np.isnan(found.p_value)
+    assert found.reason == "there is one cluster only"
+
+
+def test_corrected_t_is_nadeau_and_bengios():
+    change = RNG(5).normal(0.1, 0.2, 20)
+    n_train, n_test = np.full(20, 80.0), np.full(20, 20.0)
+    found = paired_corrected_t(change, n_train, n_test, 0.95)
+    se = np.sqrt((1 / 20 + 20 / 80) * change.var(ddof=1))
+    assert found.se == pytest.approx(se)
+    plain = ttest_1samp(change, 0)
+    ratio = np.sqrt((1 / 20) / (1 / 20 + 1 / 4))
+    assert found.statistic == pytest.approx(plain.statistic * ratio)
+    assert found.p_value > plain.pvalue
+
+
+def test_corrected_t_of_equal_folds():
+    ones = np.ones(4)
+    same = paired_corrected_t(0 * ones, ones, ones, 0.95)
+    assert (same.statistic, same.p_value) == (0, 1)
+    apart = paired_corrected_t(0.5 * ones, ones, ones, 0.95)
+    assert (apart.statistic, apart.p_value) == (np.inf, 0)
+    assert "every fold differs by the same amount" in apart.reason
+
+
+def test_permutation_of_another_metric_ranks_first():
+    """The models' scores may be on different scales."""
+    rng = RNG(6)
+    y = rng.integers(0, 2, 25)
+    a, b = y + rng.normal(size=(2, 25))
+
+    def permuted(first, second):
+        return paired_permutation(
+            METRICS["auprc"],
+            lambda p: auprc(y, p),
+            y,
+            first,
+            second,
+            None,
+            199,
+            RNG(1),
+        )
+
+    found = permuted(a, b)
+    assert found == permuted(100 * a + 50, np.exp(b))
+    assert found.difference == pytest.approx(auprc(y, b) - auprc(y, a))
+    assert np.isnan(found.lower)
+    assert (found.p_value * 200) % 1 == pytest.approx(0, abs=1e-9)
+
+
+def test_few_swaps_are_counted():
+    y = np.array([0, 0, 1, 1])
+    a, b = np.array([0.1, 0.2, 0.3, 0.4]), np.array([0.1, 0.2, 0.6, 0.4])
+    metric = METRICS["brier"]
+    found = paired_permutation(
+        metric, lambda p: metric(y, p), y, a, b, None, 99, RNG(1)
+    )
+    assert found.p_value == 1
+    assert "2 ways to swap" in found.reason
+
+
+def test_clusters_that_either_links():
+    first, second = np.array([7, 7, 3, 3, 9]), np.array([1, 2, 2, 4, 5])
+    joined = joined_clusters(first, second)
+    assert joined.tolist() == [0, 0, 0, 0, 1]
+    assert joined_clusters(first, None) is first
+    assert joined_clusters(None, None) is None
+
+
+def test_every_method_says_what_it_assumes():
+    assert all(len(method.assumes) > 40 for method in METHODS.values())
+
+
+def test_which_test_for_which_metric():
+    assert paired_method(None, METRICS["auroc"]).name == "delong"
+    assert paired_method(None, METRICS["mse"]).name == "t"
+    for name in ("permutation", "corrected_t"):
+        assert paired_method(name, METRICS["auprc"]).name == name
+    refused = [
+        (None, "rmse", "no paired test is known"),
+        ("delong", "brier", "for auROC, not for Brier"),
+        ("t", "auprc", "no mean over records"),
+        ("delog", "auroc", "Did you mean 'delong'"),
+        ("wilcoxon", "auroc", "compare_over"),
+    ]
+    for test, metric, words in refused:
+        with pytest.raises(ComparisonError, match=words):
+            paired_method(test, METRICS[metric])

@@ -1,0 +1,96 @@
+"""Wilcoxon's signed-rank test, against R and by counting every pattern of signs."""
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import rankdata, wilcoxon
+
+from statcv.errors import ArgumentError
+from statcv.inference.signed_rank import signed_rank
+
+REFERENCE = Path(__file__).parents[1] / "reference"
+CASES = pd.read_csv(REFERENCE / "signed_rank_cases.csv")
+R = pd.read_csv(REFERENCE / "signed_rank_r.csv")
+
+
+@pytest.mark.parametrize("row", [*R.itertuples()], ids=lambda r: f"{r[1:3]}")
+def test_r(row):
+    case = CASES.loc[CASES["case"] == row.case, "difference"]
+    found = signed_rank(case, alternative=row.alternative.replace(".", "-"))
+    for name in ("statistic", "p_value", "median", "lower", "upper"):
+        assert getattr(found, name) == pytest.approx(getattr(row, name), rel=1e-10)
+    assert found.exact
+
+
+def test_thirteen_of_thirteen():
+    assert signed_rank(np.arange(1, 14)).p_value == 2 / 2**13
+
+
+def counted(values, zeros):
+    """P-values by every pattern of signs, as the textbook has it."""
+    values = np.asarray(values, dtype=float)
+    if zeros == "wilcox":
+        values = values[values != 0]
+    rank = rankdata(np.abs(values))[values != 0]
+    observed = rank[values[values != 0] > 0].sum()
+    sums = np.array([rank @ signs for signs in product([0, 1], repeat=len(rank))])
+    greater, less = np.mean(sums >= observed), np.mean(sums <= observed)
+    return greater, less, min(1, 2 * min(greater, less))
+
+
+@given(
+    st.lists(st.integers(-4, 4), min_size=1, max_size=9),
+    st.sampled_from(["pratt", "wilcox"]),
+)
+def test_exact_with_ties_and_zeros(values, zeros):
+    sides = ("greater", "less", "two-sided")
+    found = [signed_rank(values, alternative=s, zeros=zeros).p_value for s in sides]
+    assert found == pytest.approx(counted(values, zeros))
+
+
+def test_many_differences_by_the_normal_distribution():
+    rng = np.random.default_rng(3)
+    values = rng.normal(0.1, 1, 300)
+    found = signed_rank(values)
+    expected = wilcoxon(values, method="approx", correction=True).pvalue
+    assert not found.exact
+    assert found.p_value == pytest.approx(expected)
+    assert found.lower < found.median < found.upper
+
+
+def test_the_interval_inverts_the_test():
+    rng = np.random.default_rng(8)
+    values = rng.normal(0.5, 1, 12)
+    found = signed_rank(values)
+    for bound, inward in ((found.lower, 1e-9), (found.upper, -1e-9)):
+        assert signed_rank(values - bound - inward).p_value > 0.05
+        assert signed_rank(values - bound + inward).p_value <= 0.05
+
+
+def test_what_says_nothing():
+    zero = signed_rank([0.0, 0.0, 0.0])
+    assert (zero.p_value, zero.n_zero) == (1, 3)
+    assert zero.reason == "every difference is 0"
+    few = signed_rank([1.0, 2.0, 3.0])
+    assert np.isnan(few.lower)
+    assert "too few" in few.reason
+    missing = signed_rank([1.0, np.nan])
+    assert np.isnan(missing.p_value)
+    assert missing.reason.startswith("1 of 2")
+    assert signed_rank([]).reason == "no pairs"
+
+
+def test_equal_but_for_rounding_ties():
+    assert signed_rank([0.1 + 0.2, -0.3, 1]).statistic == 1.5 + 3
+
+
+def test_refusals():
+    with pytest.raises(ArgumentError, match="zeros"):
+        signed_rank([1, 2], zeros="zsplit")
+    with pytest.raises(ArgumentError, match="alternative"):
+        signed_rank([1, 2], alternative="both")

@@ -1,0 +1,122 @@
+"""Tests of one number against a value, with SciPy and by counting."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from statcv.errors import ArgumentError
+from statcv.inference import Estimate, permutation_test, replicates_test, wald_test
+from statcv.inference.intervals import symmetric
+from statcv.inference.testing import permutation_p
+
+SIDES = ("two-sided", "greater", "less")
+
+
+def estimate(value, se=0.1, **more):
+    return Estimate(
+        metric="auroc",
+        label="auROC",
+        how="pooled",
+        value=value,
+        lower=value - 0.2,
+        upper=value + 0.2,
+        se=se,
+        level=0.95,
+        method="DeLong",
+        assumes="that",
+        n_undefined=0,
+        n_values=1,
+        sd=np.nan,
+        **more,
+    )
+
+
+@given(
+    st.floats(0, 1), st.lists(st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0]), min_size=1)
+)
+def test_p_of_a_permutation_test_counts_the_outcome_itself(value, permuted):
+    values = np.array(permuted)
+    above = (1 + sum(v >= value - 1e-12 for v in permuted)) / (1 + len(permuted))
+    below = (1 + sum(v <= value + 1e-12 for v in permuted)) / (1 + len(permuted))
+    assert permutation_p(value, values, "greater") == above
+    assert permutation_p(value, values, "less") == below
+    both = permutation_p(value, values, "two-sided")
+    assert both == min(1, 2 * min(above, below))
+    assert min(above, below) > 0
+
+
+def test_a_permutation_test_states_the_centre_that_it_found():
+    test = permutation_test(
+        estimate(0.4), [0.1, 0.3, np.nan, 0.2], alternative="greater"
+    )
+    assert test.null == pytest.approx(0.2)
+    assert test.p_value == 1 / 4
+    assert "1 permutations gave no value" in str(test)
+    assert "mean is 0.200" in str(test)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_wald_tests_are_normal_or_t(side):
+    found = wald_test(estimate(0.7), 0.5, alternative=side)
+    assert found.statistic == pytest.approx(2)
+    tails = {"greater": stats.norm.sf(2), "less": stats.norm.cdf(2)}
+    assert found.p_value == pytest.approx(tails.get(side, 2 * stats.norm.sf(2)))
+    by_t = estimate(0.7, df=4.0)
+    found = wald_test(by_t, 0.5, alternative=side)
+    tails = {"greater": stats.t.sf(2, 4), "less": stats.t.cdf(2, 4)}
+    assert found.df == 4
+    assert found.p_value == pytest.approx(tails.get(side, 2 * stats.t.sf(2, 4)))
+
+
+def test_a_wald_test_rejects_where_the_interval_excludes():
+    for value in np.linspace(0.55, 0.95, 9):
+        for scale, df in (("identity", np.nan), ("logit", 7.0), ("logit", np.nan)):
+            made = symmetric(value, 0.11, 0.95, "a", "b", df=df, scale=scale)
+            bare = estimate(value).with_interval(made, (0, 1))
+            found = wald_test(bare, 0.5, alternative="two-sided")
+            assert (found.p_value < 0.05) == (made.lower > 0.5)
+
+
+def test_tiny_p_values_are_not_rounded_to_zero():
+    found = wald_test(estimate(0.9, se=0.02), 0.5, alternative="greater")
+    assert found.p_value == pytest.approx(stats.norm.sf(20), rel=1e-10)
+    assert found.p_value > 0
+    assert "p < 0.0001" in str(found)
+
+
+def test_a_test_that_cannot_be_had_says_why():
+    nothing = estimate(0.7, se=np.nan)
+    found = wald_test(nothing, 0.5, alternative="greater")
+    assert np.isnan(found.p_value)
+    assert "No test: that" in str(found)
+    found = permutation_test(nothing, [], alternative="greater", reason="no reason")
+    assert np.isnan(found.p_value)
+    assert found.reason == "no reason"
+    assert np.isnan(replicates_test([0.4]).p_value)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_replicates_are_tested_as_scipy_does(side):
+    values = np.random.default_rng(1).normal(0.52, 0.1, 12)
+    ours = replicates_test([*values, np.nan], 0.5, alternative=side)
+    theirs = stats.ttest_1samp(values, 0.5, alternative=side)
+    assert ours.statistic == pytest.approx(theirs.statistic)
+    assert ours.p_value == pytest.approx(theirs.pvalue)
+    assert ours.df == 11
+    interval = stats.ttest_1samp(values, 0.5).confidence_interval()
+    assert (ours.lower, ours.upper) == pytest.approx((interval.low, interval.high))
+    assert "1 without a value are left out" in str(ours)
+
+
+def test_replicates_that_do_not_vary():
+    assert replicates_test([0.5, 0.5]).p_value == 1
+    found = replicates_test([0.6, 0.6])
+    assert found.p_value == 0
+    assert "measure no variation" in found.reason
+
+
+def test_unknown_sides_are_refused():
+    with pytest.raises(ArgumentError, match="Did you mean 'greater'"):
+        replicates_test([0.1, 0.2], alternative="greatr")
