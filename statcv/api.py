@@ -5,33 +5,31 @@ from __future__ import annotations
 import os
 import sys
 from collections import ChainMap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from statcv.call import Call
-from statcv.comparison import Comparison, make_comparison, name_results
 from statcv.engine import kept_seed, run
 from statcv.errors import (
-    ArgumentError,
     ArgumentTypeError,
     DistributionalBiasWarning,
-    MetricError,
     MissingDataWarning,
     SchemeError,
     suggestion,
     warn,
 )
+from statcv.estimating import choose_metrics
 from statcv.folds import FoldPlan
 from statcv.folds.audit import LEANS
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
 from statcv.formula.scope import quoted
-from statcv.metrics import default_metrics, get_metric
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
+from statcv.models.thresholds import with_threshold
 from statcv.planning import Holdout
 from statcv.result import CVResult
 from statcv.seeds import resolve_seed
@@ -52,7 +50,8 @@ def cv(
     rebalance: Any = None,
     positive: Any = None,
     na_action: str = "drop",
-    metrics: str | Sequence[str] | None = None,
+    metrics: Any = None,
+    threshold: float | str | None = None,
     weights: Any = None,
     seed: int | np.random.Generator | None = None,
     n_jobs: int | None = None,
@@ -122,9 +121,16 @@ def cv(
     na_action : {"drop", "raise", "pass"}
         What becomes of rows with missing values. ``"pass"`` hands missing covariates
         on to a pipeline that imputes, or a model that knows them.
-    metrics : str or sequence of str, optional
-        Names in ``statcv.metrics.METRICS``; the first is the headline. By default
-        those of the kind of outcome.
+    metrics : str, callable, or a sequence of them, optional
+        Names in ``statcv.metrics.METRICS``, functions of outcome and prediction,
+        scikit-learn scorers, or what :func:`statcv.metrics.make_metric` makes; the
+        first is the headline. By default those of the kind of outcome.
+    threshold : float or str, optional
+        Above which probability a record counts as positive, for accuracy and other
+        metrics of classes: a number, or a rule by which every training set chooses
+        its own, of the predictions for its records: ``"youden"`` (sensitivity plus
+        specificity is largest), ``"f1"``, ``"accuracy"``, ``"prevalence"`` (the share
+        of positives). 0.5 where not given. What was chosen is in ``result.tuned``.
     weights : str or array-like, optional
         A column of weights, or a weight a row of the data. They enter the fits, in
         rebalanced training sets scaled so that a class weighs the same in each; the
@@ -222,7 +228,7 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         weights = row_weights(given_weights, table, design.kept)
     tune = given["tune"]
     learner = resolve_model(model_to_tune(tune, model), design.outcome.kind)
-    names = _metric_names(given["metrics"], design)
+    measured = choose_metrics(given["metrics"], design.outcome)
     columns = design.formula.outcome_columns
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
     if weights is not None and plan.rebalanced and not design.outcome.levels:
@@ -232,6 +238,8 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         )
     if tune is not None:
         learner = tuned_model(tune, learner, design.outcome, plan)
+    tuned = learner
+    learner, cut = with_threshold(learner, given["threshold"], design.outcome.kind)
     _warn_missing(design)
     held = run(
         design,
@@ -248,14 +256,15 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         plan=plan,
         learner=learner,
         held=held,
-        metric_names=names,
+        chosen_metrics=measured,
         weights=weights,
         seed=seed,
+        threshold=cut,
         call=Call(_cv, {**arguments, "seed": seed, "checkpoint": None}),
     )
     _warn_bias(result)
-    if isinstance(learner, Tuned) and held.chosen is not None:
-        warn_of_edges(learner, held.chosen)
+    if isinstance(tuned, Tuned) and held.chosen is not None:
+        warn_of_edges(tuned, held.chosen)
     return result
 
 
@@ -343,74 +352,6 @@ record of the other class dropped; training sets of 10/20 each
     return holdout.plan(design.kept, design.outcome, columns, seed)
 
 
-def compare(
-    *results: CVResult,
-    metric: str | None = None,
-    level: float = 0.95,
-    **named: CVResult,
-) -> Comparison:
-    """Compare results of the same records in pairs.
-
-    auROC is compared by DeLong's test for paired curves, a metric that is a mean
-    over records by a t test on the records' differences. Both use the pooled
-    held-out predictions, averaged over repeats. Of more than two results all pairs
-    are compared, and p-values adjusted by Holm's method too.
-
-    Parameters
-    ----------
-    *results, **named : CVResult
-        Two or more; ``compare(a, b)`` names them by what differs,
-        ``compare(old=a, new=b)`` as said. Differences are later less earlier.
-    metric : str, optional
-        ``"auroc"`` for two classes, ``"accuracy"`` for more, ``"mse"`` for numbers.
-    level : float, default 0.95
-        Of the intervals.
-
-    Returns
-    -------
-    Comparison
-
-    Raises
-    ------
-    ComparisonError
-        If the results are not of the same records and outcome, or too few.
-
-    References
-    ----------
-    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837; Holm (1979).
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> a = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
-    >>> b = a.update(formula="GRADE ~ GPA + PSI")
-    >>> scv.compare(small=a, large=b).differences["second"].tolist()
-    ['large']
-    """
-    joined = {**name_results(results), **named}
-    if len(joined) < len(results) + len(named):
-        raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
-    return make_comparison(joined, metric, level)
-
-
-def _metric_names(metrics: Any, design: Design) -> tuple[str, ...]:
-    outcome = design.outcome
-    if metrics is None:
-        return default_metrics(outcome.kind)
-    listed = [metrics] if isinstance(metrics, str) else metrics
-    if not isinstance(listed, Sequence):
-        raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
-    if not listed:
-        raise MetricError("metrics is empty; leave it out for the usual ones.")
-    chosen = [get_metric(name) for name in listed]
-    for metric in chosen:
-        metric.check_outcome(outcome.kind, outcome.name)
-    names = tuple(metric.name for metric in chosen)
-    if len(set(names)) < len(names):
-        raise MetricError(f"metrics names one twice: {', '.join(names)}.")
-    return names
-
-
 def _warn_missing(design: Design) -> None:
     lost = design.n_given - design.n
     if lost:
@@ -424,10 +365,9 @@ def _warn_missing(design: Design) -> None:
 
 def _warn_bias(result: CVResult) -> None:
     headlines = [
-        get_metric(name)
-        for name in result.metric_names
-        if get_metric(name).rank
-        and result.scores.headline(get_metric(name)) == "pooled"
+        metric
+        for metric in result.chosen_metrics
+        if metric.rank and result.scores.headline(metric) == "pooled"
     ]
     leaning = result.mean_model_auroc
     if headlines and abs(leaning - 0.5) > LEANS:

@@ -10,7 +10,6 @@ import pandas as pd
 from statcv.errors import plural
 from statcv.formula.design import counted
 from statcv.inference import BootstrapEstimate, Estimate
-from statcv.metrics import get_metric
 from statcv.readable import Readable
 from statcv.summary import Summary, number
 from statcv.tuning import choices
@@ -18,10 +17,15 @@ from statcv.tuning import choices
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
 
 
-def summarise(result: Readable, level: float) -> Summary:
-    """Return the summary of a result, with intervals of the given level."""
+def summarise(result: Readable, level: float, size: float | None = None) -> Summary:
+    """Return the summary of a result, with intervals of the given level.
+
+    And how many repeats bring the Monte Carlo error to ``size``, or to a tenth of the
+    standard error.
+    """
     tables = {"Metrics": result.metrics(level).set_index("metric")}
-    columns = _metrics(tables["Metrics"])
+    labels = [metric.label for metric in result.chosen_metrics]
+    columns = _metrics(tables["Metrics"], labels)
     if result.scores.apart:  # each is pooled by itself, and its pairs are
         twice = ["pooled"] if result.scores.pairwise else ["pooled", "paired"]
         columns = columns.drop(columns=twice, errors="ignore")
@@ -43,7 +47,7 @@ def summarise(result: Readable, level: float) -> Summary:
         facts=_facts(result),
         tables=tables,
         shown=shown,
-        notes=_notes(result, level),
+        notes=_notes(result, level, size),
     )
 
 
@@ -54,7 +58,7 @@ def _fits(result: Readable) -> str:
     return plural(plan.n_fits, "fold" if one else "fit")
 
 
-def _metrics(table: pd.DataFrame) -> pd.DataFrame:
+def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     def line(row: pd.Series[Any]) -> dict[str, str]:
         se = (row["upper"] - row["lower"]) / 4
         by_fold = f"{number(row['per_fold'], se)} ({number(row['per_fold_sd'], se)})"
@@ -72,7 +76,6 @@ def _metrics(table: pd.DataFrame) -> pd.DataFrame:
             shown[".632+"] = number(row["boot632plus"], se)
         return shown
 
-    labels = [get_metric(str(name)).label for name in table.index]
     shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
     return shown if table["paired"].notna().any() else shown.drop(columns="paired")
 
@@ -93,7 +96,7 @@ def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _notes(result: Readable, level: float) -> tuple[str, ...]:
+def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...]:
     notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
     name = f"{headline.label} ({headline.how.replace('_', ' ')})"
@@ -104,12 +107,8 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
     notes += _bootstrap(result, headline)
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
-    repeated = result.plan.repeats > 1 and not result.scores.by_split
-    if repeated and headline.how != "per_fold":
-        notes.append(
-            f"{name} over {result.plan.repeats} repeats: Monte Carlo sd "
-            f"{headline.sd:.3f}."
-        )
+    if result.plan.repeats > 1 and not result.scores.by_split:
+        notes.append(_chance(result, headline, name, size))
     drawn = {"subsample": "dropped", "upsample": "repeated"}
     by_class = result.design.outcome.kind != "continuous"
     if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
@@ -119,7 +118,7 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
         )
     informative = not result.scores.apart  # a single fit has the same mean for all
     binary = result.design.outcome.kind == "binary"
-    if informative and binary:
+    if informative and not np.isnan(result.mean_model_auroc):
         notes.append(
             "Under these folds the training mean alone, without any predictor, has "
             f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
@@ -145,6 +144,21 @@ def _notes(result: Readable, level: float) -> tuple[str, ...]:
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(notes)
+
+
+def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:
+    """Say how far the draw of the folds still moves the headline."""
+    chance = result.monte_carlo(headline.metric, headline.how)
+    told = (
+        f"{name} over {chance.repeats} repeats: Monte Carlo standard error "
+        f"{chance.se:.2g} (sd {chance.sd:.2g})"
+    )
+    wanted = headline.se / 10 if size is None else size
+    if not wanted > 0:
+        return f"{told}."
+    what = "a tenth of the standard error" if size is None else f"{size:g}"
+    needed = plural(chance.needed(wanted) or 1, "repeat")
+    return f"{told}; {needed} would bring it below {what}."
 
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:

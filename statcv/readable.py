@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.formula import Design
-from statcv.inference import Estimate, Scores
+from statcv.inference import Estimate, HTest, Scores
+from statcv.inference.repeats import MonteCarlo
+from statcv.metrics import Metric
 from statcv.models import Model
 
 
@@ -29,6 +31,10 @@ class Readable(Protocol):
     @property
     def learner(self) -> Model:
         """What was fitted."""
+
+    @property
+    def chosen_metrics(self) -> tuple[Metric, ...]:
+        """What the tables show; the first is the headline."""
 
     @property
     def held(self) -> Held:
@@ -58,6 +64,11 @@ class Readable(Protocol):
     def mean_model_auroc(self) -> float:
         """What the training mean alone scores."""
 
+    def monte_carlo(
+        self, metric: str | None = None, how: str | None = None
+    ) -> MonteCarlo:
+        """How far an estimate moves with the seed."""
+
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
         """Every metric in all the ways that exist."""
 
@@ -65,3 +76,12 @@ class Readable(Protocol):
         self, metric: str | None = None, how: str | None = None, level: float = 0.95
     ) -> Estimate:
         """One number with its interval."""
+
+    def test(
+        self,
+        metric: str | None = None,
+        how: str | None = None,
+        *,
+        method: str | None = None,
+    ) -> HTest:
+        """A test against no skill."""

@@ -14,44 +14,30 @@ from numpy.typing import NDArray
 
 from statcv.call import Call
 from statcv.describe import summarise
-from statcv.engine import Held, Setup, fit_all
-from statcv.errors import (
-    CoefficientError,
-    MetricError,
-    NotTunedError,
-    UndefinedMetricWarning,
-    warn,
-)
+from statcv.engine import Held, fit_all
+from statcv.errors import CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc
 from statcv.formula import Design
 from statcv.full_model import FullModel
-from statcv.inference import (
-    BOOTSTRAPS,
-    Estimate,
-    Scores,
-    bootstrap_estimate,
-    join_values,
-    make_estimate,
-    permuted_values,
-)
-from statcv.metrics import Metric, get_metric
+from statcv.inference import make_estimate
+from statcv.metrics import Metric
 from statcv.models import Fit, Model
-from statcv.seeds import resolve_seed
+from statcv.models.thresholds import ThresholdedFit
 from statcv.summary import Summary
 from statcv.tables import (
     fit_names,
     folds_table,
     learning_table,
-    metric_row,
     pairs_table,
     predictions_table,
 )
+from statcv.testing import Testing
 from statcv.tuning import TunedFit
 
 
 @dataclass(frozen=True, eq=False)
-class CVResult:
+class CVResult(Testing):
     """Held-out predictions of every record, and everything that reads them.
 
     Made by :func:`statcv.cv`; not to be made by hand.
@@ -64,18 +50,23 @@ class CVResult:
         Who was held out.
     learner : Model
         What was fitted in every fold.
+    chosen_metrics : tuple of Metric
+        What the tables show; the first is the headline.
     seed : int
         The seed that gives the same numbers again.
+    threshold : float or None
+        Above which prediction a record counts as positive, where that is fixed.
     """
 
     design: Design
     plan: FoldPlan
     learner: Model
     held: Held
-    metric_names: tuple[str, ...]
+    chosen_metrics: tuple[Metric, ...]
     weights: NDArray[np.float64] | None
     seed: int
     call: Call[CVResult]
+    threshold: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was computed; leave what can be made again."""
@@ -158,12 +149,15 @@ class CVResult:
         NotTunedError
             If nothing was tuned by ``tune=``.
         """
-        if not isinstance(self._full_fit, TunedFit):
+        fit = self._full_fit
+        if isinstance(fit, ThresholdedFit):
+            fit = fit.fit
+        if not isinstance(fit, TunedFit):
             raise NotTunedError(
                 f"{self.learner.label}: nothing was tuned by tune=, which tries "
                 "several values and scores each."
             )
-        return self._full_fit.path
+        return fit.path
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:
@@ -179,165 +173,6 @@ class CVResult:
             If the model kept none; it is an AttributeError too.
         """
         return learning_table(self.plan, self.held)
-
-    # ---- estimates ----
-
-    @cached_property
-    def scores(self) -> Scores:
-        """The held-out predictions as arrays, for metrics and plots."""
-        return Scores.of(self.plan, self.held, self.design.y)
-
-    def estimate(
-        self, metric: str | None = None, how: str | None = None, level: float = 0.95
-    ) -> Estimate:
-        """Return one number with its interval; ``float(...)`` of it is the number.
-
-        Parameters
-        ----------
-        metric : str, optional
-            A metric's name; the headline's where not given.
-        how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
-            The headline's way where not given: ``paired`` for auROC where the scheme
-            compares pairs, as ``rloocv`` does; ``per_fold`` under ``montecarlo`` and
-            ``bootstrap``, and for a rank metric where every fold has both classes;
-            else ``pooled``. The last two are for ``bootstrap`` alone.
-        level : float, default 0.95
-            Of the interval.
-
-        Raises
-        ------
-        MetricError
-            If the metric is unknown, or the outcome or scheme does not admit it.
-
-        References
-        ----------
-        Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+).
-        """
-        chosen = self._metric(metric or self.metric_names[0])
-        if how in BOOTSTRAPS and self._bootstrapped:
-            found: Estimate = bootstrap_estimate(
-                self.scores, chosen, how, self._fitted, level
-            )
-        else:
-            found = make_estimate(self.scores, chosen, how, level)
-        if found.n_undefined:
-            unit = _unit(self.scores, chosen, found.how)
-            warn(
-                f"{chosen.label} ({found.how.replace('_', ' ')}) has no value in "
-                f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
-                UndefinedMetricWarning,
-            )
-        return found
-
-    def _metric(self, name: str) -> Metric:
-        metric = get_metric(name)
-        metric.check_outcome(self.design.outcome.kind, self.design.outcome.name)
-        return metric
-
-    def metrics(self, level: float = 0.95) -> pd.DataFrame:
-        """Return every metric in all the ways that exist, a row a metric.
-
-        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
-        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
-        the sd over folds, the number of folds and of those without a value;
-        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
-        samples alone.
-        """
-        rows = []
-        for metric in map(self._metric, self.metric_names):
-            row = metric_row(self.scores, metric, level)
-            if self._bootstrapped:
-                parts = join_values(self.scores, metric, self._fitted)
-                row |= {"boot632": parts.plain, "boot632plus": parts.plus}
-            rows.append(row)
-        table = pd.DataFrame(rows)
-        undefined = table.loc[table["estimate"].isna(), "metric"]
-        if len(undefined):
-            warn(
-                f"{len(undefined)} of {len(table)} metrics have no value "
-                f"({', '.join(undefined)}): the predictions do not admit them.",
-                UndefinedMetricWarning,
-            )
-        return table
-
-    @property
-    def _bootstrapped(self) -> bool:
-        return self.plan.scheme == "bootstrap"
-
-    def null_distribution(
-        self,
-        metric: str | None = None,
-        how: str | None = None,
-        times: int = 1000,
-        *,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> pd.Series[float]:
-        """Return the metric where the outcome has nothing to do with the predictors.
-
-        The outcomes are dealt anew to the records and everything is done again, with
-        refits. Folds that were made for the outcome (classes spread, training sets
-        rebalanced) go with it, others stay with the records. Where ``stratify=`` tells
-        records of one source by value or hash, sources change places as a whole, each
-        with one of as many records. Under leave-one-out the mean auROC is then far
-        from 0.5 (Austin, Pe'er & Korem 2024).
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            As :meth:`estimate` takes them, but for the ``.632`` estimates; the
-            headline where not given.
-        times : int, default 1000
-            Permutations.
-        seed : int, numpy.random.Generator or None
-            Of the permutations; the seed of the result where None.
-        n_jobs, progress
-            As :func:`statcv.cv` takes them.
-
-        Returns
-        -------
-        pandas.Series
-            A value a permutation, numbered from 1; NaN where there is none, or the
-            model cannot be fitted.
-
-        Raises
-        ------
-        MetricError
-            If the metric is unknown, or cannot be had that way.
-        SchemeError
-            If bins of a number and the outcome made the folds together, or no two
-            sources have as many records.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> null = res.null_distribution(times=199)
-        >>> as_good = int((null >= float(res.estimate())).sum())
-        >>> (1 + as_good) / (1 + len(null)) <= 0.05  # the permutation test's p-value
-        True
-        """
-        chosen = self._metric(metric or self.metric_names[0])
-        if how in BOOTSTRAPS:
-            raise MetricError(
-                f"how={how!r} needs the fit on all rows beside those in the folds, "
-                "which is not made for permuted outcomes; use how='per_fold'."
-            )
-        way = make_estimate(self.scores, chosen, how).how
-        values = permuted_values(
-            Setup(self.design, self.plan, self.learner, self.seed, self.weights),
-            self.held,
-            chosen,
-            way,
-            times,
-            seed=self.seed if seed is None else resolve_seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        numbers = pd.RangeIndex(1, len(values) + 1, name="permutation")
-        return pd.Series(values, index=numbers, name=chosen.name)
 
     # ---- the fit on all rows ----
 
@@ -356,6 +191,12 @@ class CVResult:
     def _fitted(self) -> NDArray[np.float64]:
         return self._full_fit.predict(self.design.matrix)
 
+    @property
+    def _full_threshold(self) -> float | None:
+        if isinstance(self._full_fit, ThresholdedFit):
+            return self._full_fit.threshold
+        return self.threshold
+
     @cached_property
     def model(self) -> FullModel:
         """The fit on all rows, made when asked for; it is not cross-validated."""
@@ -364,24 +205,6 @@ class CVResult:
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
         """Return predictions for new rows by the fit on all rows."""
         return self.model.predict(new)
-
-    @cached_property
-    def apparent(self) -> pd.Series[float]:
-        """The metrics of the fit on all rows, on those same rows: optimistic."""
-        y = self.design.y
-        baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
-        values = {}
-        for name in self.metric_names:
-            metric = self._metric(name)
-            read = metric.readable(self._fitted, self.held.probabilities)
-            values[name] = metric(y, read, baseline)
-        return pd.Series(values, name="apparent", dtype=float)
-
-    @property
-    def optimism(self) -> pd.Series[float]:
-        """Apparent less cross-validated, metric by metric."""
-        table = self.metrics().set_index("metric")["estimate"]
-        return (self.apparent - table).rename("optimism")
 
     # ---- again, and in words ----
 
@@ -437,19 +260,24 @@ class CVResult:
             [
                 f"{design.formula.text}: {self.learner.label}; {self.rows}",
                 f"{self.plan.scheme}: {self.plan.sentence}",
-                str(make_estimate(self.scores, self._metric(self.metric_names[0]))),
+                str(make_estimate(self.scores, self.chosen_metrics[0])),
             ]
         )
 
-    def summary(self, level: float = 0.95) -> Summary:
+    def summary(
+        self, level: float = 0.95, monte_carlo_error: float | None = None
+    ) -> Summary:
         """Return a summary: text in a console, HTML in a notebook.
 
         Parameters
         ----------
         level : float, default 0.95
             Of the intervals.
+        monte_carlo_error : float, optional
+            Of repeats it is said how many would bring the Monte Carlo standard error
+            below this; below a tenth of the standard error where not given.
         """
-        return summarise(self, level)
+        return summarise(self, level, monte_carlo_error)
 
     # ---- pictures ----
 
@@ -458,12 +286,3 @@ class CVResult:
         from statcv.plots import plot_panel
 
         return plot_panel(self)
-
-
-def _unit(scores: Scores, metric: Metric, how: str) -> str:
-    """Name what an estimate is a mean over."""
-    if how in BOOTSTRAPS and metric.casewise is not None:
-        return "records"
-    if scores.by_split:
-        return "splits"
-    return "folds" if how == "per_fold" else "repeats"

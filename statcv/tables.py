@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.engine import Held
-from statcv.errors import LearningCurveError
+from statcv.errors import (
+    LearningCurveError,
+    UndefinedMetricWarning,
+    plural,
+    warn,
+)
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.inference import Scores, make_estimate
+from statcv.inference.groups import among, group_estimate
 from statcv.metrics import Metric
 
 
@@ -136,6 +143,65 @@ def metric_row(scores: Scores, metric: Metric, level: float) -> dict[str, Any]:
         "paired": ways["paired"].value if "paired" in ways else np.nan,
         "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
     }
+
+
+def group_table(
+    scores: Scores,
+    metrics: Sequence[Metric],
+    groups: pd.Series[Any],
+    name: str,
+    level: float,
+) -> pd.DataFrame:
+    """Return a row a metric and group of records, each group by itself.
+
+    Parameters
+    ----------
+    scores : Scores
+    metrics : sequence of Metric
+    groups : pandas.Series, shape (n,)
+        The group of each record.
+    name : str
+        Of the column of groups.
+    level : float
+        Of the intervals.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric has no value in some groups, with their count.
+    """
+    codes, labels = pd.factorize(groups, sort=True)
+    rows: list[dict[str, Any]] = []
+    for code, label in enumerate(labels):
+        members = codes == code
+        part = among(scores, members)
+        for metric in metrics:
+            found = group_estimate(part, metric, level)
+            row = {
+                "metric": metric.name,
+                name: label,
+                "how": found.how,
+                "estimate": found.value,
+                "se": found.se,
+                "lower": found.lower,
+                "upper": found.upper,
+                "n": len(np.unique(part.row)),
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    order = {metric.name: number for number, metric in enumerate(metrics)}
+    table = table.sort_values("metric", key=lambda m: m.map(order), kind="stable")
+    table = table.reset_index(drop=True)
+    undefined = table[table["estimate"].isna()]
+    if len(undefined):
+        warn(
+            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, as "
+            "where a group lacks a class: "
+            + ", ".join(sorted({str(group) for group in undefined[name]}))
+            + ".",
+            UndefinedMetricWarning,
+        )
+    return table
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

@@ -491,7 +491,7 @@ def test_models_for_other_outcomes(data):
     [
         ("auroq", ["no metric 'auroq'", "Did you mean 'auroc'?"]),
         (["auroc", "brierr"], ["no metric 'brierr'", "'brier'?"]),
-        ("zzz", ["no metric 'zzz'", "auroc, auprc, brier"]),
+        ("zzz", ["no metric 'zzz'", "auroc, auprc, auprc_trapezoid"]),
         ([], "metrics is empty"),
         ("rmse", "needs a continuous outcome, but 'y' is binary"),
     ],

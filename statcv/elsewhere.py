@@ -1,0 +1,345 @@
+"""Predictions that were made elsewhere, read as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.call import Call
+from statcv.engine import Held
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    ModelError,
+    plural,
+    suggestion,
+)
+from statcv.estimating import choose_metrics
+from statcv.folds import FoldPlan
+from statcv.folds.plan import assemble
+from statcv.folds.ragged import Ragged
+from statcv.folds.together import Strata
+from statcv.formula import Design, as_frame, make_design
+from statcv.formula.scope import quoted
+from statcv.models import Fit, TrainingSet
+from statcv.result import CVResult
+from statcv.seeds import resolve_seed
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """In the part of a model: whatever made the predictions, which is not here."""
+
+    label: str = "predictions made elsewhere"
+    refits: ClassVar[bool] = False
+
+    def check(self, kind: str) -> None:
+        """Admit every outcome."""
+
+    def fit(self, training: TrainingSet) -> Fit:
+        """Refuse: there is no model to fit.
+
+        Raises
+        ------
+        ModelError
+        """
+        raise ModelError(
+            "the predictions were made elsewhere, so that there is no model to fit "
+            "here: what needs refits (permutations, the jackknife, the fit on all "
+            "rows) cannot be had of them."
+        )
+
+
+def from_predictions(
+    data: Any,
+    *,
+    observed: str,
+    predicted: str | Sequence[str] | Mapping[Any, str],
+    fold: str | None = None,
+    repeat: str | None = None,
+    row: str | None = None,
+    cluster: str | None = None,
+    positive: Any = None,
+    probabilities: bool | None = None,
+    metrics: Any = None,
+    seed: int | np.random.Generator | None = None,
+) -> CVResult:
+    """Read predictions made elsewhere (in R, in a hospital's pipeline) as a result.
+
+    Metrics, intervals, tests, comparisons, summaries and pictures then apply, but for
+    what needs refits.
+
+    Parameters
+    ----------
+    data : data frame
+        A row a prediction: pandas, polars, pyarrow or DuckDB.
+    observed : str
+        The column of the outcome.
+    predicted : str, or list or mapping of them
+        The column of the predictions: of the probability (or score) of the positive
+        class, or of the number. For more than two classes a column a class: a list in
+        the order of the classes, or a mapping from class to column.
+    fold : str, optional
+        The column that says in which fold a record was held out; a fold is taken to
+        train on all records that it does not hold out. Without it, the predictions
+        are those of one model that was fitted to other records.
+    repeat : str, optional
+        The column that tells repeats apart; it needs ``row``.
+    row : str, optional
+        The column that tells records apart; the labels of the rows where not given.
+    cluster : str, optional
+        The column whose equal values tell records of one source, such as a patient.
+    positive : optional
+        The level that counts as positive; the second by default.
+    probabilities : bool, optional
+        Whether predictions for classes are probabilities; where not given, they are
+        if all lie between 0 and 1. Scores count as predicting the positive class above
+        0, and have no Brier score or log-loss.
+    metrics : str or sequence, optional
+        As :func:`statcv.cv` takes them.
+    seed : int, numpy.random.Generator or None
+        Of what is random in intervals and tests.
+
+    Returns
+    -------
+    CVResult
+
+    Raises
+    ------
+    ColumnError
+        If the data have no such column.
+    DataError
+        If an outcome, a prediction, a fold or a label is missing, a record occurs
+        twice in a repeat, or has different outcomes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> df = pd.DataFrame({
+    ...     "ill": [0, 0, 1, 1, 0, 1], "risk": [0.1, 0.4, 0.3, 0.8, 0.2, 0.7],
+    ... })
+    >>> res = scv.from_predictions(df, observed="ill", predicted="risk")
+    >>> round(float(res.estimate("auroc")), 3)
+    0.889
+    """
+    arguments = {name: value for name, value in locals().items() if name in _NAMES}
+    return _from_predictions(arguments, {})
+
+
+_NAMES = tuple(from_predictions.__annotations__)[:-1]
+_DEFAULTS: dict[str, Any] = dict(from_predictions.__kwdefaults__ or {})
+
+
+def _from_predictions(
+    arguments: Mapping[str, Any], scope: Mapping[str, Any]
+) -> CVResult:
+    unknown = [name for name in arguments if name not in (*_NAMES, "formula")]
+    if unknown:
+        raise ArgumentTypeError(
+            f"from_predictions() has no argument {unknown[0]!r}."
+            + suggestion(unknown[0], _NAMES)
+        )
+    given = {**_DEFAULTS, **arguments}
+    frame = as_frame(given["data"])
+    for name in ("observed", "fold", "repeat", "row", "cluster"):
+        if given[name] is not None:
+            _check_column(frame, given[name], name)
+    if given["repeat"] is not None and given["row"] is None:
+        raise ArgumentError(
+            "repeat= needs row=: the column that tells which predictions are of the "
+            "same record."
+        )
+    seed = resolve_seed(given["seed"])
+    places, labels = _places(frame, given["row"])
+    repeats = _codes(frame, given["repeat"])
+    first = np.unique(places, return_index=True)[1]
+    records = frame.iloc[first].set_axis(labels)
+    _check_constant(frame, records, places, given["observed"])
+    design = _design(records, given)
+    plan = _plan(frame, places, repeats, given["fold"], len(records))
+    held = _held(frame, given, design, plan, places, repeats)
+    if given["cluster"] is not None:
+        _check_constant(frame, records, places, given["cluster"])
+        codes, values = pd.factorize(records[given["cluster"]])
+        strata = Strata(given["cluster"], codes.astype(np.intp), len(values))
+        plan = replace(plan, strata=strata)
+    return CVResult(
+        design=design,
+        plan=replace(plan, rows=design.labels),
+        learner=Elsewhere(),
+        held=held,
+        chosen_metrics=choose_metrics(given["metrics"], design.outcome),
+        weights=None,
+        seed=seed,
+        call=Call(_from_predictions, {**arguments, "seed": seed}),
+    )
+
+
+def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
+    if not isinstance(column, str) or column not in frame.columns:
+        hint = suggestion(column, frame.columns)
+        raise ColumnError(f"{name}={column!r} is no column of the data.{hint}")
+    absent = int(frame[column].isna().sum())
+    if absent:
+        raise DataError(
+            f"{name}={column!r} is missing in {absent} of {len(frame)} rows; leave "
+            "those rows out of the data."
+        )
+
+
+def _places(
+    frame: pd.DataFrame, row: str | None
+) -> tuple[NDArray[np.intp], pd.Index[Any]]:
+    """Return the number of the record of each row, and the records' labels."""
+    if row is None:
+        return np.arange(len(frame)), frame.index
+    try:
+        codes, labels = pd.factorize(frame[row], sort=True)
+    except TypeError:  # of several types, which have no order
+        codes, labels = pd.factorize(frame[row])
+    return codes.astype(np.intp), pd.Index(labels)
+
+
+def _codes(frame: pd.DataFrame, column: str | None) -> NDArray[np.intp]:
+    if column is None:
+        return np.zeros(len(frame), dtype=np.intp)
+    return pd.factorize(frame[column], sort=True)[0].astype(np.intp)
+
+
+def _check_constant(
+    frame: pd.DataFrame, records: pd.DataFrame, places: NDArray[np.intp], column: str
+) -> None:
+    differ = frame[column].to_numpy() != records[column].to_numpy()[places]
+    if differ.any():
+        label = records.index[places[np.flatnonzero(differ)[0]]]
+        several = plural(len(np.unique(places[differ])), "record")
+        raise DataError(
+            f"{column!r} differs among the rows of {several} (first: {label!r}); a "
+            "record has one value."
+        )
+
+
+def _design(records: pd.DataFrame, given: Mapping[str, Any]) -> Design:
+    predicted = given["predicted"]
+    listed = predicted.values() if isinstance(predicted, Mapping) else predicted
+    columns = [predicted] if isinstance(predicted, str) else list(listed)
+    for column in columns:
+        _check_column(records, column, "predicted")
+    right = " + ".join(map(quoted, columns))
+    formula = f"{quoted(given['observed'])} ~ {right}"
+    return make_design(formula, records, scope={}, positive=given["positive"])
+
+
+def _plan(
+    frame: pd.DataFrame,
+    places: NDArray[np.intp],
+    repeats: NDArray[np.intp],
+    fold: str | None,
+    n: int,
+) -> FoldPlan:
+    cells = repeats * n + places
+    if len(np.unique(cells)) < len(cells):
+        twice = int(len(cells) - len(np.unique(cells)))
+        raise DataError(
+            f"{plural(twice, 'record')} occur more than once in a repeat; repeat= "
+            "tells repeats apart, row= records."
+        )
+    held_out, labels = [], []
+    for number in range(int(repeats.max()) + 1):
+        where = repeats == number
+        folds = np.full(n, -1)
+        codes, names = (np.zeros(where.sum(), dtype=np.intp), ["all"])
+        if fold is not None:
+            codes, found = pd.factorize(frame[fold].to_numpy()[where], sort=True)
+            names = list(found)
+        folds[places[where]] = codes
+        held_out.append(folds)
+        labels.append(names)
+    if fold is None:
+        sentence = "predictions by a model fitted to other records"
+        plan = assemble("external", sentence, held_out, labels=labels)
+        everything = [np.flatnonzero(one < 0) for one in held_out]
+        return replace(plan, kept_out=Ragged.of(everything))
+    counts = {len(names) for names in labels}
+    said = f"{counts.pop()} folds" if len(counts) == 1 else "folds"
+    return assemble(
+        "given", f"{said} by {fold}, made elsewhere", held_out, labels=labels
+    )
+
+
+def _held(
+    frame: pd.DataFrame,
+    given: Mapping[str, Any],
+    design: Design,
+    plan: FoldPlan,
+    places: NDArray[np.intp],
+    repeats: NDArray[np.intp],
+) -> Held:
+    outcome = design.outcome
+    columns = _predicted_columns(given["predicted"], outcome.levels, outcome.kind)
+    for column in columns:
+        _check_column(frame, column, "predicted")
+        if not pd.api.types.is_numeric_dtype(frame[column].dtype):
+            raise DataError(f"predicted={column!r} must hold numbers.")
+    values = frame[columns].to_numpy(dtype=float)
+    if outcome.kind != "multiclass":
+        values = values[:, 0]
+    shares = bool(((values >= 0) & (values <= 1)).all())
+    probabilities = given["probabilities"]
+    if probabilities and outcome.levels and not shares:
+        raise DataError(
+            f"predicted={given['predicted']!r} has values below 0 or above 1, which "
+            "are no probabilities; probabilities=False takes them for scores."
+        )
+    if probabilities is None:
+        probabilities = shares or not outcome.levels
+    position = np.full((plan.repeats, plan.n), -1)
+    position[repeats, places] = np.arange(len(frame))
+    tests = plan.tests
+    order = position[plan.repeat_of[tests.owners], tests.values]
+    none = np.empty(0, dtype=np.intp)
+    fits = plan.n_fits
+    return Held(
+        fit=tests.owners,
+        row=tests.values.astype(np.intp),
+        predicted=values[order],
+        partner_fit=none,
+        partner_row=none,
+        partner_predicted=np.empty((0, *values.shape[1:])),
+        converged=np.ones(fits, dtype=bool),
+        separated=np.zeros(fits, dtype=bool),
+        seconds=np.zeros(fits),
+        probabilities=bool(probabilities),
+        names=(),
+        learnt=None,
+        absent={},
+    )
+
+
+def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> list[str]:
+    if isinstance(predicted, Mapping):
+        lacking = [level for level in levels if level not in predicted]
+        if lacking:
+            raise ArgumentError(f"predicted= names no column for {lacking[0]!r}.")
+        predicted = [predicted[level] for level in levels]
+        if kind == "binary":
+            predicted = predicted[1:]
+    columns = [predicted] if isinstance(predicted, str) else list(predicted)
+    wanted = len(levels) if kind == "multiclass" else 1
+    if len(columns) != wanted:
+        raise ArgumentError(
+            f"predicted= names {plural(len(columns), 'column')}, but the outcome, "
+            f"which is {kind}, needs {wanted}"
+            + (f": one for each of {', '.join(map(str, levels))}." if levels else ".")
+        )
+    return columns

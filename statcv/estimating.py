@@ -1,0 +1,431 @@
+"""What a result estimates: metrics, with intervals, of all records and of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.call import Call
+from statcv.engine import Held, Setup
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MetricError,
+    UndefinedMetricWarning,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.formula import Design, Outcome, as_frame
+from statcv.formula.columns import row_values
+from statcv.inference import (
+    BOOTSTRAPS,
+    Estimate,
+    RandomEffects,
+    Scores,
+    bootstrap_estimate,
+    join_values,
+    joined_groups,
+    make_estimate,
+)
+from statcv.inference.estimates import REFITS, bounds
+from statcv.inference.optimism import OptimismCorrected, optimism_corrected
+from statcv.inference.refit_intervals import Kept, refit_interval
+from statcv.inference.refitting import scores_of
+from statcv.inference.repeats import MonteCarlo, monte_carlo
+from statcv.metrics import Metric, default_metrics, get_metric
+from statcv.models import Model
+from statcv.seeds import resolve_seed
+from statcv.tables import group_table, metric_row
+
+
+class Estimating:
+    """Estimates and intervals of a result, which has the predictions.
+
+    Attributes
+    ----------
+    design, plan, learner, held, chosen_metrics, weights, seed, call, threshold
+        As :class:`~statcv.result.CVResult` says.
+    """
+
+    design: Design
+    plan: FoldPlan
+    learner: Model
+    held: Held
+    chosen_metrics: tuple[Metric, ...]
+    weights: NDArray[np.float64] | None
+    seed: int
+    call: Call[Any]
+    threshold: float | None
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The held-out predictions as arrays, for metrics and plots."""
+        return scores_of(self.plan, self.held, self.design.y, self.threshold)
+
+    @property
+    def metric_names(self) -> tuple[str, ...]:
+        """Names of the metrics that the tables show; the first is the headline."""
+        return tuple(metric.name for metric in self.chosen_metrics)
+
+    @property
+    def _fitted(self) -> NDArray[np.float64]:
+        """Predictions of the fit on all rows, for those rows."""
+        raise NotImplementedError
+
+    def _metric(self, name: str | Metric | None) -> Metric:
+        own = {metric.name: metric for metric in self.chosen_metrics}
+        if name is None:
+            return self.chosen_metrics[0]
+        metric = own[name] if isinstance(name, str) and name in own else None
+        metric = metric or get_metric(name)
+        metric.check_outcome(self.design.outcome.kind, self.design.outcome.name)
+        return metric
+
+    @property
+    def _bootstrapped(self) -> bool:
+        return self.plan.scheme == "bootstrap"
+
+    # ---- estimates ----
+
+    def estimate(
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        level: float = 0.95,
+        interval: str | None = None,
+        *,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Estimate:
+        """Return one number with its interval; ``float(...)`` of it is the number.
+
+        Parameters
+        ----------
+        metric : str, optional
+            A metric's name; the headline's where not given.
+        how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
+            The headline's way where not given: ``paired`` for auROC where the scheme
+            compares pairs, as ``rloocv`` does; ``per_fold`` under ``montecarlo`` and
+            ``bootstrap``, and for a rank metric where every fold has both classes;
+            else ``pooled``. The last two are for ``bootstrap`` alone.
+        level : float, default 0.95
+            Of the interval.
+        interval : str, optional
+            How the interval is made; by default as the scheme and the metric admit.
+            Of the predictions as they are: ``"delong"``, ``"logit"`` (the same on the
+            logit scale), ``"influence"`` and ``"pairs"`` for auROC, ``"corrected_t"``
+            over folds, ``"records"`` for a mean over records, ``"bootstrap"`` and
+            ``"bca"``. With refits, which count that the fits vary too:
+            ``"jackknife"``, ``"jackknife_logit"``, for auROC ``"corrected_jackknife"``,
+            and for a mean over records under k folds ``"nested_cv"``.
+        seed : int, numpy.random.Generator or None
+            Of intervals that draw; the seed of the result where None.
+        n_jobs, progress
+            Of refits, as :func:`statcv.cv` takes them.
+
+        Raises
+        ------
+        MetricError
+            If the metric is unknown, or the outcome or scheme does not admit it.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If it has no value in some folds or repeats, with their count.
+
+        References
+        ----------
+        Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+); DeLong, DeLong &
+        Clarke-Pearson (1988), Biometrics 44:837, and Obuchowski (1997), Biometrics
+        53:567, where records repeat; LeDell, Petersen & van der Laan (2015), Electron.
+        J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239; Bates, Hastie &
+        Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586.
+        """
+        chosen = self._metric(metric)
+        drawn = self.seed if seed is None else resolve_seed(seed)
+        if how in BOOTSTRAPS and self._bootstrapped:
+            if interval is not None:
+                raise MetricError(f"how={how!r} has no interval of any kind.")
+            found: Estimate = bootstrap_estimate(
+                self.scores, chosen, how, self._fitted, level
+            )
+        elif interval in REFITS:
+            found = make_estimate(self.scores, chosen, how, level)
+            made = refit_interval(
+                self._setup,
+                self.scores,
+                chosen,
+                found.how,
+                level,
+                interval,
+                seed=drawn,
+                kept=self._jackknives,
+                n_jobs=n_jobs,
+                progress=progress,
+            )
+            found = found.with_interval(made, bounds(self.scores, chosen))
+        else:
+            found = make_estimate(self.scores, chosen, how, level, interval, seed=drawn)
+        if found.n_undefined:
+            unit = _unit(self.scores, chosen, found.how)
+            warn(
+                f"{chosen.label} ({found.how.replace('_', ' ')}) has no value in "
+                f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
+                UndefinedMetricWarning,
+            )
+        return found
+
+    @property
+    def _setup(self) -> Setup:
+        return Setup(self.design, self.plan, self.learner, self.seed, self.weights)
+
+    @cached_property
+    def _jackknives(self) -> Kept:
+        """The jackknives that were made of this result."""
+        return {}
+
+    def monte_carlo(
+        self, metric: str | Metric | None = None, how: str | None = None
+    ) -> MonteCarlo:
+        """Return how far an estimate moves with the seed, the records being given.
+
+        Parameters
+        ----------
+        metric, how : str, optional
+            As :meth:`estimate` takes them.
+
+        Returns
+        -------
+        MonteCarlo
+            ``sd`` over repeats, ``se`` of their mean, and ``needed(size)``: how many
+            repeats bring it below a size.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", repeats=5, seed=1)
+        >>> chance = res.monte_carlo("auroc")
+        >>> chance.needed(chance.se)
+        5
+        """
+        chosen = self._metric(metric)
+        way = make_estimate(self.scores, chosen, how).how
+        return monte_carlo(self.scores, chosen, way)
+
+    def optimism_corrected(
+        self,
+        metric: str | Metric | None = None,
+        *,
+        n_boot: int = 500,
+        level: float = 0.95,
+        interval: str = "location_shifted",
+        stratified: bool = False,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> OptimismCorrected:
+        """Return Harrell's bootstrap estimate: the apparent value less its optimism.
+
+        Beside cross-validation: every bootstrap sample is fitted, and the model's value
+        on its own sample less that on all records is its optimism.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The headline's where not given.
+        n_boot : int, default 500
+        level : float, default 0.95
+        interval : {"location_shifted", "two_stage"}
+            The apparent interval moved by the optimism, or a bootstrap of the whole
+            correction, which costs ``n_boot`` times as much.
+        stratified : bool
+            Draw each class by itself.
+        seed, n_jobs, progress
+            As :meth:`estimate` takes them.
+
+        Returns
+        -------
+        OptimismCorrected
+
+        References
+        ----------
+        Harrell, Lee & Mark (1996), Stat. Med. 15:361; Noma, Shinozaki, Iba, Teramukai
+        & Furukawa (2021), Stat. Med. 40:5691.
+        """
+        return optimism_corrected(
+            self._setup,
+            self._metric(metric),
+            n_boot=n_boot,
+            level=level,
+            interval=interval,
+            stratified=stratified,
+            threshold=self.threshold,
+            seed=self.seed if seed is None else resolve_seed(seed),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
+        """Return every metric in all the ways that exist, a row a metric.
+
+        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
+        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
+        the sd over folds, the number of folds and of those without a value;
+        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
+        samples alone.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Of the intervals.
+        by : str or array-like, optional
+            A column of the data, or a value a row of it: then a row a metric and
+            group, of the records in the group alone. By the column that made the folds
+            this is internal-external validation; :meth:`heterogeneity` joins the
+            groups.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If a metric has no value, with the count.
+        """
+        if by is not None:
+            return group_table(
+                self.scores, self.chosen_metrics, self._groups(by), _named(by), level
+            )
+        rows = []
+        for metric in self.chosen_metrics:
+            row = metric_row(self.scores, metric, level)
+            if self._bootstrapped:
+                parts = join_values(self.scores, metric, self._fitted)
+                row |= {"boot632": parts.plain, "boot632plus": parts.plus}
+            rows.append(row)
+        table = pd.DataFrame(rows)
+        undefined = table.loc[table["estimate"].isna(), "metric"]
+        if len(undefined):
+            warn(
+                f"{len(undefined)} of {len(table)} metrics have no value "
+                f"({', '.join(undefined)}): the predictions do not admit them.",
+                UndefinedMetricWarning,
+            )
+        return table
+
+    def heterogeneity(
+        self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
+    ) -> RandomEffects:
+        """Join a metric's estimates in groups, and say how much they differ.
+
+        By random effects (REML, with the interval of Hartung and Knapp), as in
+        internal-external validation by the held-out site; shares such as auROC on the
+        logit scale.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The headline's where not given.
+        by : str or array-like
+            As :meth:`metrics` takes it.
+        level : float, default 0.95
+            Of the intervals.
+
+        Returns
+        -------
+        RandomEffects
+            Estimate with interval, ``tau2``, ``i2``, the test of heterogeneity, and
+            the prediction interval of another group.
+
+        References
+        ----------
+        Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
+        """
+        chosen = self._metric(metric)
+        groups = self._groups(by)
+        table = group_table(self.scores, (chosen,), groups, _named(by), level)
+        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+        return joined_groups(values, ses, chosen, level)
+
+    def _groups(self, by: Any) -> pd.Series[Any]:
+        """Return the group of each record."""
+        table = as_frame(self.call.arguments["data"])
+        groups = row_values(by, table, "by").iloc[self.design.kept]
+        absent = int(groups.isna().sum())
+        if absent:
+            raise ArgumentError(
+                f"by={_named(by)!r} is missing in {absent} rows; fill them, or leave "
+                "those rows out of the data."
+            )
+        return groups
+
+    # ---- beside the fit on all rows ----
+
+    @cached_property
+    def apparent(self) -> pd.Series[float]:
+        """The metrics of the fit on all rows, on those same rows: optimistic."""
+        y = self.design.y
+        baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
+        values = {}
+        for metric in self.chosen_metrics:
+            read = metric.readable(self._fitted, self.held.probabilities)
+            values[metric.name] = metric(y, read, baseline, self._full_threshold)
+        return pd.Series(values, name="apparent", dtype=float)
+
+    @property
+    def _full_threshold(self) -> float | None:
+        """Above what the fit on all rows predicts the positive class."""
+        raise NotImplementedError
+
+    @property
+    def optimism(self) -> pd.Series[float]:
+        """Apparent less cross-validated, metric by metric."""
+        table = self.metrics().set_index("metric")["estimate"]
+        return (self.apparent - table).rename("optimism")
+
+
+def choose_metrics(metrics: Any, outcome: Outcome) -> tuple[Metric, ...]:
+    """Return the metrics that a call names, or the usual ones of the outcome.
+
+    Parameters
+    ----------
+    metrics : str, Metric, callable, or a sequence of them, or None
+    outcome : Outcome
+
+    Raises
+    ------
+    MetricError
+        If one is unknown, not for this outcome, or named twice.
+    """
+    if metrics is None:
+        return tuple(map(get_metric, default_metrics(outcome.kind)))
+    alone = isinstance(metrics, (str, Metric)) or callable(metrics)
+    listed = [metrics] if alone else metrics
+    if not isinstance(listed, Sequence):
+        raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
+    if not listed:
+        raise MetricError("metrics is empty; leave it out for the usual ones.")
+    chosen = tuple(get_metric(name) for name in listed)
+    for metric in chosen:
+        metric.check_outcome(outcome.kind, outcome.name)
+    names = [metric.name for metric in chosen]
+    if len(set(names)) < len(names):
+        raise MetricError(f"metrics names one twice: {', '.join(names)}.")
+    return chosen
+
+
+def _named(by: Any) -> str:
+    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
+
+
+def _unit(scores: Scores, metric: Metric, how: str) -> str:
+    """Name what an estimate is a mean over."""
+    if how in BOOTSTRAPS and metric.casewise is not None:
+        return "records"
+    if scores.by_split:
+        return "splits"
+    return "folds" if how == "per_fold" else "repeats"

@@ -1,0 +1,261 @@
+"""What a result is tested against: no skill, as permutations show it, or a value."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import CostWarning, MetricError, SchemeError, warn
+from statcv.estimating import Estimating
+from statcv.inference import (
+    BOOTSTRAPS,
+    HTest,
+    make_estimate,
+    permutation_test,
+    permuted_values,
+    plain_t_test,
+    values_by_split,
+    wald_test,
+)
+from statcv.metrics import Metric
+from statcv.models.together.fitted import fits_together
+from statcv.seeds import resolve_seed
+
+LONG = 10.0  # seconds above which a test says beforehand what it costs
+NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
+NO_SKILL |= {"matthews": 0.0}
+
+
+class Testing(Estimating):
+    """Tests of a result; the predictions are its own."""
+
+    def null_distribution(
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        times: int = 1000,
+        *,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> pd.Series[float]:
+        """Return the metric where the outcome has nothing to do with the predictors.
+
+        The outcomes are dealt anew to the records and everything is done again, with
+        refits. Folds that were made for the outcome (classes spread, training sets
+        rebalanced) go with it, others stay with the records. Where ``stratify=`` tells
+        records of one source by value or hash, sources change places as a whole, each
+        with one of as many records. Under leave-one-out the mean auROC is then far
+        from 0.5 (Austin, Pe'er & Korem 2024).
+
+        Parameters
+        ----------
+        metric, how : str, optional
+            As :meth:`estimate` takes them, but for the ``.632`` estimates; the
+            headline where not given.
+        times : int, default 1000
+            Permutations.
+        seed : int, numpy.random.Generator or None
+            Of the permutations; the seed of the result where None.
+        n_jobs, progress
+            As :func:`statcv.cv` takes them.
+
+        Returns
+        -------
+        pandas.Series
+            A value a permutation, numbered from 1; NaN where there is none, or the
+            model cannot be fitted.
+
+        Raises
+        ------
+        MetricError
+            If the metric is unknown, or cannot be had that way.
+        SchemeError
+            If bins of a number and the outcome made the folds together, or no two
+            sources have as many records.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+        >>> null = res.null_distribution(times=199)
+        >>> as_good = int((null >= float(res.estimate())).sum())
+        >>> (1 + as_good) / (1 + len(null)) <= 0.05  # the permutation test's p-value
+        True
+        """
+        chosen = self._metric(metric)
+        if how in BOOTSTRAPS:
+            raise MetricError(
+                f"how={how!r} needs the fit on all rows beside those in the folds, "
+                "which is not made for permuted outcomes; use how='per_fold'."
+            )
+        way = make_estimate(self.scores, chosen, how).how
+        values = permuted_values(
+            self._setup,
+            self.held,
+            chosen,
+            way,
+            times,
+            seed=self.seed if seed is None else resolve_seed(seed),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        numbers = pd.RangeIndex(1, len(values) + 1, name="permutation")
+        return pd.Series(values, index=numbers, name=chosen.name)
+
+    def test(
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        *,
+        null: float | None = None,
+        method: str | None = None,
+        alternative: str | None = None,
+        n_permutations: int = 999,
+        level: float = 0.95,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> HTest:
+        """Test a metric against no skill, or against a value.
+
+        Parameters
+        ----------
+        metric, how : str, optional
+            As :meth:`estimate` takes them; the headline where not given.
+        null : float, optional
+            The metric's value under the null hypothesis; that of no skill where not
+            given and known, as 0.5 for auROC. A permutation test has one null
+            hypothesis, that outcome and predictors are unrelated, whose centre it
+            finds and states.
+        method : str, optional
+            ``"permutation"``, the default where the model is here: the outcome is
+            permuted and everything done again, with refits
+            (:meth:`null_distribution`). The name of an interval of :meth:`estimate`, as
+            ``"corrected_t"`` or ``"delong"``, for a Wald test with its standard error.
+            ``"t"``, a plain t test over folds, which does not keep its size and warns
+            of that.
+        alternative : {"greater", "less", "two-sided"}, optional
+            By default the side of better predictions.
+        n_permutations : int, default 999
+            Permutations; what they will cost is said beforehand, as a
+            :class:`~statcv.errors.CostWarning`, where fits are not made together and
+            take long.
+        level : float, default 0.95
+            Of the interval.
+        seed, n_jobs, progress
+            As :meth:`null_distribution` takes them.
+
+        Returns
+        -------
+        HTest
+            ``statistic``, ``p_value``, ``estimate``, ``null``, interval and what it
+            assumes; ``print`` shows it. A test that cannot be had has NaN and says
+            why.
+
+        Raises
+        ------
+        MetricError
+            If the metric or the method is unknown, or no value stands for no skill
+            and none is given.
+
+        Warns
+        -----
+        CostWarning
+            Before a permutation test that will take long.
+        FoldWarning
+            Of ``method="t"``, with the size that was measured.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
+        >>> test = res.test(n_permutations=199)
+        >>> test.p_value <= 0.05
+        True
+        """
+        chosen = self._metric(metric)
+        side = alternative or ("greater" if chosen.greater_is_better else "less")
+        about = f"{self.design.formula.text}: {self.learner.label}; {self.plan.scheme}"
+        if method is None and not getattr(self.learner, "refits", True):
+            found = self.estimate(chosen, how, level)
+            return wald_test(
+                found, self._null(chosen, null), alternative=side, about=about
+            )
+        if method in (None, "permutation"):
+            if null is not None and null != self._no_skill(chosen):
+                raise MetricError(
+                    f"null={null!r} is no null hypothesis of a permutation test, which "
+                    "is that outcome and predictors are unrelated; leave null out, or "
+                    "name another method."
+                )
+            found = make_estimate(self.scores, chosen, how, level)
+            try:
+                self._warn_cost(n_permutations, n_jobs)
+                values = self.null_distribution(
+                    chosen,
+                    how,
+                    n_permutations,
+                    seed=seed,
+                    n_jobs=n_jobs,
+                    progress=progress,
+                )
+            except SchemeError as error:
+                if method is not None:
+                    raise
+                why = str(error)
+                return permutation_test(
+                    found, [], alternative=side, about=about, reason=why
+                )
+            return permutation_test(found, values, alternative=side, about=about)
+        value = self._null(chosen, null)
+        if method == "t":
+            folds = values_by_split(self.scores, chosen)
+            return plain_t_test(folds, chosen, value, alternative=side, about=about)
+        found = self.estimate(chosen, how, level, interval=method)
+        return wald_test(found, value, alternative=side, about=about)
+
+    def _null(self, metric: Metric, null: float | None) -> float:
+        value = self._no_skill(metric) if null is None else null
+        if value is None:
+            raise MetricError(
+                f"no value of {metric.label} stands for no skill under every outcome; "
+                "give null=, or use method='permutation'."
+            )
+        return value
+
+    def _no_skill(self, metric: Metric) -> float | None:
+        classes = len(self.design.outcome.levels)
+        if metric.name == "balanced_accuracy":
+            return 1 / classes
+        if metric.name == "ber":
+            return 1 - 1 / classes
+        return NO_SKILL.get(metric.name)
+
+    def _warn_cost(self, times: int, n_jobs: int | None) -> None:
+        """Say what refits will cost where they are made one by one."""
+        stateful = self.design.terms.stateful
+        if fits_together(self.learner) and not stateful:
+            return
+        once = float(self.held.seconds.sum())
+        if once * times > LONG:
+            warn(
+                f"{times} permutations fit {self.plan.n_fits} training sets each, one "
+                f"by one: about {_duration(once * times)} on one core, at "
+                f"{_duration(once)} a permutation. n_jobs= shares them out, "
+                "n_permutations= makes fewer.",
+                CostWarning,
+            )
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _duration(0.02), _duration(75), _duration(9000)
+    ('0.02 s', '1.2 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"

@@ -1,0 +1,156 @@
+"""Predictions made elsewhere read as those of cv()."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.errors import (
+    ArgumentError,
+    ColumnError,
+    DataError,
+    MetricError,
+    ModelError,
+)
+
+
+@pytest.fixture(scope="module")
+def made_here():
+    df = scv.load_data("spector")
+    return scv.cv("GRADE ~ GPA + PSI", df, k=4, repeats=3, seed=1)
+
+
+def elsewhere(table, **more):
+    given = {"observed": "observed", "predicted": "predicted", **more}
+    return scv.from_predictions(table, **given)
+
+
+def test_metrics_are_those_of_the_call_that_made_the_predictions(made_here):
+    read = elsewhere(
+        made_here.predictions, fold="fold", repeat="repeat", row="row", seed=1
+    )
+    pd.testing.assert_frame_equal(read.metrics(), made_here.metrics())
+    ours, theirs = (
+        made_here.estimate("auroc", "pooled"),
+        read.estimate("auroc", "pooled"),
+    )
+    assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
+    assert read.plan.fingerprint == made_here.plan.fingerprint
+
+
+def test_the_order_of_the_rows_does_not_matter(made_here):
+    shuffled = made_here.predictions.sample(frac=1, random_state=2)
+    shuffled = shuffled.reset_index(drop=True)
+    read = elsewhere(shuffled, fold="fold", repeat="repeat", row="row")
+    table = read.metrics().drop(columns="metric").select_dtypes(float)
+    expected = made_here.metrics().select_dtypes(float)
+    pd.testing.assert_frame_equal(table, expected)
+
+
+def test_a_comparison_with_a_result_of_cv(made_here):
+    once = made_here.update(repeats=None)
+    read = elsewhere(once.predictions, fold="fold", row="row")
+    compared = scv.compare(here=once, there=read)
+    assert compared.differences["difference"].tolist() == [0]
+
+
+def test_without_folds_the_model_is_external(made_here):
+    once = made_here.predictions.query("repeat == 1").set_index("row")
+    read = elsewhere(once)
+    estimate = read.estimate("auroc")
+    expected = scv.metrics.delong(once["observed"], once["predicted"])
+    assert estimate.how == "pooled"
+    assert float(estimate) == expected.auc
+    assert estimate.se == pytest.approx(expected.se)
+    assert "other records" in str(read)
+    assert read.summary() is not None
+
+
+def test_what_needs_refits_says_so(made_here):
+    read = elsewhere(made_here.predictions, fold="fold", repeat="repeat", row="row")
+    for refit in (
+        lambda: read.model,
+        lambda: read.apparent,
+        lambda: read.null_distribution(times=2),
+        lambda: read.test(method="permutation", n_permutations=9),
+    ):
+        with pytest.raises(ModelError, match="made elsewhere"):
+            refit()
+    test = read.test()
+    assert test.p_value == pytest.approx(made_here.test(method="corrected_t").p_value)
+
+
+def test_update_reads_the_same_predictions_again(made_here):
+    read = elsewhere(made_here.predictions, fold="fold", repeat="repeat", row="row")
+    again = read.update(metrics="brier")
+    assert again.metric_names == ("brier",)
+    assert float(again.estimate()) == float(read.estimate("brier"))
+
+
+def test_several_classes_and_numbers():
+    iris = (
+        scv.load_data("ehr")
+        .head(200)
+        .assign(kind=lambda d: pd.qcut(d["x1"], 3, labels=["a", "b", "c"]))
+    )
+    res = scv.cv("kind ~ x2 + x3", iris, k=4, seed=1)
+    columns = {level: f"predicted_{level}" for level in "abc"}
+    read = elsewhere(res.predictions, predicted=columns, fold="fold", row="row")
+    pd.testing.assert_frame_equal(read.metrics(), res.metrics())
+    listed = elsewhere(
+        res.predictions, predicted=list(columns.values()), fold="fold", row="row"
+    )
+    pd.testing.assert_frame_equal(listed.metrics(), res.metrics())
+    number = scv.cv("x1 ~ x2 + x3", iris, k=4, seed=1)
+    read = elsewhere(number.predictions, fold="fold", row="row")
+    pd.testing.assert_frame_equal(read.metrics(), number.metrics())
+
+
+def test_scores_are_told_from_probabilities():
+    table = pd.DataFrame({"observed": [0, 1, 0, 1], "predicted": [-2.0, 3, 1, 0.5]})
+    read = elsewhere(table)
+    assert float(read.estimate("accuracy")) == 0.75
+    with pytest.warns(scv.UndefinedMetricWarning):
+        assert np.isnan(read.metrics().set_index("metric")["estimate"]["brier"])
+    with pytest.raises(DataError, match="no probabilities"):
+        elsewhere(table, probabilities=True)
+
+
+def test_clusters_are_units_of_the_interval():
+    rng = np.random.default_rng(3)
+    y = np.repeat(rng.integers(0, 2, 40), 2)
+    table = pd.DataFrame(
+        {
+            "observed": y,
+            "predicted": np.repeat(rng.uniform(size=40), 2),
+            "patient": np.repeat(np.arange(40), 2),
+        }
+    )
+    alone, clustered = elsewhere(table), elsewhere(table, cluster="patient")
+    assert clustered.estimate("auroc").se > 1.3 * alone.estimate("auroc").se
+    assert clustered.estimate("brier").se > 1.3 * alone.estimate("brier").se
+
+
+def test_wrong_tables_are_refused():
+    good = pd.DataFrame(
+        {
+            "observed": [0, 1, 0, 1],
+            "predicted": [0.1, 0.9, 0.4, 0.6],
+            "id": [1, 2, 1, 2],
+            "run": [1, 1, 2, 2],
+        }
+    )
+    with pytest.raises(ColumnError, match="Did you mean 'predicted'"):
+        elsewhere(good, predicted="predictd")
+    with pytest.raises(ArgumentError, match="repeat= needs row="):
+        elsewhere(good, repeat="run")
+    with pytest.raises(DataError, match="more than once in a repeat"):
+        elsewhere(good, row="id")
+    with pytest.raises(DataError, match="missing in 1 of 4"):
+        elsewhere(good.assign(predicted=[0.1, None, 0.2, 0.3]))
+    with pytest.raises(DataError, match="'observed' differs"):
+        elsewhere(good.assign(observed=[0, 1, 1, 1]), row="id", repeat="run")
+    with pytest.raises(ArgumentError, match="needs 1"):
+        elsewhere(good, predicted=["predicted", "run"])
+    with pytest.raises(MetricError, match="no metric"):
+        elsewhere(good, metrics="nothing")

@@ -1,0 +1,175 @@
+"""result.test, metrics by group, and thresholds, through the one call."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.errors import CostWarning, FoldWarning, MetricError
+
+
+@pytest.fixture(scope="module")
+def spector():
+    return scv.load_data("spector")
+
+
+@pytest.fixture(scope="module")
+def rloocv(spector):
+    ridge = scv.models.Logit(C=1.0)
+    return scv.cv("GRADE ~ GPA + PSI", spector, model=ridge, scheme="rloocv", seed=1)
+
+
+def test_a_permutation_test_is_the_null_distribution_counted(rloocv):
+    test = rloocv.test(n_permutations=99, seed=5)
+    null = rloocv.null_distribution(times=99, seed=5)
+    np.testing.assert_array_equal(test.replicates, null)
+    as_good = int((null >= float(rloocv.estimate()) - 1e-12).sum())
+    assert test.p_value == (1 + as_good) / 100
+    assert test.null == pytest.approx(null.mean())
+
+
+def test_the_side_is_that_of_better_predictions(rloocv):
+    assert rloocv.test("auroc", n_permutations=9).alternative == "greater"
+    assert rloocv.test("brier", n_permutations=9).alternative == "less"
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_under_loocv_the_centre_is_not_one_half(spector):
+    res = scv.cv("GRADE ~ TUCE", spector, scheme="loocv", seed=1)
+    test = res.test(n_permutations=199)
+    assert test.null < 0.4
+    assert f"the mean is {test.null:.3f}" in str(test)
+
+
+def test_wald_tests_by_the_name_of_an_interval(spector):
+    res = scv.cv("GRADE ~ GPA + PSI", spector, k=4, repeats=2, seed=1)
+    found = res.estimate("auroc", "per_fold", interval="corrected_t")
+    test = res.test("auroc", "per_fold", method="corrected_t")
+    assert test.statistic == pytest.approx((float(found) - 0.5) / found.se)
+    assert test.df == 7
+    with pytest.raises(MetricError, match="give null="):
+        res.test("brier", method="corrected_t", how="per_fold")
+    with pytest.raises(MetricError, match="no null hypothesis of a permutation"):
+        res.test("auroc", null=0.7)
+
+
+def test_the_plain_t_test_quotes_its_size(spector):
+    res = scv.cv("GRADE ~ GPA + PSI", spector, k=4, seed=1)
+    with pytest.warns(FoldWarning, match="rejected in"):
+        test = res.test("auroc", method="t")
+    assert test.estimate == pytest.approx(float(res.estimate("auroc", "per_fold")))
+
+
+def test_the_cost_is_said_before_refits_one_by_one(spector):
+    from sklearn.linear_model import LogisticRegression
+
+    res = scv.cv("GRADE ~ GPA", spector, model=LogisticRegression(), k=3, seed=1)
+    seconds = float(res.held.seconds.sum())
+    times = int(np.ceil(11 / seconds))
+    with pytest.warns(CostWarning, match=f"{times} permutations fit 3 training sets"):
+        res._warn_cost(times, None)
+
+
+def test_clusters_that_cannot_change_places_leave_no_test():
+    df = pd.DataFrame(
+        {
+            "y": [0, 1] * 10 + [1],
+            "x": np.arange(21.0) % 7,
+            "who": [*range(0, 18), 18, 18, 18],
+        }
+    )
+    odd = df.assign(who=np.repeat([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6]))
+    res = scv.cv("y ~ x", odd, scheme="kfold", k=3, stratify=scv.by_value("who"))
+    test = res.test(n_permutations=19)
+    assert np.isnan(test.p_value)
+    assert "as many records" in str(test)
+    alike = scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=scv.by_value("who"))
+    assert alike.test(n_permutations=19).p_value > 0
+
+
+def test_groups_have_the_metrics_of_their_own_records(spector):
+    res = scv.cv("GRADE ~ GPA + TUCE", spector, scheme="kfold", k=4, seed=1)
+    table = res.metrics(by="PSI").set_index(["metric", "PSI"])
+    for group in (0, 1):
+        rows = spector.index[spector["PSI"] == group]
+        own = res.predictions[res.predictions["row"].isin(rows)]
+        expected = scv.metrics.delong(own["observed"], own["predicted"])
+        found = table.loc[("auroc", group)]
+        assert found["estimate"] == pytest.approx(expected.auc)
+        assert found["se"] == pytest.approx(expected.se)
+        assert found["n"] == len(rows)
+        brier = scv.metrics.brier(own["observed"], own["predicted"])
+        assert table.loc[("brier", group), "estimate"] == pytest.approx(brier)
+
+
+def test_the_pairs_of_a_group_are_both_in_it(rloocv, spector):
+    table = rloocv.metrics(by="PSI").set_index(["metric", "PSI"])
+    group = spector["PSI"]
+    pairs = rloocv.pairs
+    for value in (0, 1):
+        own = pairs[
+            (group.loc[pairs["row"]].to_numpy() == value)
+            & (group.loc[pairs["partner"]].to_numpy() == value)
+        ]
+        lead = own["predicted"] - own["predicted_partner"]
+        won = np.where(lead == 0, 0.5, (lead > 0) == (own["observed"] == 1))
+        assert table.loc[("auroc", value), "how"] == "paired"
+        assert table.loc[("auroc", value), "estimate"] == pytest.approx(won.mean())
+
+
+def test_held_out_sites_are_joined_by_random_effects():
+    ehr = scv.load_data("ehr")
+    res = scv.cv("y ~ x1 + x3 + x5", ehr, scheme="kfold", k=5, seed=1)
+    site = np.arange(len(ehr)) % 4
+    table = res.metrics(by=site)
+    joined = res.heterogeneity("auroc", by=site)
+    own = table[table["metric"] == "auroc"]
+    assert joined.n == 4
+    assert own["estimate"].min() < joined.estimate < own["estimate"].max()
+    assert joined.prediction_lower <= joined.lower < joined.upper <= 1
+
+
+def test_a_group_without_a_class_is_counted(rloocv, spector):
+    groups = np.where(spector["GRADE"] == 1, "a", "b")
+    with pytest.warns(scv.UndefinedMetricWarning, match="have no value"):
+        table = rloocv.metrics(by=groups)
+    own = table[table["metric"] == "auroc"]
+    assert own["estimate"].isna().all()
+
+
+def test_a_fixed_threshold(spector):
+    res = scv.cv("GRADE ~ GPA + PSI", spector, k=4, threshold=0.3, seed=1)
+    table = res.predictions
+    hits = (table["predicted"] > 0.3) == (table["observed"] == 1)
+    assert float(res.estimate("accuracy")) == pytest.approx(hits.mean())
+    fitted = res.predict(spector)
+    apparent = ((fitted > 0.3) == (spector["GRADE"] == 1)).mean()
+    assert res.apparent["accuracy"] == pytest.approx(apparent)
+    plain = res.update(threshold=None)
+    assert float(plain.estimate("auroc")) == float(res.estimate("auroc"))
+
+
+def test_thresholds_of_the_training_sets_are_used_fold_by_fold(spector):
+    res = scv.cv("GRADE ~ GPA + PSI", spector, k=4, threshold="youden", seed=1)
+    cut = res.tuned.set_index("fold")["threshold"]
+    assert cut.nunique() > 1
+    table = res.predictions
+    above = table["predicted"].to_numpy() > cut.loc[table["fold"]].to_numpy()
+    hits = above == (table["observed"] == 1)
+    assert float(res.estimate("accuracy")) == pytest.approx(hits.mean())
+    null = res.null_distribution("accuracy", times=20)
+    assert null.nunique() > 3
+    share = scv.cv("GRADE ~ GPA", spector, k=4, threshold="prevalence", seed=1)
+    counts = share.folds["train_1"] / share.folds["n_train"]
+    np.testing.assert_allclose(share.tuned["threshold"], counts)
+
+
+def test_a_metric_of_ones_own(spector):
+    def misses_loss(y, p):
+        return float(np.mean((p < 0.5) & (y == 1)))
+
+    res = scv.cv("GRADE ~ GPA", spector, k=4, metrics=["auroc", misses_loss], seed=1)
+    assert res.metric_names == ("auroc", "misses_loss")
+    table = res.predictions
+    expected = misses_loss(table["observed"].to_numpy(), table["predicted"].to_numpy())
+    assert float(res.estimate("misses_loss")) == pytest.approx(expected)
