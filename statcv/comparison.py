@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -12,20 +12,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ComparisonError
-from statcv.folds.audit import LEANS
-from statcv.metrics import Metric, delong_test, get_metric
+from statcv.comparison_checks import check_results, leaning, same_folds, to_mind
+from statcv.comparison_records import NULL, Records, null_result
+from statcv.comparison_summary import ADJUSTED, Compared, summarise_comparison
+from statcv.errors import ArgumentError, ComparisonError, suggestion
+from statcv.inference import values_by_split
+from statcv.inference.paired_methods import PairedMethod, paired_method
+from statcv.inference.paired_tests import (
+    PairedTest,
+    paired_corrected_t,
+    paired_delong,
+    paired_permutation,
+    paired_t,
+)
+from statcv.metrics import Metric, get_metric
 from statcv.result import CVResult
-from statcv.summary import Summary, number, p_value
+from statcv.seeds import PERMUTATION
+from statcv.summary import Summary
+from statcv.whole import is_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-LONG = 24  # a name longer than this makes the tables too wide
-SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
-DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
-FOLDS_DIFFER = "the folds differ, which adds to the difference"
+TIMES = 9999  # random swaps of a permutation test
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,171 +49,146 @@ class Comparison:
     results : dict of str to CVResult
     metric : Metric
     level : float
+    method : PairedMethod
+        The test, and what it assumes.
+    adjust : {"holm", "bh", "none"}
+        Which adjusted p-values the summary shows.
+    reference : str or None
+        The result with which the others are compared; None for all pairs.
+    seed, n_permutations : int
+        Of a permutation test.
+    left_out : str
+        Which rows of the data no result has, in words.
     table : pandas.DataFrame
         A row a result: headline estimate with interval and how, and the pooled
-        estimate of the predictions averaged over repeats, which the test uses.
+        estimate of the predictions averaged over repeats, which tests of records use.
     differences : pandas.DataFrame
         A row a pair: difference (second less first), standard error, interval,
-        statistic, p-value, p-value adjusted by Holm, and what to mind.
+        statistic, p-value, p-values adjusted by Holm and by Benjamini and Hochberg,
+        and what to mind.
     """
 
     results: Mapping[str, CVResult]
     metric: Metric
     level: float
+    method: PairedMethod
+    adjust: str = "holm"
+    reference: str | None = None
+    seed: int = 0
+    n_permutations: int = TIMES
+    left_out: str = ""
 
     @cached_property
-    def _predictions(self) -> dict[str, Floats]:
-        """Each result's prediction of each record, records in one order."""
-        return {
-            name: self.metric.readable(
-                result.scores.mean_prediction()[1], result.scores.probabilities
-            )
-            for name, result in self.results.items()
-        }
+    def records(self) -> Records:
+        """What the metric reads of each result."""
+        return Records(self.results, self.metric, self.reference)
 
-    @cached_property
-    def _observed(self) -> NDArray[Any]:
-        first = next(iter(self.results.values()))
-        return np.asarray(first.design.y[first.scores.mean_prediction()[0]])
+    # ---- tables ----
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """A row a result."""
         rows = {}
         for name, result in self.results.items():
-            found = result.estimate(self.metric.name, level=self.level)
+            found = result.estimate(self.metric, level=self.level)
             rows[name] = {
                 "estimate": found.value,
                 "lower": found.lower,
                 "upper": found.upper,
                 "how": found.how,
-                "pooled": float(self.metric(self._observed, self._predictions[name])),
+                "pooled": self.records.value(self.records.predictions[name]),
             }
         return pd.DataFrame.from_dict(rows, orient="index")
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The names that are compared, the earlier or the reference first."""
+        if self.reference is None:
+            return list(combinations(self.results, 2))
+        others = [name for name in self.results if name != self.reference]
+        return [(self.reference, other) for other in others]
 
     @cached_property
     def differences(self) -> pd.DataFrame:
         """A row a pair of results."""
-        rows = [self._pair(a, b) for a, b in combinations(self.results, 2)]
+        rows = [self._row(number, *pair) for number, pair in enumerate(self.pairs)]
         table = pd.DataFrame(rows)
-        table.insert(
-            list(table.columns).index("p") + 1, "p_holm", _holm(table["p"].to_numpy())
-        )
+        place = list(table.columns).index("p") + 1
+        for way, (column, _, name) in ADJUSTED.items():
+            if way != "none":
+                table.insert(place, column, _adjusted(table["p"].to_numpy(), name))
+                place += 1
         return table
 
-    def _pair(self, first: str, second: str) -> dict[str, Any]:
-        a, b = self._predictions[first], self._predictions[second]
-        test = self._delong if self.metric.name == "auroc" else self._casewise
-        numbers, reason = test(a, b)
+    def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
+        test = self._test(number, first, second)
         pair = (self.results[first], self.results[second])
-        minded = [reason, _to_mind(*pair)]
-        if self.metric.name == "auroc":
-            minded.append(_leaning(*pair))
+        minded = [test.reason, to_mind(*pair)]
+        if self.metric.rank and self.method.name != "corrected_t":
+            minded.append(leaning(*pair))
         return {
             "first": first,
             "second": second,
-            **numbers,
-            "mind": "; ".join(filter(None, minded)),
-        }
-
-    def _delong(self, a: Floats, b: Floats) -> tuple[dict[str, float], str]:
-        test = delong_test(self._observed, b, a, level=self.level)
-        return {
-            "difference": test.estimate,
+            "difference": test.difference,
             "se": test.se,
             "lower": test.lower,
             "upper": test.upper,
             "statistic": test.statistic,
             "p": test.p_value,
-        }, test.reason
+            "mind": "; ".join(filter(None, minded)),
+        }
 
-    def _casewise(self, a: Floats, b: Floats) -> tuple[dict[str, float], str]:
-        """Test the mean of the records' differences by a t test."""
-        from scipy.special import stdtr, stdtrit
+    def _test(self, number: int, first: str, second: str) -> PairedTest:
+        if self.method.name == "corrected_t":
+            return self._by_fold(first, second)
+        records, clusters = self.records, self.records.clusters(first, second)
+        y, value = records.y, records.value
+        a, b = records.predictions[first], records.predictions[second]
+        if self.method.name == "delong":
+            return paired_delong(y, a, b, clusters, self.level)
+        if self.method.name == "permutation":
+            stream = np.random.SeedSequence(
+                self.seed, spawn_key=(PERMUTATION, number, 0)
+            )
+            rng, times = np.random.default_rng(stream), self.n_permutations
+            return paired_permutation(self.metric, value, y, a, b, clusters, times, rng)
+        losses = self.metric.casewise
+        assert losses is not None  # else there is no t test
+        return paired_t(losses(y, b) - losses(y, a), clusters, self.level)
 
-        if self.metric.casewise is None:  # refused when the comparison was made
-            raise ComparisonError(f"{self.metric.label} is no mean over records.")
-        y, n = self._observed, len(self._observed)
-        change = self.metric.casewise(y, b) - self.metric.casewise(y, a)
-        mean = float(change.mean())
-        se = float(change.std(ddof=1) / np.sqrt(n))
-        reason = ""
-        if se > 0:
-            statistic = mean / se
-        else:
-            statistic = 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
-            reason = "every record differs by the same amount"
-        half = float(stdtrit(n - 1, (1 + self.level) / 2)) * se
-        return {
-            "difference": mean,
-            "se": se,
-            "lower": mean - half,
-            "upper": mean + half,
-            "statistic": statistic,
-            "p": float(2 * stdtr(n - 1, -abs(statistic))),
-        }, reason
+    def _by_fold(self, first: str, second: str) -> PairedTest:
+        a, b = self.results[first].scores, self.results[second].scores
+        change = values_by_split(b, self.metric) - values_by_split(a, self.metric)
+        held = np.diff(a.starts).astype(float)
+        return paired_corrected_t(change, a.n_train, held, self.level)
+
+    # ---- words and pictures ----
+
+    @property
+    def clustered(self) -> bool:
+        """Whether records that belong together are counted as such."""
+        return self.method.name != "corrected_t" and any(
+            self.records.clusters(*pair) is not None for pair in self.pairs
+        )
 
     def summary(self) -> Summary:
         """Return the comparison as tables with notes."""
-        tests = "DeLong" if self.metric.name == "auroc" else "t on casewise losses"
-        first = next(iter(self.results.values()))
-        shown_table = pd.DataFrame(
-            {
-                "estimate": _numbers(self.table["estimate"], self.table),
-                f"{self.level:.0%} interval": _ranges(self.table),
-                "how": self.table["how"].str.replace("_", " "),
-                "pooled": _numbers(self.table["pooled"], self.table),
-            }
+        return summarise_comparison(
+            Compared(
+                results=self.results,
+                metric=self.metric,
+                level=self.level,
+                method=self.method,
+                adjust=self.adjust,
+                clustered=self.clustered,
+                against_null=self.reference == NULL,
+                n_permutations=self.n_permutations,
+                n=len(self.records.labels),
+                left_out=self.left_out,
+                table=self.table,
+                differences=self.differences,
+            )
         )
-        title = f"Paired comparison of {self.metric.label} ({tests})"
-        differences = f"Differences of the pooled {self.metric.label}"
-        minded = dict.fromkeys(filter(None, self.differences["mind"]))
-        return Summary(
-            title=title,
-            facts=(
-                (
-                    "outcome",
-                    f"{first.design.outcome.name}: {first.design.outcome.describe()}",
-                ),
-                ("records", f"{len(self._observed)}, the same in every result"),
-                *_in_words(self.results),
-            ),
-            tables={"Estimates": self.table, differences: self.differences},
-            shown={"Estimates": shown_table, differences: self._shown_differences()},
-            notes=(
-                *(f"Mind: {text}." for text in minded),
-                *self._averaged(),
-                "The test takes the fits as given and counts the variation of the "
-                "records alone; at small n its true error rate is above the nominal "
-                "one.",
-            ),
-        )
-
-    def _averaged(self) -> tuple[str, ...]:
-        if all(result.plan.repeats == 1 for result in self.results.values()):
-            return ()
-        return (
-            "What is pooled, and tested, are predictions averaged over repeats: their "
-            f"{self.metric.label} is not the mean of the repeats' values.",
-        )
-
-    def _shown_differences(self) -> pd.DataFrame:
-        table = self.differences
-        shown = pd.DataFrame(
-            {
-                "difference": _numbers(table["difference"], table),
-                "se": _numbers(table["se"], table),
-                f"{self.level:.0%} interval": _ranges(table),
-                "z" if self.metric.name == "auroc" else "t": [
-                    number(value) for value in table["statistic"]
-                ],
-                "p": [p_value(value) for value in table["p"]],
-            }
-        )
-        if len(table) > 1:
-            shown["p (Holm)"] = [p_value(value) for value in table["p_holm"]]
-        shown.index = pd.Index(table["second"] + " − " + table["first"])
-        return shown
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -228,7 +213,16 @@ class Comparison:
 
 
 def make_comparison(
-    results: Mapping[str, CVResult], metric: str | None, level: float
+    results: Mapping[str, CVResult],
+    metric: str | Metric | None = None,
+    level: float = 0.95,
+    *,
+    test: str | None = None,
+    adjust: str = "holm",
+    reference: str | None = None,
+    seed: int | None = None,
+    n_permutations: int | None = None,
+    left_out: str = "",
 ) -> Comparison:
     """Check that results can be compared, and join them.
 
@@ -236,138 +230,94 @@ def make_comparison(
     ------
     ComparisonError
         If there are fewer than two, or they differ in their records, or the metric
-        has no paired test.
+        has no such test.
+    ArgumentError
+        If ``adjust``, ``reference`` or ``n_permutations`` make no sense.
     """
-    if len(results) < 2:
-        raise ComparisonError(
-            f"compare() needs two results or more, not {len(results)}."
+    joined = dict(results)
+    if reference == NULL and NULL not in joined and joined:
+        first = next(iter(joined.values()))
+        if isinstance(first, CVResult):
+            joined = {NULL: null_result(first), **joined}
+    check_results(joined, level)
+    if reference is not None and reference not in joined:
+        raise ArgumentError(
+            f"reference={reference!r} is none of the results: {', '.join(joined)}; "
+            "'null' is the model without predictors." + suggestion(reference, joined)
         )
-    wrong = [n for n, r in results.items() if not isinstance(r, CVResult)]
-    if wrong:
-        kind = type(results[wrong[0]]).__name__
-        raise ComparisonError(f"{wrong[0]!r} is a {kind}, not a result of cv().")
-    if not 0 < level < 1:
-        raise ComparisonError(f"level must lie between 0 and 1, not {level!r}.")
-    names = list(results)
-    for name in names[1:]:
-        _same_records(names[0], results[names[0]], name, results[name])
-    outcome = results[names[0]].design.outcome
+    if adjust not in ADJUSTED:
+        raise ArgumentError(
+            f"adjust must be one of {', '.join(ADJUSTED)}, not {adjust!r}."
+            + suggestion(adjust, ADJUSTED)
+        )
+    chosen = _metric(next(iter(joined.values())), metric)
+    method = paired_method(test, chosen)
+    comparison = Comparison(
+        results=joined,
+        metric=chosen,
+        level=level,
+        method=method,
+        adjust=adjust,
+        reference=reference,
+        seed=next(iter(joined.values())).seed if seed is None else seed,
+        n_permutations=_times(n_permutations, method),
+        left_out=left_out,
+    )
+    if method.name == "corrected_t":
+        _check_folds(comparison)
+    return comparison
+
+
+def _metric(first: CVResult, metric: str | Metric | None) -> Metric:
+    outcome = first.design.outcome
     defaults = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
-    chosen = get_metric(metric or defaults[outcome.kind])
+    own = {one.name: one for one in first.chosen_metrics}
+    named = defaults[outcome.kind] if metric is None else metric
+    chosen = own.get(named) if isinstance(named, str) else None
+    chosen = chosen or get_metric(named)
     chosen.check_outcome(outcome.kind, outcome.name)
-    if chosen.name != "auroc" and chosen.casewise is None:
-        raise ComparisonError(
-            f"no paired test is known for {chosen.label}: it is neither auROC nor a "
-            "mean over records, as accuracy, brier, log_loss, mae and mse are."
+    return chosen
+
+
+def _times(n_permutations: int | None, method: PairedMethod) -> int:
+    if n_permutations is None:
+        return TIMES
+    if method.name != "permutation":
+        raise ArgumentError(
+            f"n_permutations={n_permutations!r} means nothing for test="
+            f"{method.name!r}; it is for test='permutation'."
         )
-    return Comparison(dict(results), chosen, level)
-
-
-def name_results(results: tuple[CVResult, ...]) -> dict[str, CVResult]:
-    """Name results by that in which they differ, if that is short."""
-    if len(results) < 2 or not all(isinstance(r, CVResult) for r in results):
-        return {f"argument {i}": r for i, r in enumerate(results, start=1)}
-    told = _differences(results, [r.plan.scheme for r in results])
-    names = [", ".join(parts) for parts in zip(*told, strict=True)]
-    if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
-        return dict(zip(names, results, strict=True))
-    return {f"result {i}": r for i, r in enumerate(results, start=1)}
-
-
-def _differences(
-    results: Sequence[CVResult], schemes: Sequence[str]
-) -> list[Sequence[str]]:
-    """Return the aspects in which results differ; their seeds only if in no other."""
-    aspects: list[Sequence[str]] = [
-        schemes,
-        [r.learner.label for r in results],
-        [r.design.formula.text for r in results],
-        ["unweighted" if r.weights is None else "weighted" for r in results],
-    ]
-    told = [texts for texts in aspects if len(set(texts)) > 1]
-    return told or [[f"seed {r.seed}" for r in results]]
-
-
-def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
-    rows_a = a.design.labels[a.scores.mean_prediction()[0]]
-    rows_b = b.design.labels[b.scores.mean_prediction()[0]]
-    if len(rows_a) != len(rows_b) or not rows_a.equals(rows_b):
-        only = len(rows_a.symmetric_difference(rows_b))
-        raise ComparisonError(
-            f"{first!r} and {second!r} are not of the same records: {len(rows_a)} and "
-            f"{len(rows_b)} rows, {only} of them in one only. Fit both on the rows "
-            "complete for both."
+    if not is_whole(n_permutations) or n_permutations < 1:
+        raise ArgumentError(
+            f"n_permutations must be a whole number from 1, not {n_permutations!r}."
         )
-    y_a, y_b = a.design.outcome, b.design.outcome
-    if y_a.kind != y_b.kind or not np.array_equal(y_a.y, y_b.y):
-        raise ComparisonError(
-            f"{first!r} and {second!r} do not have the same outcome: {y_a.name} and "
-            f"{y_b.name} differ in kind, coding or values."
-        )
+    return int(n_permutations)
 
 
-def _differs(a: CVResult, b: CVResult) -> tuple[bool, bool]:
-    """Return whether the models or their data, and whether the folds, differ."""
-    model = (
-        a.learner.label != b.learner.label
-        or a.design.names != b.design.names
-        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
-        or not np.array_equal(_weights(a), _weights(b))
-    )
-    return model, a.plan.fingerprint != b.plan.fingerprint
+def _check_folds(comparison: Comparison) -> None:
+    """Refuse to compare fold by fold what has no folds in common."""
+    for first, second in comparison.pairs:
+        a, b = comparison.results[first], comparison.results[second]
+        if not same_folds(a, b):
+            raise ComparisonError(
+                f"test='corrected_t' compares fold by fold, but {first!r} and "
+                f"{second!r} do not have the same folds ({a.plan.fingerprint} and "
+                f"{b.plan.fingerprint}); fit both on one plan, as b.update(scheme="
+                "a.plan) does, or use a test of records."
+            )
+        if a.plan.n_splits < 2:
+            raise ComparisonError(
+                "test='corrected_t' compares fold by fold, but there is one fold only."
+            )
 
 
-def _to_mind(a: CVResult, b: CVResult) -> str:
-    model, folds = _differs(a, b)
-    if folds and not model:
-        return SCHEMES_DIFFER if a.plan.scheme != b.plan.scheme else DRAWS_DIFFER
-    return FOLDS_DIFFER if folds else ""
-
-
-def _leaning(a: CVResult, b: CVResult) -> str:
-    """Say where pooling leans, since the test compares pooled predictions."""
-    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
-    if abs(worst.mean_model_auroc - 0.5) <= LEANS:
-        return ""
-    return (
-        "pooled over folds whose training means give labels away: the training mean "
-        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
-    )
-
-
-def _weights(result: CVResult) -> Floats:
-    return np.ones(result.design.n) if result.weights is None else result.weights
-
-
-def _in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
-    """Describe each result by that in which they differ, unless its name does."""
-    told = _differences(
-        [*results.values()], [r.plan.sentence for r in results.values()]
-    )
-    texts = ["; ".join(parts) for parts in zip(*told, strict=True)]
-    return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
-
-
-def _holm(p: Floats) -> Floats:
-    if len(p) == 1 or np.isnan(p).any():
+def _adjusted(p: Floats, name: str) -> Floats:
+    """Adjust p-values for how many there are, those that are NaN left out."""
+    known = ~np.isnan(p)
+    if known.sum() < 2:
         return p
     from statsmodels.stats.multitest import multipletests
 
-    return np.asarray(multipletests(p, method="holm")[1])
-
-
-def _spread(table: pd.DataFrame) -> Floats:
-    return ((table["upper"] - table["lower"]) / 4).to_numpy()
-
-
-def _numbers(column: pd.Series[Any], table: pd.DataFrame) -> list[str]:
-    return [number(v, se) for v, se in zip(column, _spread(table), strict=True)]
-
-
-def _ranges(table: pd.DataFrame) -> list[str]:
-    return [
-        "–" if np.isnan(lower) else f"{number(lower, se)} to {number(upper, se)}"
-        for lower, upper, se in zip(
-            table["lower"], table["upper"], _spread(table), strict=True
-        )
-    ]
+    adjusted = np.full(len(p), np.nan)
+    adjusted[known] = multipletests(p[known], method=name)[1]
+    return adjusted

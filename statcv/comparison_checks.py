@@ -1,0 +1,156 @@
+"""Which results can be compared, how they are named, and what to mind of a pair."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ComparisonError
+from statcv.folds.audit import LEANS
+from statcv.level import check_level
+from statcv.result import CVResult
+
+Floats = NDArray[np.float64]
+LONG = 24  # a name longer than this makes the tables too wide
+SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
+DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
+FOLDS_DIFFER = "the folds differ, which adds to the difference"
+
+
+# ---- the records ----
+
+
+def check_results(results: Mapping[str, CVResult], level: float) -> None:
+    """Refuse what are no results of the same records and outcome.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if len(results) < 2:
+        raise ComparisonError(
+            f"compare() needs two results or more, not {len(results)}."
+        )
+    for name, result in results.items():
+        if not isinstance(result, CVResult):
+            hint = "; a formula needs data=" if isinstance(result, str) else ""
+            raise ComparisonError(
+                f"{name!r} is a {type(result).__name__}, not a result of cv(){hint}."
+            )
+    check_level(level, ComparisonError)
+    first, *others = results
+    for other in others:
+        _same_records(first, results[first], other, results[other])
+
+
+def held_out(result: CVResult) -> pd.Index[Any]:
+    """Return the labels of the records that were held out."""
+    return result.design.labels[result.scores.mean_prediction()[0]]
+
+
+def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
+    rows_a, rows_b = held_out(a), held_out(b)
+    only = len(rows_a.symmetric_difference(rows_b))
+    if only:
+        raise ComparisonError(
+            f"{first!r} and {second!r} are not of the same records: {len(rows_a)} and "
+            f"{len(rows_b)} rows, {only} of them in one only. Fit both on the rows "
+            "complete for both."
+        )
+    y_a, y_b = a.design.outcome, b.design.outcome
+    codes_a, codes_b = observed(a, rows_a), observed(b, rows_a)
+    if y_a.kind != y_b.kind or not np.array_equal(codes_a, codes_b):
+        raise ComparisonError(
+            f"{first!r} and {second!r} do not have the same outcome: {y_a.name} and "
+            f"{y_b.name} differ in kind, coding or values."
+        )
+
+
+def observed(result: CVResult, labels: pd.Index[Any]) -> NDArray[np.generic]:
+    """Return the coded outcome of records, in the order of their labels."""
+    design = result.design
+    return np.asarray(design.y[design.labels.get_indexer(labels)])
+
+
+# ---- their names ----
+
+
+def name_results(results: tuple[CVResult, ...]) -> dict[str, CVResult]:
+    """Name results by that in which they differ, if that is short."""
+    if len(results) < 2 or not all(isinstance(r, CVResult) for r in results):
+        return {f"argument {i}": r for i, r in enumerate(results, start=1)}
+    told = _differences(results, [r.plan.scheme for r in results])
+    names = [", ".join(parts) for parts in zip(*told, strict=True)]
+    if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
+        return dict(zip(names, results, strict=True))
+    return {f"result {i}": r for i, r in enumerate(results, start=1)}
+
+
+def in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
+    """Describe each result by that in which they differ, unless its name does."""
+    told = _differences(
+        [*results.values()], [r.plan.sentence for r in results.values()]
+    )
+    texts = ["; ".join(parts) for parts in zip(*told, strict=True)]
+    return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
+
+
+def _differences(
+    results: Sequence[CVResult], schemes: Sequence[str]
+) -> list[Sequence[str]]:
+    """Return the aspects in which results differ; their seeds only if in no other."""
+    aspects: list[Sequence[str]] = [
+        schemes,
+        [r.learner.label for r in results],
+        [r.design.formula.text for r in results],
+        ["unweighted" if r.weights is None else "weighted" for r in results],
+    ]
+    told = [texts for texts in aspects if len(set(texts)) > 1]
+    return told or [[f"seed {r.seed}" for r in results]]
+
+
+# ---- what to mind ----
+
+
+def same_folds(a: CVResult, b: CVResult) -> bool:
+    """Tell whether two results hold out, and drop, the same records in every fold."""
+    alike = a.design.labels.equals(b.design.labels)
+    return alike and a.plan.fingerprint == b.plan.fingerprint
+
+
+def to_mind(a: CVResult, b: CVResult) -> str:
+    """Say what else than the models differs between two results."""
+    if same_folds(a, b):
+        return ""
+    if _models_differ(a, b):
+        return FOLDS_DIFFER
+    return SCHEMES_DIFFER if a.plan.scheme != b.plan.scheme else DRAWS_DIFFER
+
+
+def _models_differ(a: CVResult, b: CVResult) -> bool:
+    """Return whether the models or their data differ."""
+    return (
+        a.learner.label != b.learner.label
+        or a.design.names != b.design.names
+        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
+        or not np.array_equal(_weights(a), _weights(b))
+    )
+
+
+def _weights(result: CVResult) -> Floats:
+    return np.ones(result.design.n) if result.weights is None else result.weights
+
+
+def leaning(a: CVResult, b: CVResult) -> str:
+    """Say where pooling leans, for tests that compare pooled predictions."""
+    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
+    if not abs(worst.mean_model_auroc - 0.5) > LEANS:
+        return ""
+    return (
+        "pooled over folds whose training means give labels away: the training mean "
+        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
+    )
