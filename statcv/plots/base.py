@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 from statcv.errors import OutcomeError
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 # Okabe & Ito's colours, which people with any colour vision tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "#7f7f7f"
+LEGEND = 42  # letters of a line in a legend
+TITLE = 52  # letters that fit above a picture
 CURVE = "curve"  # marks the named line of a curve, whose repeats are not
 
 
@@ -52,3 +55,35 @@ def short_scheme(plan: FoldPlan) -> str:
     """Return the scheme as a plot's label names it."""
     repeats = f" × {plan.repeats}" if plan.repeats > 1 else ""
     return f"{plan.scheme}{repeats}"
+
+
+def written(value: float, digits: int = 3) -> str:
+    """Write a number with a minus sign that is one.
+
+    >>> written(-0.5), written(-0.0001), written(float("-inf"))
+    ('−0.500', '0.000', '−∞')
+    """
+    if abs(value) == float("inf"):
+        return "∞" if value > 0 else "−∞"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")
+
+
+def no_band(reason: str) -> str:
+    """Say in a legend why there is no band.
+
+    >>> no_band("no positive record")
+    'no band: no positive record'
+    """
+    return fill(f"no band: {reason.partition(':')[0]}", LEGEND)
+
+
+def titled(what: str, how: str) -> str:
+    """Return a title that says what became of the predictions, in one line or two.
+
+    >>> titled("ROC", "pooled")
+    'ROC, held-out predictions pooled'
+    """
+    title = f"{what}, held-out predictions {how}"
+    if len(title) <= TITLE:
+        return title
+    return f"{what}\n{fill(f'held-out predictions {how}', TITLE - 6)}"

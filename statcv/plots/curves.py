@@ -8,31 +8,54 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics import pr_curve, roc_curve
+from statcv.errors import ArgumentError
+from statcv.metrics import (
+    CurveBand,
+    auprc,
+    auroc,
+    pr_band,
+    pr_curve,
+    roc_band,
+    roc_curve,
+)
 from statcv.plots.base import (
     CURVE,
     GREY,
     has_curves,
     new_axes,
     next_colour,
-    require_binary,
+    no_band,
     short_scheme,
+    titled,
 )
+from statcv.plots.records import Records, how_averaged, records_of
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Band = bool | Literal["pointwise", "simultaneous"]
+Place = Literal["lower left", "lower right", "upper right"]
+SHORT = 28  # letters of a legend beside which there is room
+METHODS = ("pointwise", "simultaneous")
 
 
 def plot_roc(
-    result: Readable, ax: Axes | None = None, label: str | None = None
+    result: Readable,
+    ax: Axes | None = None,
+    label: str | None = None,
+    band: Band = False,
+    level: float = 0.95,
 ) -> Axes:
     """Draw the ROC curve of the pooled held-out predictions.
 
     A line a repeat. The legend gives the pooled auROC, which is the area under the
-    curve shown, and the headline estimate where that is another one.
+    curve shown (the mean area, of several), and the headline estimate where that is
+    another one.
+
+    With a band there is one curve, of each record's prediction averaged over repeats,
+    and the legend gives its area.
 
     Parameters
     ----------
@@ -42,6 +65,13 @@ def plot_roc(
         Where to draw; call twice with the same Axes to lay curves over each other.
     label : str, optional
         Name of the curve; the scheme.
+    band : bool or {"pointwise", "simultaneous"}, default False
+        Shade a confidence band: ``True`` or ``"pointwise"`` holds the level at each
+        false positive rate by itself (stratified bootstrap of records, or of whole
+        clusters); ``"simultaneous"`` for the whole curve (from Kolmogorov-Smirnov
+        bands of both classes), which is wide. Both take the fits as given.
+    level : float, default 0.95
+        Of the band.
 
     Returns
     -------
@@ -51,8 +81,24 @@ def plot_roc(
     ------
     OutcomeError
         If the outcome does not have two classes.
+    ArgumentError
+        If ``band`` is none of these, or is simultaneous and records come in clusters.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plot_roc(res, band=True, label="four folds")
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
-    require_binary(result, "a ROC curve")
+    records = records_of(result, "a ROC curve", rank=True)
+    method = _method(band)
+    if method == "simultaneous" and records.clusters is not None:
+        raise ArgumentError(
+            "a simultaneous band takes the records as independent, but some are of "
+            "one source; use band='pointwise', which draws whole sources."
+        )
     ax = new_axes(ax)
     if not has_curves(ax):
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
@@ -61,11 +107,26 @@ def plot_roc(
         curve = roc_curve(y, score)
         return curve.fpr, curve.tpr
 
-    _draw(result, ax, points, _legend(result, "auroc", label))
+    if method is None:
+        _draw(result, ax, points, _legend(result, "auroc", label))
+    else:
+        clusters = None if method == "simultaneous" else records.clusters
+        seed = None if method == "simultaneous" else result.seed
+        shaded = roc_band(
+            records.y,
+            records.predicted,
+            level=level,
+            method=method,
+            clusters=clusters,
+            seed=seed,
+        )
+        area = auroc(records.y, records.predicted)
+        named = _legend(result, "auroc", label, area)
+        _draw_band(ax, records, points, shaded, named)
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
-        title="ROC, held-out predictions pooled",
+        title=titled("ROC", _how(result, method)),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
         aspect="equal",
@@ -74,10 +135,18 @@ def plot_roc(
     return ax
 
 
-def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) -> Axes:
+def plot_pr(
+    result: Readable,
+    ax: Axes | None = None,
+    label: str | None = None,
+    band: bool | Literal["pointwise"] = False,
+    level: float = 0.95,
+) -> Axes:
     """Draw the precision-recall curve of the pooled held-out predictions.
 
     The dotted line is the share of positives, which a model of no skill attains.
+    A line a repeat; with a band there is one curve, of each record's prediction
+    averaged over repeats, and the legend gives its area (average precision).
 
     Parameters
     ----------
@@ -85,6 +154,12 @@ def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) 
         Of a binary outcome.
     ax : matplotlib.axes.Axes, optional
     label : str, optional
+    band : bool or "pointwise", default False
+        Shade a confidence band that holds the level at each recall by itself, from
+        a bootstrap of records of each class, or of whole clusters. It takes the
+        fits, and the share of positives, as given.
+    level : float, default 0.95
+        Of the band.
 
     Returns
     -------
@@ -94,27 +169,67 @@ def plot_pr(result: Readable, ax: Axes | None = None, label: str | None = None) 
     ------
     OutcomeError
         If the outcome does not have two classes.
+    ArgumentError
+        If ``band`` is none of these.
     """
-    require_binary(result, "a precision-recall curve")
+    records = records_of(result, "a precision-recall curve", rank=True)
+    method = _method(band)
+    if method == "simultaneous":
+        raise ArgumentError(
+            "no simultaneous band of a precision-recall curve is known; use "
+            "band='pointwise'."
+        )
     ax = new_axes(ax)
     if not has_curves(ax):
-        share = float(np.mean(result.scores.y))
+        share = float(np.mean(records.y))
         ax.axhline(share, color=GREY, linewidth=0.8, linestyle=":")
 
     def points(y: Floats, score: Floats) -> tuple[Floats, Floats]:
         curve = pr_curve(y, score)
         return curve.recall, curve.precision
 
-    _draw(result, ax, points, _legend(result, "auprc", label), drawstyle="steps-pre")
+    style = {"drawstyle": "steps-pre"}
+    if method is None:
+        _draw(result, ax, points, _legend(result, "auprc", label), **style)
+    else:
+        shaded = pr_band(
+            records.y,
+            records.predicted,
+            level=level,
+            clusters=records.clusters,
+            seed=result.seed,
+        )
+        area = auprc(records.y, records.predicted)
+        named = _legend(result, "auprc", label, area)
+        _draw_band(ax, records, points, shaded, named, **style)
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",
-        title="Precision and recall, held-out predictions pooled",
+        title=titled("Precision and recall", _how(result, method)),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.05),
     )
-    _solid_legend(ax, "lower left")
+    _solid_legend(ax, _clearest(ax))
     return ax
+
+
+def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
+    if band is False:
+        return None
+    if band is True:
+        return "pointwise"
+    if band not in METHODS:
+        raise ArgumentError(
+            f"band must be True, False, 'pointwise' or 'simultaneous', not {band!r}."
+        )
+    return band
+
+
+def _how(result: Readable, method: str | None) -> str:
+    """Say what the curve is of: one a repeat, or one of averaged predictions."""
+    if method is None and len(result.scores.by_repeat) > 1:
+        return "pooled by repeat"
+    return how_averaged(result.scores)
 
 
 def _draw(
@@ -130,23 +245,77 @@ def _draw(
     style |= {"linewidth": 1.8 if repeats == 1 else 0.9}
     style |= {"alpha": max(0.15, 1 / np.sqrt(repeats))}
     for number, where in enumerate(scores.by_repeat):
-        x, y = points(scores.y[scores.row[where]], scores.predicted[where])
-        (line,) = ax.plot(x, y, color=colour, **style)
+        rows, predicted = scores.by_record(where, rank=True)
+        (line,) = ax.plot(*points(scores.y[rows], predicted), color=colour, **style)
         if number == 0:
             line.set(gid=CURVE, label=legend)
 
 
-def _solid_legend(ax: Axes, place: Literal["lower left", "lower right"]) -> None:
+def _draw_band(
+    ax: Axes,
+    records: Records,
+    points: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    band: CurveBand,
+    legend: str,
+    **style: Any,
+) -> None:
+    """Draw one curve, and its band where there is one."""
+    colour = next_colour(ax)
+    (line,) = ax.plot(
+        *points(records.y.astype(float), records.predicted),
+        color=colour,
+        linewidth=1.8,
+        **style,
+    )
+    line.set(gid=CURVE, label=legend)
+    named = f"{100 * band.level:g}% band, {band.method}"
+    if band.reason:
+        ax.plot([], [], " ", label=no_band(band.reason))
+        return
+    ax.fill_between(
+        band.at, band.lower, band.upper, color=colour, alpha=0.2, lw=0, label=named
+    )
+
+
+def _clearest(ax: Axes) -> Place:
+    """Return the corner through which the curves pass least."""
+    x, y = (
+        np.concatenate([np.asarray(line.get_data()[axis]) for line in _curves(ax)])
+        for axis in (0, 1)
+    )
+    inner = np.linspace(0, 1, 101)
+    x = np.concatenate([x, *[inner for _ in _curves(ax)]])
+    y = np.concatenate(
+        [y, *[np.interp(inner, *line.get_data()) for line in _curves(ax)]]
+    )
+    corners: dict[Place, NDArray[np.bool_]] = {
+        "lower left": (x < 0.6) & (y < 0.2),
+        "lower right": (x > 0.4) & (y < 0.2),
+        "upper right": (x > 0.4) & (y > 0.85),
+    }
+    return min(corners, key=lambda corner: int(corners[corner].sum()))
+
+
+def _curves(ax: Axes) -> list[Any]:
+    return [line for line in ax.lines if line.get_gid() == CURVE]
+
+
+def _solid_legend(ax: Axes, place: Place) -> None:
     """Name each curve by a solid line, however faint its repeats are drawn."""
     legend = ax.legend(loc=place, frameon=False, fontsize="small")
     for line in legend.get_lines():
         line.set(alpha=1, linewidth=1.8)
 
 
-def _legend(result: Readable, metric: str, label: str | None) -> str:
+def _legend(
+    result: Readable, metric: str, label: str | None, area: float | None = None
+) -> str:
+    """Write the estimate of the curve shown, and the headline where it is another."""
     pooled = result.estimate(metric, how="pooled")
     headline = result.estimate(metric)
-    text = f"{label or short_scheme(result.plan)}: {pooled.label} {pooled.value:.3f}"
-    if headline.how != "pooled":
-        text += f" ({headline.how.replace('_', ' ')} {headline.value:.3f})"
+    shown = pooled.value if area is None else area
+    text = f"{label or short_scheme(result.plan)}: {pooled.label} {shown:.3f}"
+    if headline.how != "pooled" or abs(headline.value - shown) > 5e-4:
+        text += "\n" if len(text) > SHORT else " "
+        text += f"({headline.how.replace('_', ' ')} {headline.value:.3f})"
     return text

@@ -1,0 +1,52 @@
+"""What a picture may read of a comparison, and of several that are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import pandas as pd
+
+from statcv.inference.paired_methods import PairedMethod
+from statcv.metrics import Metric
+from statcv.readable import Readable
+
+
+class Compared(Protocol):
+    """Results side by side, as a picture reads them."""
+
+    @property
+    def results(self) -> Mapping[str, Readable]:
+        """The results by name."""
+
+    @property
+    def metric(self) -> Metric:
+        """What they are compared by."""
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+
+    @property
+    def method(self) -> PairedMethod:
+        """The test."""
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """A row a pair: first, second, difference, lower, upper, p."""
+
+
+class Combined(Protocol):
+    """Comparisons of several data sets, as a picture reads them."""
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row a data set: difference, lower, upper, n."""
+
+    @property
+    def pooled(self) -> Any:
+        """The mean over data sets with its intervals, or None."""
+
+    @property
+    def label(self) -> str:
+        """Of what is compared."""

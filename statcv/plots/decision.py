@@ -1,0 +1,174 @@
+"""Net benefit of acting on predictions, along the threshold: decision curves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError
+from statcv.metrics import DecisionCurve, net_benefit
+from statcv.plots.base import CURVE, GREY, new_axes, next_colour, short_scheme, titled
+from statcv.plots.compared import Compared
+from statcv.plots.records import Records, records_of
+from statcv.readable import Readable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+THRESHOLDS = np.linspace(0, 0.99, 199)
+DEEPEST = 0.25  # shown below zero, of the height above it
+
+
+def plot_decision(
+    results: Readable | Mapping[str, Readable] | Compared,
+    ax: Axes | None = None,
+    thresholds: ArrayLike | None = None,
+    level: float = 0.95,
+) -> Axes:
+    """Draw the net benefit of treating by the predictions: a decision curve.
+
+    Against it stand treating all and treating none. Who treats from a probability of
+    t on holds a false positive to cost t / (1 − t) of what a true positive gains. The
+    predictions are pooled and scored once; over repeats each record's are averaged
+    before. The band, pointwise, takes the fits as given.
+
+    Parameters
+    ----------
+    results : CVResult, mapping of str to CVResult, or Comparison
+        One result, or several of the same records, by name; of a binary outcome,
+        with predictions that are probabilities.
+    ax : matplotlib.axes.Axes, optional
+    thresholds : array_like, optional
+        From 0 to below 1; by default 0 to 0.99. Draw those that someone could hold.
+    level : float, default 0.95
+        Of the band.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    MetricError
+        If the predictions are no probabilities, or a threshold is out of range.
+    ComparisonError
+        If several results are not of the same records.
+
+    References
+    ----------
+    Vickers & Elkin (2006), Medical Decision Making 26:565.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
+    >>> ax = scv.plot_decision(res)
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['rloocv', '95% band, pointwise', 'treat all', 'treat none']
+    """
+    named = _named(results)
+    where = THRESHOLDS if thresholds is None else np.sort(np.atleast_1d(thresholds))
+    read = {
+        name: records_of(result, "a decision curve", probabilities=True)
+        for name, result in named.items()
+    }
+    _check_same(named, read)
+    ax = new_axes(ax)
+    top, curve, banded = 0.0, None, False
+    for name, records in read.items():
+        curve = net_benefit(
+            records.y,
+            records.predicted,
+            where,
+            clusters=records.clusters,
+            level=level,
+        )
+        shown = "" if banded else f"{100 * level:g}% band, pointwise"
+        banded = _draw(ax, curve, name, shown) or banded
+        top = max(top, _height(curve))
+    assert curve is not None  # there is one result at least
+    ax.plot(
+        where, curve.treat_all, color="black", lw=1, linestyle="--", label="treat all"
+    )
+    ax.axhline(0, color=GREY, linewidth=1.2, label="treat none")
+    top = top or 1.0
+    hows = " and ".join(dict.fromkeys(records.how for records in read.values()))
+    ax.set(
+        xlabel="threshold probability",
+        ylabel="net benefit",
+        ylim=(-DEEPEST * top, 1.08 * top),
+        title=titled("Decision curve", hows),
+    )
+    ax.legend(loc="upper right", frameon=False, fontsize="small")
+    return ax
+
+
+def _named(
+    results: Readable | Mapping[str, Readable] | Compared,
+) -> dict[str, Readable]:
+    """Return the results by name."""
+    if isinstance(results, Mapping):
+        if not results:
+            raise ArgumentError("there is no result to draw.")
+        found = {str(name): result for name, result in results.items()}
+    elif hasattr(results, "results"):
+        found = dict(results.results)
+    elif isinstance(results, Sequence):
+        raise ArgumentTypeError(
+            "several results go by name: plot_decision({'small': a, 'large': b})."
+        )
+    else:
+        found = {"": results}
+    for result in found.values():
+        if not hasattr(result, "scores") or not hasattr(result, "design"):
+            raise ArgumentTypeError(
+                f"a decision curve is of a result, not of a {type(result).__name__}."
+            )
+    if "" in found and len(found) == 1:
+        return {short_scheme(found[""].plan): found[""]}
+    return found
+
+
+def _check_same(named: dict[str, Readable], read: dict[str, Records]) -> None:
+    """Refuse results of different records, which have no treat-all in common."""
+    first, *others = read
+    labels = {name: named[name].design.labels[read[name].row] for name in read}
+    for other in others:
+        place = labels[other].get_indexer(labels[first])
+        same = len(labels[other]) == len(labels[first]) and bool((place >= 0).all())
+        if not same or not np.array_equal(read[first].y, read[other].y[place]):
+            raise ComparisonError(
+                f"{first!r} and {other!r} are not of the same records and outcomes, so "
+                "that treating all is not worth the same; draw each by itself."
+            )
+
+
+def _height(curve: DecisionCurve) -> float:
+    """Return the height that is shown: the band's, where that does not explode."""
+    drawn = max(float(curve.net_benefit.max()), float(curve.treat_all.max()), 0.0)
+    return float(np.clip(np.nanmax([*curve.upper, 0.0]), drawn, 1.6 * drawn))
+
+
+def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
+    """Draw a curve with its band; return whether there is one."""
+    colour = next_colour(ax)
+    (line,) = ax.plot(curve.thresholds, curve.net_benefit, color=colour, linewidth=1.8)
+    line.set(gid=CURVE, label=name)
+    if np.isnan(curve.lower).all():
+        return False
+    ax.fill_between(
+        curve.thresholds,
+        curve.lower,
+        curve.upper,
+        color=colour,
+        alpha=0.2,
+        linewidth=0,
+        label=banded or None,
+    )
+    return bool(banded)

@@ -1,0 +1,67 @@
+"""What a referee asks for: discrimination, calibration, net benefit and risk."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statcv.plots.calibrated import plot_calibration
+from statcv.plots.curves import plot_roc
+from statcv.plots.decision import plot_decision
+from statcv.plots.records import records_of
+from statcv.plots.risk import plot_risk
+from statcv.readable import Readable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+LINE = 100  # letters of a line of the title
+
+
+def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
+    """Draw ROC with its band, calibration, decision curve and risk by outcome.
+
+    One figure of four, with what was held out as its title. Each record counts once;
+    over repeats its predictions are averaged, as the titles say.
+
+    Parameters
+    ----------
+    result : CVResult
+        Of a binary outcome, with predictions that are probabilities.
+    level : float, default 0.95
+        Of the bands and intervals.
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes, shape (2, 2)
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    MetricError
+        If the predictions are no probabilities; :func:`statcv.plot_panel` then draws
+        what can be had.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
+    >>> scv.plot_referee(res).shape
+    (2, 2)
+    """
+    import matplotlib.pyplot as plt
+
+    records_of(result, "the figure for a referee", probabilities=True)
+    figure, axes = plt.subplots(2, 2, figsize=(10.5, 9.6), layout="constrained")
+    plot_roc(result, ax=axes[0, 0], band=True, level=level)
+    plot_calibration(result, ax=axes[0, 1], level=level)
+    plot_decision(result, ax=axes[1, 0], level=level)
+    plot_risk(result, ax=axes[1, 1])
+    said = f"{result.design.formula.text}: {result.learner.label}; {result.rows}"
+    lines = (fill(text, LINE) for text in (said, result.plan.sentence))
+    figure.suptitle("\n".join(lines))
+    return np.asarray(axes)

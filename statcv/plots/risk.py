@@ -1,0 +1,120 @@
+"""How predicted risk is distributed in either class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError
+from statcv.plots.base import COLOURS, GREY, new_axes, titled
+from statcv.plots.records import records_of
+from statcv.readable import Readable
+from statcv.whole import is_whole
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+MOST_BINS = 40
+
+
+def plot_risk(
+    result: Readable, ax: Axes | None = None, bins: int | None = None
+) -> Axes:
+    """Draw how predicted risk is distributed in either class, back to back.
+
+    Bars upwards are the positive records, bars downwards the negative ones, each as
+    a share of its own class, so that a rare class is seen as well as a common one.
+    Each record is counted once; over repeats its predictions are averaged. The dashed
+    line is the threshold above which a record counts as positive; where it was chosen
+    inside each training set, the median, with the range of what was chosen shaded.
+
+    Parameters
+    ----------
+    result : CVResult
+        Of a binary outcome. Scores that are no probabilities are drawn as they are.
+    ax : matplotlib.axes.Axes, optional
+    bins : int, optional
+        Bars of each class: about the square root of the number of records where not
+        given, 10 to 40.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
+    >>> scv.plot_risk(res).get_title()
+    'Risk by outcome, held-out predictions pooled'
+    """
+    if bins is not None and not (is_whole(bins) and bins >= 1):
+        raise ArgumentError(f"bins must be a whole number from 1, not {bins!r}.")
+    records = records_of(result, "risk by outcome")
+    ax, scores, outcome = new_axes(ax), result.scores, result.design.outcome
+    finite = np.isfinite(records.predicted)
+    y, predicted = records.y[finite], records.predicted[finite]
+    edges = _edges(predicted, scores.probabilities, bins)
+    ax.axhline(0, color="black", linewidth=0.8)
+    tallest = 0.0
+    for code, side in ((1, 1), (0, -1)):
+        own = predicted[y == code]
+        share = np.histogram(own, edges)[0] / max(len(own), 1)
+        tallest = max(tallest, float(share.max()))
+        ax.bar(
+            edges[:-1],
+            side * share,
+            np.diff(edges),
+            align="edge",
+            color=COLOURS[code],
+            edgecolor="white",
+            linewidth=0.5,
+            label=f"{outcome.name} = {outcome.levels[code]} (n = {len(own)})",
+        )
+    _draw_threshold(ax, scores.threshold, 0.5 if scores.probabilities else 0.0)
+    ax.set_ylim(-1.1 * tallest, 1.6 * tallest)  # with room for the legend
+    ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):g}")
+    title = titled("Risk by outcome", records.how)
+    if not finite.all():
+        title += f"\n{int((~finite).sum())} without a finite prediction left out"
+    what = "predicted risk" if scores.probabilities else "score"
+    ax.set(xlabel=f"held-out {what}", ylabel="share of the class", title=title)
+    handles, labels = ax.get_legend_handles_labels()
+    order = sorted(range(len(labels)), key=lambda k: "threshold" in labels[k])
+    ax.legend(
+        [handles[k] for k in order],
+        [labels[k] for k in order],
+        loc="upper right",
+        frameon=False,
+        fontsize="small",
+    )
+    return ax
+
+
+def _edges(predicted: Floats, probabilities: bool, bins: int | None) -> Floats:
+    """Return the edges of the bars, from 0 to 1 for probabilities."""
+    count = bins or int(np.clip(np.sqrt(len(predicted)), 10, MOST_BINS))
+    if probabilities:
+        return np.linspace(0, 1, count + 1)
+    if not len(predicted):
+        return np.linspace(-1, 1, count + 1)
+    return np.histogram_bin_edges(predicted, count)
+
+
+def _draw_threshold(ax: Axes, chosen: Floats | None, default: float) -> None:
+    """Draw a line where a record begins to count as positive."""
+    cuts = np.array([default]) if chosen is None else chosen
+    middle, low, high = np.median(cuts), cuts.min(), cuts.max()
+    label = f"threshold {middle:.3g}"
+    if low < high:
+        ax.axvspan(low, high, color=GREY, alpha=0.15, linewidth=0)
+        label += f" ({low:.3g} to {high:.3g})"
+    ax.axvline(middle, color="black", linewidth=1, linestyle="--", label=label)

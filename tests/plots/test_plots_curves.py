@@ -1,0 +1,279 @@
+"""Curves with bands, and the difference of two, read back from their Axes."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ComparisonError,
+    MetricError,
+    OutcomeError,
+)
+from statcv.metrics import auprc, auroc, pr_band, roc_band, roc_curve, roc_difference
+
+mpl.use("Agg")
+SPECTOR = scv.load_data("spector")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def small():
+    return scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1)
+
+
+@pytest.fixture(scope="module")
+def large(small):
+    return small.update(formula=". ~ . + PSI")
+
+
+@pytest.fixture(scope="module")
+def repeated():
+    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, k=4, repeats=5, seed=1)
+
+
+def curve(ax):
+    (line,) = [line for line in ax.lines if line.get_gid() == "curve"]
+    return tuple(map(np.asarray, line.get_data()))
+
+
+def area_below(height, x):
+    return (np.diff(x) * (height[1:] + height[:-1]) / 2).sum()
+
+
+def shaded(ax):
+    """Return the distinct corners of the band that is drawn."""
+    (band,) = ax.collections
+    return {tuple(corner) for corner in band.get_paths()[0].vertices.round(9).tolist()}
+
+
+def corners(at, *heights):
+    return {
+        (round(x, 9), round(y, 9))
+        for height in heights
+        for x, y in zip(at.tolist(), height.tolist(), strict=True)
+    }
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def averaged(result):
+    table = result.predictions.groupby("row")[["observed", "predicted"]].mean()
+    return table["observed"].to_numpy(), table["predicted"].to_numpy()
+
+
+# ---- one curve ----
+
+
+def test_the_band_of_a_roc_curve_is_that_of_the_metric(large):
+    ax = scv.plot_roc(large, band=True, level=0.9)
+    band = roc_band(*averaged(large), level=0.9, seed=large.seed)
+    assert corners(band.at, band.lower, band.upper) <= shaded(ax)
+    assert legend(ax)[1] == "90% band, pointwise"
+
+
+def test_a_simultaneous_band_is_the_wider_one(large):
+    ax = scv.plot_roc(large, band="simultaneous")
+    band = roc_band(*averaged(large), method="simultaneous")
+    assert corners(band.at, band.lower, band.upper) <= shaded(ax)
+
+
+def test_the_band_of_precision_is_that_of_the_metric(large):
+    ax = scv.plot_pr(large, band=True)
+    band = pr_band(*averaged(large), seed=large.seed)
+    assert corners(band.at, band.lower, band.upper) <= shaded(ax)
+
+
+def test_with_a_band_repeats_are_averaged_and_the_legend_gives_that_area(repeated):
+    y, p = averaged(repeated)
+    ax = scv.plot_roc(repeated, band=True)
+    x, height = curve(ax)
+    area = auroc(y, p)
+    assert area_below(height, x) == pytest.approx(area)
+    assert area != pytest.approx(float(repeated.estimate("auroc", "pooled")), abs=1e-3)
+    per_fold = float(repeated.estimate("auroc"))
+    first = legend(ax)[0].replace("\n", " ")
+    assert first == f"stratified_kfold × 5: auROC {area:.3f} (per fold {per_fold:.3f})"
+    assert "averaged over 5 repeats" in ax.get_title()
+    ax = scv.plot_pr(repeated, band="pointwise")
+    assert f"auPR {auprc(y, p):.3f}" in legend(ax)[0]
+
+
+def test_without_a_band_the_title_says_that_each_repeat_has_its_curve(repeated):
+    assert "pooled by repeat" in scv.plot_roc(repeated).get_title()
+
+
+def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
+    result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
+    for band in (False, True):
+        x, height = curve(scv.plot_roc(result, band=band))
+        pooled = float(result.estimate("auroc", "pooled"))
+        assert area_below(height, x) == pytest.approx(pooled)
+
+
+def test_a_band_that_measures_nothing_is_not_drawn():
+    table = pd.DataFrame({"y": [0, 0, 0, 1, 1], "p": [0.1, 0.2, 0.3, 0.8, 0.9]})
+    perfect = scv.from_predictions(table, observed="y", predicted="p")
+    ax = scv.plot_roc(perfect, band=True)
+    assert not ax.collections
+    assert legend(ax)[1].startswith("no band: no sample moves the curve")
+    single = scv.from_predictions(table[:4], observed="y", predicted="p")
+    for plot in (scv.plot_roc, scv.plot_pr):
+        ax = plot(single, band=True)
+        assert not ax.collections
+        assert legend(ax)[1].startswith("no band: ")
+
+
+def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
+    table = SPECTOR.assign(person=np.arange(32) // 2)
+    result = scv.cv("GRADE ~ GPA", table, stratify=scv.by_value("person"), k=4, seed=1)
+    ax = scv.plot_roc(result, band=True)
+    rows, p = result.scores.mean_prediction()
+    y, people = result.scores.y[rows], result.scores.clusters[rows]
+    band = roc_band(y, p, clusters=people, seed=result.seed)
+    assert corners(band.at, band.lower, band.upper) <= shaded(ax)
+    alone = roc_band(y, p, seed=result.seed)
+    assert not corners(alone.at, alone.lower, alone.upper) <= shaded(ax)
+    with pytest.raises(ArgumentError, match="one source"):
+        scv.plot_roc(result, band="simultaneous")
+
+
+def test_bands_that_there_are_not(large):
+    with pytest.raises(ArgumentError, match="'both'"):
+        scv.plot_roc(large, band="both")
+    with pytest.raises(ArgumentError, match="simultaneous"):
+        scv.plot_pr(large, band="simultaneous")
+
+
+# ---- the difference of two ----
+
+
+def test_area_under_the_difference_is_that_of_delong(small, large):
+    comparison = scv.compare(small=small, large=large)
+    ax = scv.plot_difference(comparison)
+    x, height = curve(ax)
+    row = comparison.differences.iloc[0]
+    assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)
+    first, second, *_ = ax.get_title().splitlines()
+    said = f"{row['difference']:.3f}".replace("-", "−")
+    assert first == f"large less small: difference in auROC {said}"
+    lower, upper = (f"{row[end]:.3f}".replace("-", "−") for end in ("lower", "upper"))
+    assert second == f"{lower} to {upper} by DeLong, p = {row['p']:.2g}"
+
+
+def test_the_line_is_the_difference_of_the_two_curves(small, large):
+    x, height = curve(scv.plot_difference(small, large))
+    grid = np.linspace(0.003, 0.997, 50)  # where neither curve rises
+    curves = [roc_curve(*averaged(result)) for result in (large, small)]
+    a, b = (np.interp(grid, one.fpr, one.tpr) for one in curves)
+    np.testing.assert_allclose(np.interp(grid, x, height), a - b, atol=1e-9)
+
+
+def test_the_band_of_the_difference_draws_the_records_for_both(small, large):
+    ax = scv.plot_difference(small, large, n_boot=200)
+    y, b = averaged(small)
+    _, a = averaged(large)
+    band = roc_difference(y, a, b, n_boot=200, seed=small.seed)
+    assert corners(band.at, band.lower, band.upper) <= shaded(ax)
+
+
+def test_the_other_direction_has_the_other_sign(small, large):
+    _, there = curve(scv.plot_difference(small, large))
+    _, back = curve(scv.plot_difference(large, small))
+    np.testing.assert_allclose(there, -back, atol=1e-12)
+
+
+def test_records_differences_in_order_with_their_mean(small, large):
+    ax = scv.plot_difference(small, large, metric="brier")
+    y, p = averaged(small)
+    _, q = averaged(large)
+    change = (y - q) ** 2 - (y - p) ** 2
+    x, height = curve(ax)
+    np.testing.assert_allclose(height, np.sort(change))
+    assert x.tolist() == list(range(1, 33))
+    (mean,) = [line for line in ax.lines if str(line.get_label()).startswith("mean")]
+    assert mean.get_ydata()[0] == pytest.approx(change.mean())
+    se = change.std(ddof=1) / np.sqrt(32)
+    half = 2.0395134463964077 * se  # t with 31 degrees of freedom
+    (band,) = ax.patches
+    assert band.get_y() == pytest.approx(change.mean() - half)
+    assert band.get_height() == pytest.approx(2 * half)
+    better, worse = (change < 0).sum(), (change > 0).sum()
+    assert f"better in {better}, worse in {worse}" in legend(ax)[1]
+
+
+def test_better_heeds_the_metric_s_direction(small, large):
+    ax = scv.plot_difference(small, large, metric="accuracy")
+    y, p = averaged(small)
+    _, q = averaged(large)
+    won = (((q > 0.5) == y) & ((p > 0.5) != y)).sum()
+    lost = (((q > 0.5) != y) & ((p > 0.5) == y)).sum()
+    assert f"better in {won}, worse in {lost}, equal in" in legend(ax)[1]
+
+
+def test_numbers_and_records_in_another_order():
+    numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
+    other = scv.cv("GPA ~ TUCE + PSI", SPECTOR[::-1], k=4, seed=2)
+    _, height = curve(scv.plot_difference(numbers, other))
+    tables = [r.predictions.set_index("row").sort_index() for r in (numbers, other)]
+    p, q = ((t["observed"] - t["predicted"]) ** 2 for t in tables)
+    np.testing.assert_allclose(height, np.sort((q - p).to_numpy()))
+
+
+def test_a_pair_of_several_and_a_permutation_test(small, large, repeated):
+    several = scv.compare(a=small, b=large, c=repeated, test="permutation", seed=1)
+    ax = scv.plot_difference(several, pair=("a", "c"))
+    row = several.differences.iloc[1]
+    assert (row["first"], row["second"]) == ("a", "c")
+    title = ax.get_title()
+    assert f"{row['difference']:.3f}".replace("-", "−") in title
+    assert "no interval, permutation of paired predictions" in title
+    assert "pooled and averaged over 5 repeats" in title
+    with pytest.raises(ArgumentError, match="'z'"):
+        scv.plot_difference(several, pair=("a", "z"))
+
+
+def test_no_difference_is_a_level_line(small):
+    ax = scv.plot_difference(small, small)
+    assert not curve(ax)[1].any()
+    assert legend(ax)[0].startswith("no band: no sample moves")
+
+
+def test_what_has_no_paired_difference(small, large):
+    fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
+    with pytest.raises(ComparisonError, match="same records"):
+        scv.plot_difference(small, fewer)
+    with pytest.raises(MetricError, match="plot_forest"):
+        scv.plot_difference(small, large, metric="auprc")
+    with pytest.raises(ArgumentTypeError, match="one CVResult"):
+        scv.plot_difference(small)
+    with pytest.raises(ArgumentTypeError, match="not a DataFrame"):
+        scv.plot_difference(small, SPECTOR)
+    with pytest.raises(ArgumentError, match="its own"):
+        scv.plot_difference(scv.compare(small, large), metric="brier")
+    with pytest.raises(ArgumentError, match="n_boot"):
+        scv.plot_difference(small, large, metric="brier", n_boot=10)
+    with pytest.raises(ArgumentError, match="pair"):
+        scv.plot_difference(small, large, pair=("a", "b"))
+    numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
+    with pytest.raises(MetricError, match="continuous"):
+        scv.plot_difference(numbers, numbers, metric="auroc")
+
+
+def test_bands_need_two_classes():
+    numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
+    for plot in (scv.plot_roc, scv.plot_pr):
+        with pytest.raises(OutcomeError, match="two classes"):
+            plot(numbers, band=True)

@@ -1,0 +1,299 @@
+"""Calibration, decision curves and risk, read back from their Axes."""
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.svm import LinearSVC
+
+import statcv as scv
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ComparisonError,
+    MetricError,
+    OutcomeError,
+)
+from statcv.metrics import (
+    calibration,
+    calibration_curve,
+    calibration_groups,
+    net_benefit,
+)
+
+mpl.use("Agg")
+SPECTOR = scv.load_data("spector")
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def result():
+    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, scheme="rloocv", seed=1)
+
+
+@pytest.fixture(scope="module")
+def repeated():
+    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, k=4, repeats=3, seed=1)
+
+
+@pytest.fixture(scope="module")
+def scored():
+    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, model=LinearSVC(), k=4, seed=1)
+
+
+def curves(ax):
+    found = [line for line in ax.lines if line.get_gid() == "curve"]
+    return [tuple(map(np.asarray, line.get_data())) for line in found]
+
+
+def band(ax, number=0):
+    vertices = ax.collections[number].get_paths()[0].vertices
+    return {tuple(corner) for corner in vertices.round(9).tolist()}
+
+
+def corners(x, *heights):
+    return {
+        (round(a, 9), round(b, 9))
+        for height in heights
+        for a, b in zip(x.tolist(), height.tolist(), strict=True)
+        if not np.isnan(b)
+    }
+
+
+def legend(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def averaged(result):
+    table = result.predictions.groupby("row")[["observed", "predicted"]].mean()
+    return table["observed"].to_numpy(), table["predicted"].to_numpy()
+
+
+def external(y, p):
+    table = pd.DataFrame({"y": y, "p": p})
+    return scv.from_predictions(table, observed="y", predicted="p")
+
+
+# ---- calibration ----
+
+
+def test_the_calibration_curve_is_that_of_the_metric(result, repeated):
+    for one in (result, repeated):
+        ax = scv.plot_calibration(one)
+        found = calibration_curve(*averaged(one))
+        ((x, height),) = curves(ax)
+        np.testing.assert_allclose(x, found.predicted)
+        np.testing.assert_allclose(height, found.observed)
+        drawn = set().union(*(band(ax, k) for k in range(len(ax.collections))))
+        assert corners(found.predicted, found.lower, found.upper) <= drawn
+        assert found.method in legend(ax)
+    assert "averaged over 3 repeats" in ax.get_title()
+
+
+def test_groups_have_wilson_s_intervals(result):
+    ax = scv.plot_calibration(result, level=0.9, groups=4)
+    found = calibration_groups(*averaged(result), groups=4, level=0.9)
+    (bars,) = ax.containers[:1]
+    points, _, (lines,) = bars
+    np.testing.assert_allclose(points.get_xdata(), found.predicted)
+    np.testing.assert_allclose(points.get_ydata(), found.observed)
+    ends = np.array([segment[:, 1] for segment in lines.get_segments()])
+    np.testing.assert_allclose(ends, np.stack([found.lower, found.upper], axis=1))
+    assert f"4 groups of {found.count.min()}" in " ".join(legend(ax))
+
+
+def test_the_text_gives_slope_intercept_and_ratio(result):
+    found = calibration(*averaged(result))
+    (text,) = scv.plot_calibration(result).texts
+    wanted = [
+        f"slope {found.slope:.2f} ({found.slope_lower:.2f} to {found.slope_upper:.2f})",
+        f"intercept {found.intercept:.2f} ({found.intercept_lower:.2f} to "
+        f"{found.intercept_upper:.2f})",
+        f"observed / expected {found.observed_expected:.2f} "
+        f"({found.observed_expected_lower:.2f} to {found.observed_expected_upper:.2f})",
+    ]
+    assert text.get_text().replace("−", "-").splitlines() == wanted
+
+
+def test_histograms_below_are_shares_of_the_class(result):
+    ax = scv.plot_calibration(result)
+    _, *histograms = ax.containers
+    heights = [np.array([bar.get_height() for bar in bars]) for bars in histograms]
+    assert [bars.get_label() for bars in histograms] == ["GRADE = 1", "GRADE = 0"]
+    scale = heights[0].sum()  # both sum to the same, since both are shares
+    assert scale > 0
+    assert heights[1].sum() == pytest.approx(-scale)
+    for bars in histograms:
+        assert max(bar.get_y() + bar.get_height() for bar in bars) <= 0
+
+
+def test_probabilities_of_0_and_1_have_groups_and_a_reason_for_the_rest():
+    ax = scv.plot_calibration(external([0, 1, 0, 1, 0, 1], [0, 0.3, 0.4, 0.5, 0.6, 1]))
+    assert not curves(ax)
+    (text,) = ax.texts
+    said = text.get_text().replace("\n", " ")
+    assert said.startswith("slope – intercept – observed / expected 1.07")
+    assert said.count("exactly 0 or 1") == 1
+    assert ax.containers
+
+
+# ---- decision curves ----
+
+
+def test_net_benefit_is_that_of_the_metric(repeated):
+    ax = scv.plot_decision(repeated, thresholds=[0.5, 0.1, 0.3])
+    found = net_benefit(*averaged(repeated), [0.1, 0.3, 0.5])
+    ((x, height),) = curves(ax)
+    assert x.tolist() == [0.1, 0.3, 0.5]
+    assert height.tolist() == found.net_benefit.tolist()
+    assert corners(found.thresholds, found.lower, found.upper) <= band(ax)
+    (everyone,) = [line for line in ax.lines if line.get_label() == "treat all"]
+    assert np.asarray(everyone.get_ydata()).tolist() == found.treat_all.tolist()
+    (nobody,) = [line for line in ax.lines if line.get_label() == "treat none"]
+    assert list(nobody.get_ydata()) == [0, 0]
+    assert "averaged over 3 repeats" in ax.get_title()
+
+
+def test_at_0_all_are_treated_whose_net_benefit_is_the_prevalence(result):
+    ((x, height),) = curves(scv.plot_decision(result))
+    assert x[0] == 0
+    assert height[0] == pytest.approx(11 / 32)
+
+
+def test_several_decision_curves(result):
+    other = result.update(formula="GRADE ~ GPA")
+    ax = scv.plot_decision({"large": result, "small": other})
+    assert len(curves(ax)) == 2
+    assert legend(ax) == [
+        "large",
+        "95% band, pointwise",
+        "small",
+        "treat all",
+        "treat none",
+    ]
+    again = scv.plot_decision(scv.compare(large=result, small=other))
+    for one, two in zip(curves(ax), curves(again), strict=True):
+        assert one[1].tolist() == two[1].tolist()
+
+
+def test_several_need_the_same_records(result):
+    fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
+    with pytest.raises(ComparisonError, match="treating all"):
+        scv.plot_decision({"all": result, "fewer": fewer})
+    with pytest.raises(ArgumentTypeError, match="by name"):
+        scv.plot_decision([result, result])
+    with pytest.raises(ArgumentTypeError, match="int"):
+        scv.plot_decision({"a": 1})
+    with pytest.raises(ArgumentError, match="no result"):
+        scv.plot_decision({})
+    with pytest.raises(MetricError, match="below 1"):
+        scv.plot_decision(result, thresholds=[0.5, 1])
+
+
+# ---- risk ----
+
+
+def test_risk_is_the_share_of_each_class_by_bars(result):
+    ax = scv.plot_risk(result, bins=5)
+    y, p = averaged(result)
+    edges = np.linspace(0, 1, 6)
+    for bars, code, side in zip(ax.containers, (1, 0), (1, -1), strict=True):
+        count = (y == code).sum()
+        wanted = side * np.histogram(p[y == code], edges)[0] / count
+        assert [bar.get_height() for bar in bars] == pytest.approx(wanted.tolist())
+        assert bars.get_label() == f"GRADE = {code} (n = {count})"
+    assert "threshold 0.5" in legend(ax)
+
+
+def test_thresholds_chosen_in_training_sets_are_a_range():
+    result = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1, threshold="youden")
+    cuts = result.scores.threshold
+    ax = scv.plot_risk(result)
+    (line,) = [one for one in ax.lines if one.get_linestyle() == "--"]
+    assert line.get_xdata()[0] == np.median(cuts)
+    shade = next(patch for patch in ax.patches if patch.get_alpha() == 0.15)
+    assert shade.get_x() == cuts.min()
+    assert shade.get_x() + shade.get_width() == pytest.approx(cuts.max())
+    assert f"({cuts.min():.3g} to {cuts.max():.3g})" in legend(ax)[-1]
+
+
+def test_scores_are_drawn_on_their_own_scale(scored):
+    ax = scv.plot_risk(scored)
+    assert ax.get_xlabel() == "held-out score"
+    assert legend(ax)[-1] == "threshold 0"
+    first = ax.containers[0][0].get_x()
+    assert first == scored.scores.predicted.min()
+    with pytest.raises(ArgumentError, match="bins"):
+        scv.plot_risk(scored, bins=0)
+
+
+class Unbounded(ClassifierMixin, BaseEstimator):
+    """A classifier that is certain of some records, on the scale of the logit."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return self.classes_[(self.decision_function(X) > 0).astype(int)]
+
+    def decision_function(self, X):
+        first = np.asarray(X)[:, 0]
+        return np.where(first < 3, -np.inf, first - 3.3)
+
+
+def test_scores_that_are_infinite_are_left_out_and_counted():
+    result = scv.cv("GRADE ~ GPA", SPECTOR, model=Unbounded(), k=4, seed=1)
+    ax = scv.plot_risk(result)
+    low = int((SPECTOR["GPA"] < 3).sum())
+    assert ax.get_title().endswith(f"\n{low} without a finite prediction left out")
+    high = SPECTOR[SPECTOR["GPA"] >= 3]["GRADE"]
+    named = [f"GRADE = {code} (n = {(high == code).sum()})" for code in (1, 0)]
+    assert legend(ax)[:2] == named
+
+
+# ---- the four together ----
+
+
+def test_the_figure_for_a_referee(result, tmp_path):
+    axes = scv.plot_referee(result)
+    assert axes.shape == (2, 2)
+    titles = [ax.get_title().split(",")[0] for ax in axes.flat]
+    assert titles == ["ROC", "Calibration", "Decision curve", "Risk by outcome"]
+    figure = axes[0, 0].figure
+    said = figure.get_suptitle().replace("\n", " ")
+    assert result.plan.sentence in said
+    assert said.startswith("GRADE ~ GPA + PSI: logistic regression")
+    assert "95% band, pointwise" in legend(axes[0, 0])
+    figure.savefig(tmp_path / "referee.png")
+    assert (tmp_path / "referee.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_scores_that_are_no_probabilities_are_refused(scored):
+    for plot in (scv.plot_calibration, scv.plot_decision, scv.plot_referee):
+        with pytest.raises(MetricError, match=r"LinearSVC.*CalibratedClassifierCV"):
+            plot(scored)
+
+
+def test_two_classes_are_needed():
+    numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
+    kinds = SPECTOR.assign(kind=np.array(list("abc"))[np.arange(32) % 3])
+    several = scv.cv("kind ~ GPA", kinds, model="mean", k=4, seed=1)
+    for plot in (
+        scv.plot_calibration,
+        scv.plot_decision,
+        scv.plot_risk,
+        scv.plot_referee,
+    ):
+        with pytest.raises(OutcomeError, match="'GPA' is continuous"):
+            plot(numbers)
+        with pytest.raises(OutcomeError, match="'kind' is multiclass"):
+            plot(several)

@@ -1,0 +1,88 @@
+"""Every picture of a result has room for what it says, and goes where it is told."""
+
+import matplotlib as mpl
+import pytest
+
+import statcv as scv
+
+mpl.use("Agg")
+FORMULA = "GRADE ~ GPA + TUCE + PSI"
+
+
+@pytest.fixture(autouse=True)
+def _close_figures():
+    yield
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def results():
+    table = scv.load_data("spector")
+    repeated = scv.cv(FORMULA, table, k=4, repeats=5, seed=1)
+    rloocv = scv.cv(FORMULA, table, scheme="rloocv", seed=1)
+    return {"five times four folds": repeated, "one": rloocv}
+
+
+def both(results):
+    return results["one"], results["five times four folds"]
+
+
+PICTURES = {
+    "roc": lambda r, ax: scv.plot_roc(r["five times four folds"], ax=ax),
+    "roc, band": lambda r, ax: scv.plot_roc(
+        r["five times four folds"], ax=ax, band=True
+    ),
+    "pr": lambda r, ax: scv.plot_pr(r["five times four folds"], ax=ax, band=True),
+    "calibration": lambda r, ax: scv.plot_calibration(
+        r["five times four folds"], ax=ax
+    ),
+    "decision": lambda r, ax: scv.plot_decision(r, ax=ax),
+    "risk": lambda r, ax: scv.plot_risk(r["five times four folds"], ax=ax),
+    "difference": lambda r, ax: scv.plot_difference(*both(r), ax=ax),
+    "records": lambda r, ax: scv.plot_difference(*both(r), ax=ax, metric="brier"),
+    "forest": lambda r, ax: scv.plot_forest(r, ax=ax, summary=(0.8, 0.7, 0.9)),
+    "null": lambda r, ax: scv.plot_null(r["one"].test(n_permutations=99), ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_nothing_is_cut_off(results, name):
+    ax = PICTURES[name](results, None)
+    figure = ax.figure
+    figure.canvas.draw()
+    inside = figure.bbox.padded(1)
+    drawn = ax.get_tightbbox(figure.canvas.get_renderer())
+    assert inside.x0 <= drawn.x0 < drawn.x1 <= inside.x1
+    assert inside.y0 <= drawn.y0 < drawn.y1 <= inside.y1
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if name != "forest"])
+def test_a_legend_keeps_to_the_width_of_its_axes(results, name):
+    ax = PICTURES[name](results, None)
+    ax.figure.canvas.draw()
+    around, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
+    assert around.x0 <= legend.x0 < legend.x1 <= around.x1
+
+
+def test_in_the_figure_for_a_referee_nothing_overlaps(results):
+    for result in results.values():
+        axes = scv.plot_referee(result)
+        figure = axes[0, 0].figure
+        figure.canvas.draw()
+        renderer = figure.canvas.get_renderer()
+        boxes = [ax.get_tightbbox(renderer) for ax in axes.flat]
+        for number, box in enumerate(boxes):
+            assert not any(box.overlaps(other) for other in boxes[number + 1 :])
+        legend = axes[0, 0].get_legend().get_window_extent()
+        assert legend.x0 >= axes[0, 0].get_window_extent().x0
+
+
+def test_pictures_go_where_they_are_told(results):
+    import matplotlib.pyplot as plt
+
+    _, axes = plt.subplots(1, len(PICTURES))
+    for draw, ax in zip(PICTURES.values(), axes, strict=True):
+        assert draw(results, ax) is ax
+    assert len(plt.get_fignums()) == 1
