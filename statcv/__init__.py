@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from statcv import folds, metrics, models, studies
-    from statcv.api import compare, cv, fold_plan
+    from statcv.api import cv, fold_plan
+    from statcv.comparing import compare
+    from statcv.comparison_combined import combine
+    from statcv.comparison_over import compare_over
     from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data
+    from statcv.elsewhere import from_predictions
     from statcv.errors import (
         CheckpointWarning,
         ConvergenceWarning,
+        CostWarning,
+        DegenerateVarianceWarning,
         DistributionalBiasWarning,
         FoldWarning,
         MissingDataWarning,
@@ -28,14 +34,22 @@ if TYPE_CHECKING:
         UnseenLevelWarning,
     )
     from statcv.folds.strata import by_hash, by_quantile, by_value
+    from statcv.inference.testing import replicates_test
     from statcv.plots import (
         plot_balance,
+        plot_calibration,
         plot_composition,
+        plot_decision,
+        plot_difference,
         plot_folds,
+        plot_forest,
         plot_learning,
+        plot_null,
         plot_panel,
         plot_pr,
         plot_predicted,
+        plot_referee,
+        plot_risk,
         plot_roc,
     )
     from statcv.tuning import Tuning
@@ -44,11 +58,17 @@ __version__ = "0.1.0"
 
 _ROOMS = ("folds", "metrics", "models", "studies")
 _HOMES = {
-    "statcv.api": ("compare", "cv", "fold_plan"),
+    "statcv.api": ("cv", "fold_plan"),
+    "statcv.comparing": ("compare",),
+    "statcv.comparison_combined": ("combine",),
+    "statcv.comparison_over": ("compare_over",),
     "statcv.datasets": ("available_data", "fetch_cfs", "fetch_ptb", "load_data"),
+    "statcv.elsewhere": ("from_predictions",),
     "statcv.errors": (
         "CheckpointWarning",
         "ConvergenceWarning",
+        "CostWarning",
+        "DegenerateVarianceWarning",
         "DistributionalBiasWarning",
         "FoldWarning",
         "MissingDataWarning",
@@ -61,14 +81,22 @@ _HOMES = {
         "UnseenLevelWarning",
     ),
     "statcv.folds.strata": ("by_hash", "by_quantile", "by_value"),
+    "statcv.inference.testing": ("replicates_test",),
     "statcv.plots": (
         "plot_balance",
+        "plot_calibration",
         "plot_composition",
+        "plot_decision",
+        "plot_difference",
         "plot_folds",
+        "plot_forest",
         "plot_learning",
+        "plot_null",
         "plot_panel",
         "plot_pr",
         "plot_predicted",
+        "plot_referee",
+        "plot_risk",
         "plot_roc",
     ),
     "statcv.tuning": ("Tuning",),
@@ -78,6 +106,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "CheckpointWarning",
     "ConvergenceWarning",
+    "CostWarning",
+    "DegenerateVarianceWarning",
     "DistributionalBiasWarning",
     "FoldWarning",
     "MissingDataWarning",
@@ -93,23 +123,34 @@ __all__ = [
     "by_hash",
     "by_quantile",
     "by_value",
+    "combine",
     "compare",
+    "compare_over",
     "cv",
     "fetch_cfs",
     "fetch_ptb",
     "fold_plan",
     "folds",
+    "from_predictions",
     "load_data",
     "metrics",
     "models",
     "plot_balance",
+    "plot_calibration",
     "plot_composition",
+    "plot_decision",
+    "plot_difference",
     "plot_folds",
+    "plot_forest",
     "plot_learning",
+    "plot_null",
     "plot_panel",
     "plot_pr",
     "plot_predicted",
+    "plot_referee",
+    "plot_risk",
     "plot_roc",
+    "replicates_test",
     "studies",
 ]
 

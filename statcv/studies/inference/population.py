@@ -1,0 +1,135 @@
+"""Two normal classes: data of which the truth is known in closed form."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError
+from statcv.whole import is_whole
+
+Floats = NDArray[np.float64]
+
+COPIED = 0.2  # the share of records that are copies, where there are some
+
+
+@dataclass(frozen=True)
+class Population:
+    """Two classes with independent normal covariates that differ in their mean.
+
+    Attributes
+    ----------
+    n : int
+        Records of a sample.
+    balance : float
+        The share of the positive class, which has ``round(n * balance)`` records.
+    auroc : float
+        Of the best score there is; 0.5 where the covariates tell nothing.
+    duplicates : bool
+        Whether a fifth of the records of either class are copies of others.
+    covariates : int
+        Of variance 1; the means of the classes differ as much in each.
+
+    Examples
+    --------
+    >>> population = Population(n=50, balance=0.3, auroc=0.7)
+    >>> sample = population.sample(np.random.default_rng(1))
+    >>> sample.shape, int(sample["y"].sum())
+    ((50, 6), 15)
+    >>> round(population.true_auroc(np.ones(4)), 12)  # along the best direction
+    0.7
+    """
+
+    n: int
+    balance: float
+    auroc: float
+    duplicates: bool = False
+    covariates: int = 4
+
+    def __post_init__(self) -> None:
+        if not (is_whole(self.n) and is_whole(self.covariates)):
+            raise ArgumentError("n and covariates must be whole numbers.")
+        if self.covariates < 1:
+            raise ArgumentError(f"covariates must be 1 or more, not {self.covariates}.")
+        if not 0.5 <= self.auroc < 1:
+            raise ArgumentError(
+                f"auroc must be 0.5 or more and less than 1, not {self.auroc}."
+            )
+        if min(self.positives, self.n - self.positives) < 2:
+            raise ArgumentError(
+                f"n={self.n} with balance={self.balance} gives {self.positives} "
+                "positive records; each class needs two."
+            )
+
+    @property
+    def positives(self) -> int:
+        """Number of positive records in a sample."""
+        return round(self.n * self.balance)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        return tuple(f"x{number}" for number in range(1, self.covariates + 1))
+
+    @property
+    def shift(self) -> Floats:
+        """By how much the means of the classes differ in each covariate."""
+        from scipy.special import ndtri
+
+        distance = math.sqrt(2) * float(ndtri(self.auroc))
+        return np.full(self.covariates, distance / math.sqrt(self.covariates))
+
+    def sample(self, rng: np.random.Generator) -> pd.DataFrame:
+        """Draw a sample, in random order.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        pandas.DataFrame
+            The covariates, ``y`` (0 or 1) and ``id``, equal in copies of one record.
+        """
+        sizes = np.array([self.n - self.positives, self.positives])
+        copies = np.rint(COPIED * sizes).astype(int) * self.duplicates
+        y = np.repeat([0, 1], sizes - copies)
+        x = rng.standard_normal((len(y), self.covariates)) + y[:, None] * self.shift
+        again = [
+            rng.choice(np.flatnonzero(y == label), size=count, replace=False)
+            for label, count in enumerate(copies)
+        ]
+        record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
+        frame = pd.DataFrame(x[record], columns=list(self.names))
+        return frame.assign(y=y[record], id=record)
+
+    def true_auroc(self, coefficients: Floats) -> float:
+        """Return the auROC of a linear score in an infinitely large new sample.
+
+        Parameters
+        ----------
+        coefficients : numpy.ndarray, shape (covariates,)
+        """
+        from scipy.special import ndtr
+
+        size = float(np.sqrt((coefficients**2).sum()))
+        if size == 0:
+            return 0.5
+        return float(ndtr(coefficients @ self.shift / (math.sqrt(2) * size)))
+
+    def true_slope(self, coefficients: Floats) -> float:
+        """Return the calibration slope of log-odds in an infinitely large new sample.
+
+        In each class a linear score is normal, with one variance: the log-odds given
+        the score are linear in it, with slope (difference of means) / variance.
+
+        Parameters
+        ----------
+        coefficients : numpy.ndarray, shape (covariates,)
+        """
+        variance = float((coefficients**2).sum())
+        return float(coefficients @ self.shift) / variance if variance else math.nan

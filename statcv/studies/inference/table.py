@@ -1,0 +1,149 @@
+"""The files of a study → a tidy table, a row a cell and method."""
+
+from __future__ import annotations
+
+import json
+import os
+import zipfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import CheckpointError
+from statcv.studies.inference.run import parts_of
+
+Floats = NDArray[np.float64]
+
+ALPHA = 0.05
+TARGETS = ("auroc", "calibration_slope")
+
+
+def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return what a study has measured so far.
+
+    Parameters
+    ----------
+    directory : str or path
+        Of :func:`statcv.studies.inference.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a cell and method:
+
+        ``n``, ``balance``, ``auroc``, ``duplicates``, ``scheme``
+            The cell; ``auroc`` is that of the best score there is.
+        ``metric``, ``how``, ``method``, ``kind``
+            What was estimated, and an interval, a test or an estimate alone.
+        ``data_sets``, ``missing``
+            On how many it was tried, and the share of them without a number.
+        ``truth``, ``estimate``, ``estimate_sd``, ``estimate_median``
+            The mean true value of the model fitted to all records; mean, standard
+            deviation and median of the estimates.
+        ``covers``, ``covers_se``, ``covers_mean``, ``covers_mean_se``
+            Share of intervals that hold the true value of the model fitted to those
+            very records, and that hold the mean true value, with Monte Carlo standard
+            errors.
+        ``excludes``, ``excludes_se``
+            Share of intervals without 0.5.
+        ``rejects``, ``rejects_se``
+            Share of one-sided p-values of at most .05: the size of the test where
+            ``auroc`` is 0.5, else its power.
+        ``width``, ``seconds``
+            Mean width, and seconds a data set.
+
+        Shares are of the data sets with a number.
+
+    Raises
+    ------
+    CheckpointError
+        If the directory holds no part of a study, or one that cannot be read.
+    """
+    cells: dict[str, list[Path]] = defaultdict(list)
+    for file, _ in parts_of(Path(directory)):
+        cells[file.name.rsplit("-", 2)[0]].append(file)
+    if not cells:
+        raise CheckpointError(f"{os.fspath(directory)} holds no part of a study.")
+    rows = [row for files in cells.values() for row in _rows(files)]
+    keys = ["duplicates", "n", "balance", "auroc"]
+    return pd.DataFrame(rows).sort_values(keys, kind="stable", ignore_index=True)
+
+
+def _rows(files: list[Path]) -> list[dict[str, Any]]:
+    parts = [_load(file) for file in files]
+    about = parts[0]["about"]
+    made = np.concatenate([part["made"] for part in parts], axis=1)
+    values = np.concatenate([part["values"] for part in parts], axis=1)
+    seconds = np.concatenate([part["seconds"] for part in parts], axis=1)
+    truth = np.concatenate([part["truth"] for part in parts])
+    cell = {key: about[key] for key in about if key != "methods"}
+    rows = []
+    for row, (metric, how, name, kind) in enumerate(about["methods"]):
+        tried = made[row]
+        if not tried.any():
+            continue
+        named = {"metric": metric, "how": how, "method": name, "kind": kind}
+        target = truth[:, TARGETS.index(metric)]
+        told = _summary(
+            kind, values[row, tried], target[tried], _mean(target[~np.isnan(target)])
+        )
+        told["seconds"] = float(seconds[row, tried].mean())
+        rows.append(cell | named | told)
+    return rows
+
+
+def _load(file: Path) -> dict[str, Any]:
+    try:
+        with np.load(file) as stored:
+            arrays = {name: stored[name] for name in stored.files}
+        return arrays | {"about": json.loads(str(arrays["about"]))}
+    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
+        raise CheckpointError(
+            f"{file} cannot be read; delete it, and run the study again."
+        ) from None
+
+
+def _summary(kind: str, values: Floats, truth: Floats, mean: float) -> dict[str, Any]:
+    """Return the shares and means of one method over data sets."""
+    estimate, lower, upper, p = values.T
+    said = {"interval": lower, "test": p, "estimate": estimate}[kind]
+    known, there = ~np.isnan(said), ~np.isnan(estimate)
+    found: dict[str, Any] = {
+        "data_sets": len(values),
+        "missing": float(1 - known.mean()),
+        "truth": mean,
+        "estimate": _mean(estimate[there]),
+        "estimate_sd": float(estimate[there].std(ddof=1))
+        if there.sum() > 1
+        else np.nan,
+        "estimate_median": float(np.median(estimate[there])) if there.any() else np.nan,
+    }
+    bounded = ~np.isnan(lower)
+    low, high = lower[bounded], upper[bounded]
+    inside = (low <= truth[bounded]) & (truth[bounded] <= high)
+    found |= _share("covers", inside)
+    found |= _share("covers_mean", (low <= mean) & (mean <= high))
+    found |= _share("excludes", (low > 0.5) | (high < 0.5))
+    found |= _share("rejects", p[~np.isnan(p)] <= ALPHA + 1e-12)
+    return found | {"width": _mean(high - low)}
+
+
+def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
+    """Return a share and its Monte Carlo standard error.
+
+    The error is that of (count + 1) / (cases + 2), which is not 0 where all or none
+    are held.
+    """
+    if not len(held):
+        return {name: np.nan, f"{name}_se": np.nan}
+    near = (held.sum() + 1) / (len(held) + 2)
+    error = float(np.sqrt(near * (1 - near) / len(held)))
+    return {name: float(held.mean()), f"{name}_se": error}
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else np.nan
