@@ -10,6 +10,7 @@ import pandas as pd
 from statcv.errors import plural
 from statcv.formula.design import counted
 from statcv.inference import BootstrapEstimate, Estimate
+from statcv.inference.measured import measured_coverage
 from statcv.readable import Readable
 from statcv.summary import Summary, number
 from statcv.tuning import choices
@@ -104,6 +105,7 @@ def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...
         notes.append(f"{name} has no interval: {headline.assumes}.")
     else:
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
+        notes += _measured(result, headline)
     notes += _bootstrap(result, headline)
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
@@ -144,6 +146,16 @@ def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(notes)
+
+
+def _measured(result: Readable, headline: Estimate) -> list[str]:
+    """Say how often such intervals were right where that is known."""
+    if headline.metric != "auroc" or headline.level != 0.95:
+        return []
+    share = float(result.design.y.mean())
+    name = headline.interval.name
+    said = measured_coverage(result.plan, headline.how, name, share)
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 
 def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:

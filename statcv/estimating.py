@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +27,7 @@ from statcv.formula.columns import row_values
 from statcv.inference import (
     BOOTSTRAPS,
     Estimate,
+    Interval,
     RandomEffects,
     Scores,
     bootstrap_estimate,
@@ -32,15 +35,29 @@ from statcv.inference import (
     joined_groups,
     make_estimate,
 )
-from statcv.inference.estimates import REFITS, bounds
+from statcv.inference.estimates import REFITS
+from statcv.inference.jackknife import jackknife_fits
 from statcv.inference.optimism import OptimismCorrected, optimism_corrected
 from statcv.inference.refit_intervals import Kept, refit_interval
 from statcv.inference.refitting import scores_of
 from statcv.inference.repeats import MonteCarlo, monte_carlo
 from statcv.metrics import Metric, default_metrics, get_metric
 from statcv.models import Model
+from statcv.models.together.fitted import fits_together
 from statcv.seeds import resolve_seed
 from statcv.tables import group_table, metric_row
+
+USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
+CELLS = 50_000_000  # training cells of such refits: about half a second
+JUDGED = (
+    "kfold",
+    "stratified_kfold",
+    "rkfold",
+    "loocv",
+    "rloocv",
+    "leave_pair_out",
+    "tournament_leave_pair_out",
+)
 
 
 class Estimating:
@@ -156,22 +173,11 @@ class Estimating:
                 self.scores, chosen, how, self._fitted, level
             )
         elif interval in REFITS:
-            found = make_estimate(self.scores, chosen, how, level)
-            made = refit_interval(
-                self._setup,
-                self.scores,
-                chosen,
-                found.how,
-                level,
-                interval,
-                seed=drawn,
-                kept=self._jackknives,
-                n_jobs=n_jobs,
-                progress=progress,
-            )
-            found = found.with_interval(made, bounds(self.scores, chosen))
+            bare = make_estimate(self.scores, chosen, how, level)
+            found = self._refitted(bare, chosen, interval, drawn, n_jobs, progress)
+            assert found.interval  # refits are made now
         else:
-            found = make_estimate(self.scores, chosen, how, level, interval, seed=drawn)
+            found = self._estimate(chosen, how, level, interval, drawn)
         if found.n_undefined:
             unit = _unit(self.scores, chosen, found.how)
             warn(
@@ -184,6 +190,58 @@ class Estimating:
     @property
     def _setup(self) -> Setup:
         return Setup(self.design, self.plan, self.learner, self.seed, self.weights)
+
+    def _estimate(
+        self,
+        metric: Metric,
+        how: str | None = None,
+        level: float = 0.95,
+        interval: str | None = None,
+        seed: int = 0,
+    ) -> Estimate:
+        """Estimate without refits, unless those of the usual interval are cheap."""
+        found = make_estimate(self.scores, metric, how, level, interval, seed=seed)
+        usual = interval is None and metric.name == "auroc"
+        if usual and math.isfinite(found.value) and self._cheap(metric, found.how):
+            return self._refitted(found, metric, USUAL, seed)
+        return found
+
+    def _cheap(self, metric: Metric, how: str) -> bool:
+        """Tell whether all fits without each record are made in a moment."""
+        if self.plan.scheme not in JUDGED or not self._fits_together:
+            return False
+        cells = self.design.n * self.design.matrix.shape[1]
+        return bool(jackknife_fits(self._setup, metric, how) * cells <= CELLS)
+
+    @property
+    def _fits_together(self) -> bool:
+        return fits_together(self.learner) and not self.design.terms.stateful
+
+    def _refitted(
+        self,
+        found: Estimate,
+        metric: Metric,
+        interval: str,
+        seed: int,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Estimate:
+        def make() -> Interval:
+            made = refit_interval(
+                self._setup,
+                self.scores,
+                metric,
+                found.how,
+                found.level,
+                interval,
+                seed=seed,
+                kept=self._jackknives,
+                n_jobs=n_jobs,
+                progress=progress,
+            )
+            return replace(made, name=interval)
+
+        return found.with_interval(make)
 
     @cached_property
     def _jackknives(self) -> Kept:
@@ -302,7 +360,8 @@ class Estimating:
             )
         rows = []
         for metric in self.chosen_metrics:
-            row = metric_row(self.scores, metric, level)
+            headline = self._estimate(metric, level=level)
+            row = metric_row(self.scores, metric, headline)
             if self._bootstrapped:
                 parts = join_values(self.scores, metric, self._fitted)
                 row |= {"boot632": parts.plain, "boot632plus": parts.plus}

@@ -20,7 +20,6 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc
 from statcv.formula import Design
 from statcv.full_model import FullModel
-from statcv.inference import make_estimate
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import ThresholdedFit
@@ -260,7 +259,7 @@ class CVResult(Testing):
             [
                 f"{design.formula.text}: {self.learner.label}; {self.rows}",
                 f"{self.plan.scheme}: {self.plan.sentence}",
-                str(make_estimate(self.scores, self.chosen_metrics[0])),
+                str(self._estimate(self.chosen_metrics[0])),
             ]
         )
 

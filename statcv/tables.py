@@ -18,7 +18,7 @@ from statcv.errors import (
 )
 from statcv.folds import FoldPlan
 from statcv.formula import Design
-from statcv.inference import Scores, make_estimate
+from statcv.inference import Estimate, Scores, make_estimate
 from statcv.inference.groups import among, group_estimate
 from statcv.metrics import Metric
 
@@ -120,14 +120,11 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     return pd.concat([names, table], axis=1)
 
 
-def metric_row(scores: Scores, metric: Metric, level: float) -> dict[str, Any]:
+def metric_row(scores: Scores, metric: Metric, headline: Estimate) -> dict[str, Any]:
     """Return a metric in all the ways that exist, the headline with its interval."""
-    pooled = make_estimate(scores, metric, "pooled", level)
-    by_fold = make_estimate(scores, metric, "per_fold", level)
-    ways = {"pooled": pooled, "per_fold": by_fold}
-    if metric.name == "auroc":
-        ways["paired"] = make_estimate(scores, metric, "paired", level)
-    headline = ways[scores.headline(metric)]
+    pooled = make_estimate(scores, metric, "pooled")
+    by_fold = make_estimate(scores, metric, "per_fold")
+    paired = make_estimate(scores, metric, "paired") if metric.name == "auroc" else None
     return {
         "metric": metric.name,
         "how": headline.how,
@@ -140,8 +137,8 @@ def metric_row(scores: Scores, metric: Metric, level: float) -> dict[str, Any]:
         "per_fold_sd": by_fold.sd,
         "n_folds": by_fold.n_values,
         "n_undefined": by_fold.n_undefined,
-        "paired": ways["paired"].value if "paired" in ways else np.nan,
-        "paired_sd": ways["paired"].sd if "paired" in ways else np.nan,
+        "paired": np.nan if paired is None else paired.value,
+        "paired_sd": np.nan if paired is None else paired.sd,
     }
 
 

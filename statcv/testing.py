@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -17,8 +19,8 @@ from statcv.inference import (
     values_by_split,
     wald_test,
 )
+from statcv.inference.measured import measured_size
 from statcv.metrics import Metric
-from statcv.models.together.fitted import fits_together
 from statcv.seeds import resolve_seed
 
 LONG = 10.0  # seconds above which a test says beforehand what it costs
@@ -209,13 +211,28 @@ class Testing(Estimating):
                 return permutation_test(
                     found, [], alternative=side, about=about, reason=why
                 )
-            return permutation_test(found, values, alternative=side, about=about)
+            test = permutation_test(found, values, alternative=side, about=about)
+            return self._with_size(test, chosen, found.how, "permutation")
         value = self._null(chosen, null)
         if method == "t":
             folds = values_by_split(self.scores, chosen)
-            return plain_t_test(folds, chosen, value, alternative=side, about=about)
+            said = self._size(chosen, "per_fold", "t")
+            return plain_t_test(
+                folds, chosen, value, alternative=side, about=about, measured=said
+            )
         found = self.estimate(chosen, how, level, interval=method)
-        return wald_test(found, value, alternative=side, about=about)
+        test = wald_test(found, value, alternative=side, about=about)
+        return self._with_size(test, chosen, found.how, method)
+
+    def _with_size(self, test: HTest, metric: Metric, how: str, method: str) -> HTest:
+        """Add what is known of the size of such a test."""
+        said = self._size(metric, how, method)
+        return replace(test, notes=(*test.notes, said)) if said else test
+
+    def _size(self, metric: Metric, how: str, method: str) -> str | None:
+        if metric.name != "auroc":
+            return None
+        return measured_size(self.plan, how, method, float(self.design.y.mean()))
 
     def _null(self, metric: Metric, null: float | None) -> float:
         value = self._no_skill(metric) if null is None else null
@@ -236,8 +253,7 @@ class Testing(Estimating):
 
     def _warn_cost(self, times: int, n_jobs: int | None) -> None:
         """Say what refits will cost where they are made one by one."""
-        stateful = self.design.terms.stateful
-        if fits_together(self.learner) and not stateful:
+        if self._fits_together:
             return
         once = float(self.held.seconds.sum())
         if once * times > LONG:

@@ -11,7 +11,6 @@ from statcv.inference.estimates import (
     HOWS,
     INTERVALS,
     REFITS,
-    Estimate,
     check_interval,
     default_interval,
     possible_intervals,
@@ -29,6 +28,7 @@ from statcv.inference.intervals import (
     pairs_interval,
 )
 from statcv.inference.meta import RandomEffects, random_effects
+from statcv.inference.number import Estimate
 from statcv.inference.permutation import permuted_values
 from statcv.inference.repeats import MonteCarlo, monte_carlo
 from statcv.inference.scores import LeftOut, Scores

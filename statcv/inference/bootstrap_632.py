@@ -6,13 +6,15 @@ predicted worse than by a fit on all of them; the apparent value errs the other 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError
-from statcv.inference.estimates import Estimate
+from statcv.inference.intervals import Interval
+from statcv.inference.number import Estimate
 from statcv.inference.scores import Scores
 from statcv.inference.values import casewise_by_record, values_by_split
 from statcv.level import check_level
@@ -93,7 +95,7 @@ class BootstrapEstimate(Estimate):
     parts : Bootstrap632
     """
 
-    parts: Bootstrap632
+    parts: Bootstrap632 = field(kw_only=True)
 
 
 def bootstrap_estimate(
@@ -127,15 +129,11 @@ def bootstrap_estimate(
         label=metric.label,
         how=how,
         value=parts.plain if how == ".632" else parts.plus,
-        lower=np.nan,
-        upper=np.nan,
-        se=np.nan,
         level=level,
-        method="none",
-        assumes=NO_INTERVAL,
         n_undefined=int(np.isnan(values).sum()),
         n_values=len(values),
         sd=np.nan,
+        make=partial(Interval.none, NO_INTERVAL),
         parts=parts,
     )
 

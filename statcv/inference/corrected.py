@@ -64,9 +64,14 @@ def corrected_jackknife_interval(
         return Interval.none(given.assumes)
     least = given.se**2
     variance = max((deleted.variance + least) / 2, least)
-    assumes = ASSUMES
-    if deleted.left_out:
-        assumes += f"; {deleted.left_out}, which adds to the width"
+    assumes = ASSUMES + deleted.caveats
+    whole = ", sources deleted whole" if deleted.unit == "cluster" else ""
     return symmetric(
-        value, math.sqrt(variance), level, METHOD, assumes, df=deleted.df, scale="logit"
+        value,
+        math.sqrt(variance),
+        level,
+        METHOD + whole,
+        assumes,
+        df=deleted.df,
+        scale="logit",
     )

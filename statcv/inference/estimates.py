@@ -7,7 +7,7 @@ never predictions of different fits.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from statcv.inference.intervals import (
     mean_interval,
     pairs_interval,
 )
+from statcv.inference.number import Estimate
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     casewise_by_record,
@@ -48,71 +49,6 @@ INTERVALS = (
 )
 REFITS = ("jackknife", "jackknife_logit", "corrected_jackknife", "nested_cv")
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """One number with its interval; ``float()`` of it is the number.
-
-    Attributes
-    ----------
-    metric, label, how : str
-    value, lower, upper, se, level : float
-    method, assumes : str
-        How the interval was made, and what it takes for granted.
-    n_undefined : int
-        Folds (or repeats) in which the metric has no value.
-    sd : float
-        Monte Carlo sd over repeats of the pooled or paired value; over folds of
-        the values per fold. NaN where there is one.
-    df : float
-        Degrees of freedom of the interval's t; NaN where it is normal.
-    scale : {"identity", "logit"}
-        On which the interval is symmetric.
-    """
-
-    metric: str
-    label: str
-    how: str
-    value: float
-    lower: float
-    upper: float
-    se: float
-    level: float
-    method: str
-    assumes: str
-    n_undefined: int
-    n_values: int
-    sd: float
-    df: float = field(default=np.nan, kw_only=True)
-    scale: str = field(default="identity", kw_only=True)
-
-    def __float__(self) -> float:
-        return self.value
-
-    def with_interval(
-        self, interval: Interval, bounds: tuple[float, float]
-    ) -> Estimate:
-        """Return the estimate with another interval, within bounds."""
-        return replace(
-            self,
-            lower=max(interval.lower, bounds[0]),
-            upper=min(interval.upper, bounds[1]),
-            se=interval.se,
-            method=interval.method,
-            assumes=interval.assumes,
-            df=interval.df,
-            scale=interval.scale,
-        )
-
-    def __str__(self) -> str:
-        stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"
-        if np.isnan(self.lower):
-            return f"{stated}, no interval: {self.assumes}"
-        return (
-            f"{stated}, {100 * self.level:g}% interval {self.lower:.3f} to "
-            f"{self.upper:.3f} by {self.method}"
-        )
 
 
 def estimate(
@@ -163,12 +99,27 @@ def estimate(
     if interval is not None:
         check_interval(scores, metric, how, interval)
     values = _values(scores, metric, how)
-    name = interval or default_interval(scores, metric, how)
-    if name is None:
-        found = Interval.none(_why_none(scores, metric, how, values))
-    else:
-        found = _interval(scores, metric, how, name, values, level, seed)
-    return _finish(scores, metric, how, values, found, level)
+    defined = values[~np.isnan(values)]
+
+    def make() -> Interval:
+        name = interval or default_interval(scores, metric, how)
+        if name is None:
+            return Interval.none(_why_none(scores, metric, how, values))
+        made = _interval(scores, metric, how, name, values, level, seed)
+        return replace(made, name=name)
+
+    return Estimate(
+        metric=metric.name,
+        label=metric.label,
+        how=how,
+        value=float(defined.mean()) if len(defined) else np.nan,
+        level=level,
+        n_undefined=len(values) - len(defined),
+        n_values=len(values),
+        sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
+        make=make,
+        bounds=_bounds(scores, metric),
+    )
 
 
 # ---- which interval ----
@@ -354,34 +305,7 @@ def _root(interval: Interval) -> Interval:
     )
 
 
-def _finish(
-    scores: Scores,
-    metric: Metric,
-    how: str,
-    values: Floats,
-    interval: Interval,
-    level: float,
-) -> Estimate:
-    defined = values[~np.isnan(values)]
-    bare = Estimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=float(defined.mean()) if len(defined) else np.nan,
-        lower=np.nan,
-        upper=np.nan,
-        se=np.nan,
-        level=level,
-        method="none",
-        assumes="",
-        n_undefined=len(values) - len(defined),
-        n_values=len(values),
-        sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
-    )
-    return bare.with_interval(interval, bounds(scores, metric))
-
-
-def bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
+def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
     """Return the least and the largest value of a metric of such predictions."""
     if metric.name == "brier":
         return 0.0, 1.0 if scores.predicted.ndim == 1 else 2.0

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates import Estimate
 from statcv.inference.estimates import estimate as make_estimate
 from statcv.inference.meta import RandomEffects, random_effects
+from statcv.inference.number import Estimate
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 

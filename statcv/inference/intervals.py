@@ -30,6 +30,8 @@ class Interval:
         Degrees of freedom of its t; NaN where it is normal, or no such interval.
     scale : {"identity", "logit"}
         On which it is symmetric.
+    name : str
+        By which ``estimate(interval=)`` knows it.
     """
 
     lower: float
@@ -39,6 +41,7 @@ class Interval:
     assumes: str
     df: float = np.nan
     scale: str = "identity"
+    name: str = ""
 
     @classmethod
     def none(cls, why: str) -> Interval:

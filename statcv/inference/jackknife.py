@@ -55,6 +55,8 @@ class Jackknife:
         How many fits were made.
     left_out : str
         What was not done again, to save fits; empty where all was.
+    failed : int
+        Fits that did not converge, or whose classes were separated.
 
     Examples
     --------
@@ -68,6 +70,20 @@ class Jackknife:
     unit: str
     n_fits: int
     left_out: str = ""
+    failed: int = 0
+
+    @property
+    def caveats(self) -> str:
+        """What else is to be said of an interval by it, to be put behind the rest."""
+        told = ""
+        if self.left_out:
+            told += f"; {self.left_out}, which adds to the width"
+        if self.failed:
+            told += (
+                f"; {self.failed} of {self.n_fits} fits without a record did not "
+                "converge, or their classes were separated"
+            )
+        return told
 
     @property
     def variance(self) -> float:
@@ -172,8 +188,7 @@ def jackknife_interval(
         return Interval.none(jack)
     on = " on the logit scale" if scale == "logit" else ""
     assumes = ASSUMES.format(unit=jack.unit, scale=on)
-    if jack.left_out:
-        assumes += f"; {jack.left_out}, which adds to the width"
+    assumes += jack.caveats
     se, method = math.sqrt(jack.variance), f"jackknife with refits{on}"
     return symmetric(value, se, level, method, assumes, scale=scale)
 
@@ -240,7 +255,7 @@ def jackknife_values(
     plan, left_out = affordable(plan, sets, how, y, setup.seed, most_fits)
     if plan is not setup.plan:
         setup = replace(setup, plan=plan)
-    values = values_without(
+    values, failed = values_without(
         setup,
         sets,
         metric,
@@ -249,7 +264,7 @@ def jackknife_values(
         n_jobs=n_jobs,
         progress=progress,
     )
-    return Jackknife(values, group, unit, count_fits(plan, sets), left_out)
+    return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
 
 
 def jackknife_fits(setup: Setup, metric: Metric, how: str) -> int:

@@ -36,7 +36,7 @@ def values_without(
     threshold: float | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> Floats:
+) -> tuple[Floats, int]:
     """Return a metric with each set of records deleted, and all fits made again.
 
     Parameters
@@ -53,8 +53,10 @@ def values_without(
 
     Returns
     -------
-    numpy.ndarray, shape (sets,)
+    values : numpy.ndarray, shape (sets,)
         NaN where the metric has no value.
+    failed : int
+        Fits that did not converge, or whose classes were separated.
 
     Raises
     ------
@@ -73,8 +75,7 @@ def values_without(
             scores = scores_of(left.plan, held, setup.design.y, threshold)
             values[batch] = mean_values(scores, metric, how, left.of_repeat, len(batch))
             bar.update(left.plan.n_fits)
-    warn_of_refits(failed, total)
-    return values
+    return values, failed
 
 
 def mean_values(

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import FoldWarning, plural, warn
-from statcv.inference.estimates import Estimate
 from statcv.inference.htest import HTest, check_alternative
+from statcv.inference.number import Estimate
 from statcv.level import check_level
 from statcv.metrics import Metric
 
@@ -132,17 +132,17 @@ def wald_test(
     HTest
     """
     check_alternative(alternative)
-    by_t = not np.isnan(estimate.df)
+    by_t = not np.isnan(estimate.interval.df)
     statistic, p, reason = np.nan, np.nan, ""
     if np.isnan(estimate.se):
         reason = estimate.assumes
     else:
         distance, se = estimate.value - null, estimate.se
-        if estimate.scale == "logit":
+        if estimate.interval.scale == "logit":
             distance = _logit(estimate.value) - _logit(null)
             se /= estimate.value * (1 - estimate.value)
         statistic = ratio(distance, se)
-        p = tail(statistic, estimate.df, alternative)
+        p = tail(statistic, estimate.interval.df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, and the p-value no evidence"
     return HTest(
@@ -154,7 +154,7 @@ def wald_test(
         alternative=alternative,
         statistic=statistic,
         statistic_name="t" if by_t else "z",
-        df=estimate.df,
+        df=estimate.interval.df,
         p_value=p,
         assumes=estimate.assumes if not reason else "",
         lower=estimate.lower,
@@ -165,11 +165,18 @@ def wald_test(
 
 
 def plain_t_test(
-    values: Floats, metric: Metric, null: float, *, alternative: str, about: str = ""
+    values: Floats,
+    metric: Metric,
+    null: float,
+    *,
+    alternative: str,
+    about: str = "",
+    measured: str | None = None,
 ) -> HTest:
     """Compare the mean of the folds' values with one value, as if independent.
 
-    It rejects far too often, and is here because it is widely used.
+    It rejects far too often, and is here because it is widely used. ``measured`` is
+    what is known of how often.
 
     Warns
     -----
@@ -178,9 +185,7 @@ def plain_t_test(
     """
     warn(
         "a t test over folds takes them as independent, but their training sets "
-        "overlap: on noise it rejected in 13 to 15 % at a nominal 5 % with one "
-        "5-fold, and in 65 to 68 % with ten (n = 40); use method='corrected_t' or "
-        "'permutation'.",
+        f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
     return _t_test(

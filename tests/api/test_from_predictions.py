@@ -29,11 +29,12 @@ def test_metrics_are_those_of_the_call_that_made_the_predictions(made_here):
     read = elsewhere(
         made_here.predictions, fold="fold", repeat="repeat", row="row", seed=1
     )
-    pd.testing.assert_frame_equal(read.metrics(), made_here.metrics())
-    ours, theirs = (
-        made_here.estimate("auroc", "pooled"),
-        read.estimate("auroc", "pooled"),
+    limits = ["lower", "upper"]  # those of auROC need refits
+    pd.testing.assert_frame_equal(
+        read.metrics().drop(columns=limits), made_here.metrics().drop(columns=limits)
     )
+    ours = made_here.estimate("auroc", "pooled", interval="delong")
+    theirs = read.estimate("auroc", "pooled")
     assert (ours.lower, ours.upper) == (theirs.lower, theirs.upper)
     assert read.plan.fingerprint == made_here.plan.fingerprint
 
@@ -42,9 +43,8 @@ def test_the_order_of_the_rows_does_not_matter(made_here):
     shuffled = made_here.predictions.sample(frac=1, random_state=2)
     shuffled = shuffled.reset_index(drop=True)
     read = elsewhere(shuffled, fold="fold", repeat="repeat", row="row")
-    table = read.metrics().drop(columns="metric").select_dtypes(float)
-    expected = made_here.metrics().select_dtypes(float)
-    pd.testing.assert_frame_equal(table, expected)
+    in_order = elsewhere(made_here.predictions, fold="fold", repeat="repeat", row="row")
+    pd.testing.assert_frame_equal(read.metrics(), in_order.metrics())
 
 
 def test_a_comparison_with_a_result_of_cv(made_here):

@@ -50,7 +50,7 @@ def test_limits_are_those_of_the_mean_of_both_variances(arguments, how, other, n
         p**2 / (c - 1) for p, c in zip(parts, counts, strict=True)
     )
     half = stats.t.ppf(0.95, df) * se / (found.value * (1 - found.value))
-    assert found.df == pytest.approx(df)
+    assert found.interval.df == pytest.approx(df)
     assert found.lower == pytest.approx(expit(logit(found.value) - half))
     assert found.upper == pytest.approx(expit(logit(found.value) + half))
 

@@ -1,3 +1,4 @@
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from statcv import by_hash, by_value, cv
 from statcv.errors import MetricError, UndefinedMetricWarning
 from statcv.inference import (
     Estimate,
+    Interval,
     LeftOut,
     Scores,
     default_interval,
@@ -102,7 +104,7 @@ def test_pooled_and_per_fold_are_those_of_loops_by_hand(data, name, repeats):
     else:
         assert np.isnan(found.sd)
     folds = [value(part) for _, part in table.groupby(["repeat", "fold"])]
-    found = result.estimate(name, "per_fold")
+    found = result.estimate(name, "per_fold", interval="corrected_t")
     assert float(found) == pytest.approx(np.mean(folds), abs=1e-12)
     assert found.sd == pytest.approx(np.std(folds, ddof=1), abs=1e-12)
     assert (found.n_values, found.n_undefined) == (4 * repeats, 0)
@@ -118,7 +120,7 @@ def test_delong_is_the_interval_of_a_pooled_auroc(data):
     result = cv("y ~ a + b", data, k=4, seed=1)
     table = result.predictions
     for level in (0.8, 0.95):
-        found = result.estimate("auroc", "pooled", level)
+        found = result.estimate("auroc", "pooled", level, interval="delong")
         expected = delong(table["observed"], table["predicted"], level=level)
         assert found.se == pytest.approx(expected.se, abs=1e-14)
         assert found.lower == pytest.approx(expected.lower, abs=1e-14)
@@ -369,16 +371,36 @@ def test_what_cannot_be_estimated_is_refused(data, arguments, message):
 
 
 def test_an_estimate_is_its_number_and_says_how():
-    values = {"value": 0.71, "lower": 0.6, "upper": 0.82, "se": 0.05, "level": 0.975}
-    counts = {"n_undefined": 0, "n_values": 5, "sd": 0.1}
-    names = {"metric": "auroc", "label": "auROC", "how": "per_fold"}
-    found = Estimate(**names, **values, **counts, method="some", assumes="much")
+    asked = []
+
+    def estimate(interval):
+        def make():
+            asked.append(interval)
+            return interval
+
+        return Estimate(
+            metric="auroc",
+            label="auROC",
+            how="per_fold",
+            value=0.71,
+            level=0.975,
+            n_undefined=0,
+            n_values=5,
+            sd=0.1,
+            make=make,
+            bounds=(0.0, 0.8),
+        )
+
+    found = estimate(Interval(0.6, 0.82, 0.05, "some", "much"))
     assert float(found) == 0.71
+    assert not asked
     assert str(found) == (
-        "auROC 0.710 (per fold), 97.5% interval 0.600 to 0.820 by some"
+        "auROC 0.710 (per fold), 97.5% interval 0.600 to 0.800 by some"
     )
-    values |= {"lower": np.nan, "upper": np.nan}
-    found = Estimate(**names, **values, **counts, method="none", assumes="too few")
+    assert len(asked) == 1
+    again = pickle.loads(pickle.dumps(found))
+    assert (again.upper, again.method, str(again)) == (0.8, "some", str(found))
+    found = estimate(Interval.none("too few"))
     assert str(found) == "auROC 0.710 (per fold), no interval: too few"
 
 
@@ -543,8 +565,10 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     result = cv("y ~ a", people, k=3, seed=1, stratify=by_value("person"))
     table = result.predictions
     person = people.loc[table["row"], "person"]
-    pooled = result.estimate("auroc", "pooled")
+    pooled = result.estimate("auroc", "pooled", interval="delong")
     expected = delong(table["observed"], table["predicted"], clusters=person)
+    usual = result.estimate("auroc", "pooled")
+    assert usual.method.endswith("sources deleted whole")
     assert pooled.method == "clustered DeLong"
     assert pooled.se == pytest.approx(expected.se, abs=1e-14)
     assert (pooled.lower, pooled.upper) == pytest.approx(

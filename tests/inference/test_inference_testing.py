@@ -8,28 +8,24 @@ from scipy import stats
 
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, permutation_test, replicates_test, wald_test
-from statcv.inference.intervals import symmetric
+from statcv.inference.intervals import Interval, symmetric
 from statcv.inference.testing import permutation_p
 
 SIDES = ("two-sided", "greater", "less")
 
 
-def estimate(value, se=0.1, **more):
+def estimate(value, se=0.1, df=np.nan):
+    made = Interval(value - 0.2, value + 0.2, se, "DeLong", "that", df)
     return Estimate(
         metric="auroc",
         label="auROC",
         how="pooled",
         value=value,
-        lower=value - 0.2,
-        upper=value + 0.2,
-        se=se,
         level=0.95,
-        method="DeLong",
-        assumes="that",
         n_undefined=0,
         n_values=1,
         sd=np.nan,
-        **more,
+        make=lambda: made,
     )
 
 
@@ -74,7 +70,7 @@ def test_a_wald_test_rejects_where_the_interval_excludes():
     for value in np.linspace(0.55, 0.95, 9):
         for scale, df in (("identity", np.nan), ("logit", 7.0), ("logit", np.nan)):
             made = symmetric(value, 0.11, 0.95, "a", "b", df=df, scale=scale)
-            bare = estimate(value).with_interval(made, (0, 1))
+            bare = estimate(value).with_interval(lambda made=made: made)
             found = wald_test(bare, 0.5, alternative="two-sided")
             assert (found.p_value < 0.05) == (made.lower > 0.5)
 

@@ -1,0 +1,139 @@
+"""What intervals and tests of auROC have kept of their promise, where it was measured.
+
+The numbers are those of the study in ``statcv.studies.inference``, which ship with the
+package: two normal classes, logistic ridge regression with four covariates.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from statcv.folds import FoldPlan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FILE = "inference_study.csv"
+SIGNAL = (0.5, 0.7, 0.85)
+# Of the study: schemes once, and repeated.
+SCHEMES = {
+    "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
+    "kfold": ("stratified_kfold", "repeated_kfold"),
+    "loocv": ("loocv", "loocv"),
+    "rloocv": ("rloocv", "repeated_rloocv"),
+    "leave_pair_out": ("leave_pair_out", "leave_pair_out"),
+    "tournament_leave_pair_out": ("leave_pair_out", "leave_pair_out"),
+}
+
+
+def measured_coverage(
+    plan: FoldPlan, how: str, interval: str, share: float
+) -> str | None:
+    """Say how often 95 % intervals held the true auROC in the nearest cells.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    how : {"pooled", "per_fold", "paired"}
+    interval : str
+        The interval's name.
+    share : float
+        Of positive records.
+
+    Returns
+    -------
+    str or None
+        None where nothing of the kind was measured.
+    """
+    rows = _nearest(plan, how, interval, share)
+    if rows is None:
+        return None
+    held = rows["covers"].dropna()
+    if not len(held):
+        return None
+    noise = rows.loc[rows["auroc"] == 0.5, "excludes"].dropna()
+    wrong = ""
+    if len(noise):
+        wrong = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}"
+    error = rows["covers_se"].max()
+    return (
+        f"measured {_where(rows)}: 95% intervals held the true auROC in "
+        f"{_range(held)} of data sets{wrong} (Monte Carlo error {_points(error)})"
+    )
+
+
+def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | None:
+    """Say how often a one-sided test at 5 % rejected on noise in the nearest cell.
+
+    Parameters
+    ----------
+    plan, how, share
+        As :func:`measured_coverage` takes them.
+    method : str
+        The test's name.
+    """
+    rows = _nearest(plan, how, method, share)
+    if rows is None:
+        return None
+    noise = rows[rows["auroc"] == 0.5]
+    if not len(noise) or math.isnan(noise["rejects"].iloc[0]):
+        return None
+    size, error = noise["rejects"].iloc[0], noise["rejects_se"].iloc[0]
+    return (
+        f"measured {_where(rows)}: one-sided at 5% it rejected in {size:.1%} of data "
+        f"sets without signal (Monte Carlo error {_points(error)})"
+    )
+
+
+@cache
+def study() -> pd.DataFrame:
+    """Return the table of the study, of data without copies."""
+    import pandas as pd
+
+    with (files("statcv.data") / FILE).open("rb") as stored:
+        table = pd.read_csv(stored)
+    return table[(table["metric"] == "auroc") & ~table["duplicates"]]
+
+
+def _nearest(
+    plan: FoldPlan, how: str, method: str, share: float
+) -> pd.DataFrame | None:
+    """Return the rows of the cells with the nearest size and balance."""
+    if plan.scheme not in SCHEMES:
+        return None
+    scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
+    table = study()
+    rows = table[
+        (table["scheme"] == scheme)
+        & (table["how"] == how)
+        & (table["method"] == method)
+    ]
+    if not len(rows):
+        return None
+    rarer = min(share, 1 - share)
+    size = np.abs(np.log(rows["n"] / plan.n))
+    rows = rows[size == size.min()]
+    balance = (rows["balance"] - rarer).abs()
+    found: pd.DataFrame = rows[balance == balance.min()]
+    return found
+
+
+def _where(rows: pd.DataFrame) -> str:
+    first = rows.iloc[0]
+    return (
+        f"in simulations at n = {first['n']:.0f} with {first['balance']:.0%} positive"
+    )
+
+
+def _range(shares: pd.Series[float]) -> str:
+    low, high = f"{100 * shares.min():.0f}", f"{100 * shares.max():.0f}"
+    return f"{low}%" if low == high else f"{low} to {high}%"
+
+
+def _points(error: float) -> str:
+    return f"{100 * error:.1f} points"
