@@ -57,6 +57,8 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
 
     add = command("cv", "cross-validate one model")
     _add_call(add)
+    permuted = "test against no skill by that many permutations, with refits"
+    add("--test", type=int, metavar="N", help=permuted)
     kept = "keep the fits there; the same command goes on from them"
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")
@@ -94,6 +96,8 @@ def _add_call(add: Any) -> None:
     _add_folds(add)
     metrics = "such as auroc,brier; the first is the headline, and what is compared"
     add("--metrics", type=_names, metavar="A,B", help=metrics)
+    cut = "a number, or youden, f1, accuracy or prevalence of each training set"
+    add("--threshold", type=_threshold, metavar="T", help=cut)
     add("--weights", metavar="COLUMN", help="weights of the rows in the fits")
     add("--jobs", dest="n_jobs", type=int, metavar="N", help="processes; -1: all cores")
     add("--level", type=_level, default=0.95, help="of the intervals (0.95)")
@@ -144,6 +148,13 @@ def _number(text: str) -> float:
         return int(text) if text.strip().isdigit() else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def _threshold(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def _level(text: str) -> float:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 WIDTH = 79
 PLAN = ["scheme", "k", "p", "repeats", "rebalance", "positive", "na_action", "seed"]
-CALL = [*PLAN, "model", "metrics", "weights", "n_jobs", "progress"]
+CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -113,6 +113,9 @@ def _cv(options: argparse.Namespace) -> None:
     result = _fit(options, data, {"checkpoint": options.checkpoint})
     written = write_result(result, options.out, options.level) if options.out else []
     print(result.summary(options.level))
+    if options.test is not None:
+        test = result.test(n_permutations=options.test, level=options.level)
+        print(f"\n{test}")
     _tell(written, options.out)
 
 

@@ -542,3 +542,25 @@ class TestInterrupted:
         os.close(held)
         assert error == b"statcv: interrupted\n"
         assert running.returncode == 130
+
+
+def test_a_threshold_and_a_test(run: Run, spector: pd.DataFrame) -> None:
+    ran = run(
+        *("cv", FORMULA, "spector", "-k", "4", "--seed", "1", "--test", "19"),
+        *("--threshold", "youden", "--metrics", "accuracy,auroc"),
+    )
+    assert ran.code == 0
+    expected = scv.cv(
+        FORMULA,
+        spector,
+        k=4,
+        seed=1,
+        threshold="youden",
+        metrics=["accuracy", "auroc"],
+    )
+    assert str(expected.test(n_permutations=19)) in ran.out
+    fixed = run("cv", FORMULA, "spector", "--threshold", "0.3", "--seed", "1")
+    assert fixed.code == 0
+    odd = run("cv", FORMULA, "spector", "--threshold", "yuden", "--seed", "1")
+    assert odd.code == 2
+    assert "Did you mean 'youden'" in odd.err
