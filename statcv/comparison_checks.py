@@ -102,7 +102,10 @@ def in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
 def _differences(
     results: Sequence[CVResult], schemes: Sequence[str]
 ) -> list[Sequence[str]]:
-    """Return the aspects in which results differ; their seeds only if in no other."""
+    """Return the aspects in which results differ; their seeds only if in no other.
+
+    Predictions made elsewhere do not depend on a seed.
+    """
     aspects: list[Sequence[str]] = [
         schemes,
         [r.learner.label for r in results],
@@ -110,7 +113,9 @@ def _differences(
         ["unweighted" if r.weights is None else "weighted" for r in results],
     ]
     told = [texts for texts in aspects if len(set(texts)) > 1]
-    return told or [[f"seed {r.seed}" for r in results]]
+    if not told and all(getattr(r.learner, "refits", True) for r in results):
+        return [[f"seed {r.seed}" for r in results]]
+    return told or [[r.learner.label for r in results]]
 
 
 # ---- what to mind ----

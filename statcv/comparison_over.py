@@ -76,7 +76,7 @@ class SettingsComparison:
             {
                 "median": number(test.median, se),
                 f"{test.level:.0%} interval": "–" if np.isnan(se) else interval,
-                "V": f"{test.statistic:g}",
+                "V": "–" if np.isnan(test.statistic) else f"{test.statistic:g}",
                 "p": p_value(test.p_value),
             },
             index=found.index,

@@ -23,9 +23,8 @@ ADJUSTED = {
     "none": ("p", "p", ""),
 }
 AGAINST_NULL = (
-    "Against a model without predictors this is a test of skill that takes the fits "
-    "as given; result.test() permutes the outcome and fits everything again, which "
-    "keeps its error rate."
+    "Against a model without predictors this is a test of skill; result.test() "
+    "permutes the outcome and fits everything again, which keeps its error rate."
 )
 
 
@@ -153,7 +152,8 @@ def _notes(compared: Compared) -> tuple[str, ...]:
         )
     assumes = compared.method.assumes
     notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
-    if compared.against_null:
+    refits = [getattr(r.learner, "refits", True) for r in compared.results.values()]
+    if compared.against_null and all(refits):
         notes.append(AGAINST_NULL)
     if len(compared.differences) > 1 and compared.adjust == "none":
         notes.append(

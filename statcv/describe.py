@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.errors import plural
+from statcv.errors import ArgumentError, plural
 from statcv.formula.design import counted
 from statcv.inference import BootstrapEstimate, Estimate
 from statcv.inference.measured import measured_coverage
@@ -23,7 +23,14 @@ def summarise(result: Readable, level: float, size: float | None = None) -> Summ
 
     And how many repeats bring the Monte Carlo error to ``size``, or to a tenth of the
     standard error.
+
+    Raises
+    ------
+    ArgumentError
+        If the size is not above 0.
     """
+    if size is not None and not size > 0:
+        raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
     columns = _metrics(tables["Metrics"], labels)

@@ -150,7 +150,7 @@ def _from_predictions(
             + suggestion(unknown[0], _NAMES)
         )
     given = {**_DEFAULTS, **arguments}
-    frame = as_frame(given["data"])
+    frame = _frame(given["data"], given["row"])
     for name in ("observed", "fold", "repeat", "row", "cluster"):
         if given[name] is not None:
             _check_column(frame, given[name], name)
@@ -174,15 +174,22 @@ def _from_predictions(
         strata = Strata(given["cluster"], codes.astype(np.intp), len(values))
         plan = replace(plan, strata=strata)
     return CVResult(
-        design=design,
+        design=replace(design, kept=first),  # where the data have each record
         plan=replace(plan, rows=design.labels),
         learner=Elsewhere(),
         held=held,
         chosen_metrics=choose_metrics(given["metrics"], design.outcome),
         weights=None,
         seed=seed,
-        call=Call(_from_predictions, {**arguments, "seed": seed}),
+        call=Call(_from_predictions, {**arguments, "data": frame, "seed": seed}),
     )
+
+
+def _frame(data: Any, row: str | None) -> pd.DataFrame:
+    """Return the data; their labels may repeat where a column tells records apart."""
+    if row is not None and isinstance(data, pd.DataFrame) and not data.index.is_unique:
+        data = data.reset_index(drop=True)
+    return as_frame(data)
 
 
 def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
@@ -203,17 +210,23 @@ def _places(
     """Return the number of the record of each row, and the records' labels."""
     if row is None:
         return np.arange(len(frame)), frame.index
-    try:
-        codes, labels = pd.factorize(frame[row], sort=True)
-    except TypeError:  # of several types, which have no order
-        codes, labels = pd.factorize(frame[row])
-    return codes.astype(np.intp), pd.Index(labels)
+    codes, labels = _numbered(frame[row])
+    return codes, pd.Index(labels)
 
 
 def _codes(frame: pd.DataFrame, column: str | None) -> NDArray[np.intp]:
     if column is None:
         return np.zeros(len(frame), dtype=np.intp)
-    return pd.factorize(frame[column], sort=True)[0].astype(np.intp)
+    return _numbered(frame[column])[0]
+
+
+def _numbered(values: Any) -> tuple[NDArray[np.intp], Any]:
+    """Return numbers of distinct values, rising where they have an order, and these."""
+    try:
+        codes, distinct = pd.factorize(values, sort=True)
+    except TypeError:  # of several types, which have no order
+        codes, distinct = pd.factorize(values)
+    return codes.astype(np.intp), distinct
 
 
 def _check_constant(
@@ -260,7 +273,7 @@ def _plan(
         folds = np.full(n, -1)
         codes, names = (np.zeros(where.sum(), dtype=np.intp), ["all"])
         if fold is not None:
-            codes, found = pd.factorize(frame[fold].to_numpy()[where], sort=True)
+            codes, found = _numbered(frame[fold].to_numpy()[where])
             names = list(found)
         folds[places[where]] = codes
         held_out.append(folds)
@@ -271,7 +284,7 @@ def _plan(
         everything = [np.flatnonzero(one < 0) for one in held_out]
         return replace(plan, kept_out=Ragged.of(everything))
     counts = {len(names) for names in labels}
-    said = f"{counts.pop()} folds" if len(counts) == 1 else "folds"
+    said = plural(counts.pop(), "fold") if len(counts) == 1 else "folds"
     return assemble(
         "given", f"{said} by {fold}, made elsewhere", held_out, labels=labels
     )

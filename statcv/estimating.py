@@ -36,19 +36,19 @@ from statcv.inference import (
     make_estimate,
 )
 from statcv.inference.estimates import REFITS
-from statcv.inference.jackknife import jackknife_fits
 from statcv.inference.optimism import OptimismCorrected, optimism_corrected
+from statcv.inference.refit_cost import jackknife_cost, made_together
 from statcv.inference.refit_intervals import Kept, refit_interval
 from statcv.inference.refitting import scores_of
 from statcv.inference.repeats import MonteCarlo, monte_carlo
 from statcv.metrics import Metric, default_metrics, get_metric
 from statcv.models import Model
-from statcv.models.together.fitted import fits_together
+from statcv.models.thresholds import Thresholded
 from statcv.seeds import resolve_seed
 from statcv.tables import group_table, metric_row
 
 USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
-CELLS = 50_000_000  # training cells of such refits: about half a second
+CHEAP = 300_000_000  # multiplications: a second or two
 JUDGED = (
     "kfold",
     "stratified_kfold",
@@ -134,7 +134,9 @@ class Estimating:
         level : float, default 0.95
             Of the interval.
         interval : str, optional
-            How the interval is made; by default as the scheme and the metric admit.
+            How the interval is made; by default as the scheme and the metric admit,
+            which for auROC is ``"corrected_jackknife"`` where the model fits all folds
+            together and its refits take no more than a second or two.
             Of the predictions as they are: ``"delong"``, ``"logit"`` (the same on the
             logit scale), ``"influence"`` and ``"pairs"`` for auROC, ``"corrected_t"``
             over folds, ``"records"`` for a mean over records, ``"bootstrap"`` and
@@ -170,7 +172,7 @@ class Estimating:
             if interval is not None:
                 raise MetricError(f"how={how!r} has no interval of any kind.")
             found: Estimate = bootstrap_estimate(
-                self.scores, chosen, how, self._fitted, level
+                self.scores, chosen, how, self._fitted, level, self._full_threshold
             )
         elif interval in REFITS:
             bare = make_estimate(self.scores, chosen, how, level)
@@ -191,6 +193,12 @@ class Estimating:
     def _setup(self) -> Setup:
         return Setup(self.design, self.plan, self.learner, self.seed, self.weights)
 
+    def _setup_of(self, metric: Metric) -> Setup:
+        """Return what to fit for a metric, which may have no use for thresholds."""
+        if isinstance(self.learner, Thresholded) and not metric.cuts:
+            return replace(self._setup, model=self.learner.model)
+        return self._setup
+
     def _estimate(
         self,
         metric: Metric,
@@ -202,20 +210,29 @@ class Estimating:
         """Estimate without refits, unless those of the usual interval are cheap."""
         found = make_estimate(self.scores, metric, how, level, interval, seed=seed)
         usual = interval is None and metric.name == "auroc"
-        if usual and math.isfinite(found.value) and self._cheap(metric, found.how):
-            return self._refitted(found, metric, USUAL, seed)
-        return found
+        if not (
+            usual and math.isfinite(found.value) and self._cheap(metric, found.how)
+        ):
+            return found
+        refitted = self._refitted(found, metric, USUAL, seed)
+
+        def make() -> Interval:
+            made, other = refitted.interval, found.interval
+            if not math.isnan(made.se) or math.isnan(other.se):
+                return made
+            why = f"the {USUAL.replace('_', ' ')} has none: {made.assumes}"
+            return replace(other, assumes=f"{other.assumes}; {why}")
+
+        return found.with_interval(make)
 
     def _cheap(self, metric: Metric, how: str) -> bool:
         """Tell whether all fits without each record are made in a moment."""
-        if self.plan.scheme not in JUDGED or not self._fits_together:
+        setup = self._setup_of(metric)
+        judged = self.plan.scheme in JUDGED and self.plan.rebalance != "bag"
+        if not judged or not made_together(setup):
             return False
-        cells = self.design.n * self.design.matrix.shape[1]
-        return bool(jackknife_fits(self._setup, metric, how) * cells <= CELLS)
-
-    @property
-    def _fits_together(self) -> bool:
-        return fits_together(self.learner) and not self.design.terms.stateful
+        separated = float(self.held.separated.mean())
+        return jackknife_cost(setup, how, separated) <= CHEAP
 
     def _refitted(
         self,
@@ -228,7 +245,7 @@ class Estimating:
     ) -> Estimate:
         def make() -> Interval:
             made = refit_interval(
-                self._setup,
+                self._setup_of(metric),
                 self.scores,
                 metric,
                 found.how,
@@ -363,7 +380,9 @@ class Estimating:
             headline = self._estimate(metric, level=level)
             row = metric_row(self.scores, metric, headline)
             if self._bootstrapped:
-                parts = join_values(self.scores, metric, self._fitted)
+                parts = join_values(
+                    self.scores, metric, self._fitted, self._full_threshold
+                )
                 row |= {"boot632": parts.plain, "boot632plus": parts.plus}
             rows.append(row)
         table = pd.DataFrame(rows)
@@ -413,7 +432,14 @@ class Estimating:
     def _groups(self, by: Any) -> pd.Series[Any]:
         """Return the group of each record."""
         table = as_frame(self.call.arguments["data"])
-        groups = row_values(by, table, "by").iloc[self.design.kept]
+        groups = row_values(by, table, "by")
+        row = self.call.arguments.get("row")
+        if row is not None and groups.groupby(table[row]).nunique().gt(1).any():
+            raise ArgumentError(
+                f"by={_named(by)!r} differs among the rows of a record, but a record "
+                "is in one group."
+            )
+        groups = groups.iloc[self.design.kept]
         absent = int(groups.isna().sum())
         if absent:
             raise ArgumentError(

@@ -7,10 +7,20 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from statcv.errors import CostWarning, MetricError, SchemeError, warn
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CostWarning,
+    MetricError,
+    SchemeError,
+    suggestion,
+    warn,
+)
 from statcv.estimating import Estimating
 from statcv.inference import (
     BOOTSTRAPS,
+    INTERVALS,
+    REFITS,
     HTest,
     make_estimate,
     permutation_test,
@@ -19,13 +29,16 @@ from statcv.inference import (
     values_by_split,
     wald_test,
 )
+from statcv.inference.htest import check_alternative
 from statcv.inference.measured import measured_size
+from statcv.inference.refit_cost import made_together
 from statcv.metrics import Metric
 from statcv.seeds import resolve_seed
+from statcv.whole import is_whole
 
 LONG = 10.0  # seconds above which a test says beforehand what it costs
 NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
-NO_SKILL |= {"matthews": 0.0}
+NO_SKILL |= {"matthews": 0.0, "brier_skill": 0.0}
 
 
 class Testing(Estimating):
@@ -94,7 +107,7 @@ class Testing(Estimating):
             )
         way = make_estimate(self.scores, chosen, how).how
         values = permuted_values(
-            self._setup,
+            self._setup_of(chosen),
             self.held,
             chosen,
             way,
@@ -139,7 +152,8 @@ class Testing(Estimating):
             ``"t"``, a plain t test over folds, which does not keep its size and warns
             of that.
         alternative : {"greater", "less", "two-sided"}, optional
-            By default the side of better predictions.
+            By default the side of better predictions; both sides where the best
+            value lies in between, as of a calibration slope.
         n_permutations : int, default 999
             Permutations; what they will cost is said beforehand, as a
             :class:`~statcv.errors.CostWarning`, where fits are not made together and
@@ -147,7 +161,8 @@ class Testing(Estimating):
         level : float, default 0.95
             Of the interval.
         seed, n_jobs, progress
-            As :meth:`null_distribution` takes them.
+            As :meth:`null_distribution` takes them; of intervals that draw or fit
+            again, too.
 
         Returns
         -------
@@ -160,7 +175,9 @@ class Testing(Estimating):
         ------
         MetricError
             If the metric or the method is unknown, or no value stands for no skill
-            and none is given.
+            and none is given, or the one given is none of the metric's.
+        ArgumentError, ArgumentTypeError
+            If ``alternative`` or ``n_permutations`` is out of range.
 
         Warns
         -----
@@ -173,16 +190,18 @@ class Testing(Estimating):
         --------
         >>> import statcv as scv
         >>> df = scv.load_data("spector")
-        >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
+        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
         >>> test = res.test(n_permutations=199)
         >>> test.p_value <= 0.05
         True
         """
         chosen = self._metric(metric)
-        side = alternative or ("greater" if chosen.greater_is_better else "less")
+        side = _better(chosen) if alternative is None else alternative
+        check_alternative(side)
+        _check_method(method, how)
         about = f"{self.design.formula.text}: {self.learner.label}; {self.plan.scheme}"
         if method is None and not getattr(self.learner, "refits", True):
-            found = self.estimate(chosen, how, level)
+            found = self.estimate(chosen, how, level, seed=seed)
             return wald_test(
                 found, self._null(chosen, null), alternative=side, about=about
             )
@@ -193,6 +212,7 @@ class Testing(Estimating):
                     "is that outcome and predictors are unrelated; leave null out, or "
                     "name another method."
                 )
+            _check_times(n_permutations)
             found = make_estimate(self.scores, chosen, how, level)
             try:
                 self._warn_cost(n_permutations, n_jobs)
@@ -218,9 +238,23 @@ class Testing(Estimating):
             folds = values_by_split(self.scores, chosen)
             said = self._size(chosen, "per_fold", "t")
             return plain_t_test(
-                folds, chosen, value, alternative=side, about=about, measured=said
+                folds,
+                chosen,
+                value,
+                alternative=side,
+                level=level,
+                about=about,
+                measured=said,
             )
-        found = self.estimate(chosen, how, level, interval=method)
+        found = self.estimate(
+            chosen,
+            how,
+            level,
+            interval=method,
+            seed=seed,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
         test = wald_test(found, value, alternative=side, about=about)
         return self._with_size(test, chosen, found.how, method)
 
@@ -237,9 +271,17 @@ class Testing(Estimating):
     def _null(self, metric: Metric, null: float | None) -> float:
         value = self._no_skill(metric) if null is None else null
         if value is None:
+            refits = getattr(self.learner, "refits", True)
+            other = ", or use method='permutation'" if refits else ""
             raise MetricError(
                 f"no value of {metric.label} stands for no skill under every outcome; "
-                "give null=, or use method='permutation'."
+                f"give null={other}."
+            )
+        low, high = metric.bounds
+        if not low <= value <= high:
+            raise MetricError(
+                f"null={value!r} is no value of {metric.label}, which lies between "
+                f"{low:g} and {high:g}."
             )
         return value
 
@@ -253,7 +295,7 @@ class Testing(Estimating):
 
     def _warn_cost(self, times: int, n_jobs: int | None) -> None:
         """Say what refits will cost where they are made one by one."""
-        if self._fits_together:
+        if made_together(self._setup):
             return
         once = float(self.held.seconds.sum())
         if once * times > LONG:
@@ -264,6 +306,34 @@ class Testing(Estimating):
                 "n_permutations= makes fewer.",
                 CostWarning,
             )
+
+
+def _better(metric: Metric) -> str:
+    """Return the side of better predictions; both where the best lies in between."""
+    if metric.target is not None:
+        return "two-sided"
+    return "greater" if metric.greater_is_better else "less"
+
+
+def _check_method(method: str | None, how: str | None) -> None:
+    """Raise where there is no such test, or not of an estimate made that way."""
+    named = ("permutation", "t", *INTERVALS, *REFITS)
+    if method is not None and method not in named:
+        raise MetricError(
+            f"method={method!r} is no test; there are {', '.join(map(repr, named))}."
+            + suggestion(method, named)
+        )
+    if method == "t" and how not in (None, "per_fold"):
+        raise MetricError(f"method='t' is of the folds' values, not of how={how!r}.")
+
+
+def _check_times(times: object) -> None:
+    if not is_whole(times):
+        raise ArgumentTypeError(
+            f"n_permutations must be a whole number, not {times!r}."
+        )
+    if times < 1:
+        raise ArgumentError(f"n_permutations must be 1 or more, not {times}.")
 
 
 def _duration(seconds: float) -> str:

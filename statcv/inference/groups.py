@@ -90,7 +90,11 @@ def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
     """Estimate a metric in one group.
 
     Paired where the scheme compares pairs, of which both are in the group; else
-    pooled, since few folds of a group have both classes.
+    pooled, since few folds of a group have both classes. In a group that is one source
+    (as a held-out site is by itself) records are what varies.
     """
+    sources = None if scores.clusters is None else scores.clusters[scores.row]
+    if sources is not None and len(np.unique(sources)) == 1:
+        scores = replace(scores, clusters=None)
     paired = scores.pairwise and metric.name == "auroc"
     return make_estimate(scores, metric, "paired" if paired else "pooled", level)

@@ -218,6 +218,8 @@ def corrected_t_interval(
     """
     if len(values) < 2:
         return Interval.none("fewer than two folds have a value")
+    if not (n_train > 0).all():
+        return Interval.none("the fits were trained on other records")
     if not np.isfinite(values).all():
         return Interval.none("a fold has an infinite value")
     if _constant(values):

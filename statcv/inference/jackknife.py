@@ -18,7 +18,7 @@ from statcv.engine import Setup
 from statcv.errors import ArgumentError, FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deleting import count_fits
-from statcv.inference.fewer_fits import affordable, without_equals
+from statcv.inference.fewer_fits import affordable
 from statcv.inference.intervals import Interval, symmetric
 from statcv.inference.refitting import (
     fixed_threshold,
@@ -265,20 +265,6 @@ def jackknife_values(
         progress=progress,
     )
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
-
-
-def jackknife_fits(setup: Setup, metric: Metric, how: str) -> int:
-    """Return how many fits :func:`jackknife_values` makes where none is spared.
-
-    Parameters
-    ----------
-    setup : Setup
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    """
-    y = setup.design.y
-    plan = without_equals(setup.plan, how, y)
-    return count_fits(plan, _units(plan, y, metric)[0])
 
 
 def check_scale(scale: str) -> None:

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 FILE = "inference_study.csv"
 SIGNAL = (0.5, 0.7, 0.85)
+FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
+FAR = 2.0  # a size is not near another that is so many times as large
 # Of the study: schemes once, and repeated.
 SCHEMES = {
     "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
-    "kfold": ("stratified_kfold", "repeated_kfold"),
     "loocv": ("loocv", "loocv"),
     "rloocv": ("rloocv", "repeated_rloocv"),
     "leave_pair_out": ("leave_pair_out", "leave_pair_out"),
@@ -104,7 +105,7 @@ def _nearest(
     plan: FoldPlan, how: str, method: str, share: float
 ) -> pd.DataFrame | None:
     """Return the rows of the cells with the nearest size and balance."""
-    if plan.scheme not in SCHEMES:
+    if not _studied(plan):
         return None
     scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
     table = study()
@@ -117,16 +118,26 @@ def _nearest(
         return None
     rarer = min(share, 1 - share)
     size = np.abs(np.log(rows["n"] / plan.n))
+    if size.min() > math.log(FAR):
+        return None
     rows = rows[size == size.min()]
     balance = (rows["balance"] - rarer).abs()
     found: pd.DataFrame = rows[balance == balance.min()]
     return found
 
 
+def _studied(plan: FoldPlan) -> bool:
+    """Tell whether the study has such folds: of single records, the scheme as it is."""
+    if plan.scheme not in SCHEMES or plan.strata is not None:
+        return False
+    return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
+
+
 def _where(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
     return (
-        f"in simulations at n = {first['n']:.0f} with {first['balance']:.0%} positive"
+        f"in simulations of ridge logistic regression{FOLDS.get(first['scheme'], '')} "
+        f"at n = {first['n']:.0f} with {first['balance']:.0%} positive"
     )
 
 

@@ -35,11 +35,11 @@ from statcv.inference.nested_folds import (
     nested_plan,
     nested_tests,
 )
+from statcv.inference.refit_cost import made_together
 from statcv.inference.refitting import run_quietly, scores_of, warn_of_refits
 from statcv.inference.values import casewise
 from statcv.metrics import Metric, get_metric
 from statcv.metrics.placements import normal_quantile
-from statcv.models.together.fitted import fits_together
 from statcv.whole import is_whole
 
 Floats = NDArray[np.float64]
@@ -49,8 +49,9 @@ FEW_REPEATS = 50
 PREDICTIONS = 2**20  # of a batch
 FOLDED = ("kfold", "stratified_kfold")
 ASSUMES = (
-    "estimates the error of a fit on all records, for independent records; measures "
-    "the spread by {repeats} random divisions into {k} folds, each nested in the next"
+    "is about {value:.3g}, which estimates the error of a fit on all records, for "
+    "independent records; measures the spread by {repeats} random divisions into {k} "
+    "folds, each nested in the next"
 )
 
 
@@ -146,10 +147,9 @@ def nested_cv(
     Bates, Hastie & Tibshirani (2024), JASA 119:1434, Algorithm 1 and section 4.3.
     """
     check_nested(setup.plan, metric)
-    plan, model = setup.plan, setup.model
+    plan = setup.plan
     if repeats is None:
-        together = fits_together(model) and not setup.design.terms.stateful
-        repeats = REPEATS if together else FEW_REPEATS
+        repeats = REPEATS if made_together(setup) else FEW_REPEATS
     if not is_whole(repeats):
         raise ArgumentTypeError(f"repeats must be a whole number, not {repeats!r}.")
     if repeats < 1:
@@ -209,11 +209,12 @@ def nested_cv_interval(
         return Interval.none("a loss is infinite, or has no value")
     if made.se <= 1e-12 * abs(made.value):
         return Interval.none("all records have the same loss")
-    assumes = ASSUMES.format(repeats=made.repeats, k=made.k)
-    lower, upper, se = made.lower, made.upper, made.se
+    lower, upper, se, value = made.lower, made.upper, made.se, made.value
     if root:
+        value = math.sqrt(max(value, 0.0))
         lower, upper = math.sqrt(max(lower, 0.0)), math.sqrt(max(upper, 0.0))
         se = se / (lower + upper)
+    assumes = ASSUMES.format(value=value, repeats=made.repeats, k=made.k)
     return Interval(lower, upper, se, "nested cross-validation", assumes)
 
 

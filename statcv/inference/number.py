@@ -49,10 +49,13 @@ class Estimate:
 
     @cached_property
     def interval(self) -> Interval:
-        """The interval, within the bounds."""
+        """The interval, within the bounds; it says so where the number lies outside."""
         made = self.make()
         lower, upper = max(made.lower, self.bounds[0]), min(made.upper, self.bounds[1])
-        return replace(made, lower=lower, upper=upper)
+        assumes, slack = made.assumes, 1e-12 * max(1.0, abs(self.value))
+        if lower > self.value + slack or upper < self.value - slack:
+            assumes += "; the estimate itself lies outside"
+        return replace(made, lower=lower, upper=upper, assumes=assumes)
 
     @property
     def lower(self) -> float:

@@ -99,7 +99,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
         return PairedTest.none(mean, f"there is one {unit} only")
     totals = np.bincount(group, change - mean)
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
-    if np.ptp(change) == 0:
+    if se <= 1e-12 * float(np.abs(change).max()):
         se = 0.0
     half = float(stdtrit(g - 1, (1 + level) / 2)) * se
     statistic = ratio(mean, se)

@@ -86,7 +86,7 @@ def permutation_test(
         statistic=estimate.value,
         statistic_name=estimate.label,
         p_value=p,
-        assumes=EXACT,
+        assumes="" if np.isnan(p) else EXACT,
         level=estimate.level,
         notes=tuple(notes),
         reason=reason,
@@ -138,11 +138,15 @@ def wald_test(
         reason = estimate.assumes
     else:
         distance, se = estimate.value - null, estimate.se
-        if estimate.interval.scale == "logit":
-            distance = _logit(estimate.value) - _logit(null)
-            se /= estimate.value * (1 - estimate.value)
-        statistic = ratio(distance, se)
-        p = tail(statistic, estimate.interval.df, alternative)
+        on_logits = estimate.interval.scale == "logit"
+        if on_logits and not 0 < null < 1:
+            reason = f"the logit of the null value {null:g} is infinite, or none"
+        else:
+            if on_logits:
+                distance = _logit(estimate.value) - _logit(null)
+                se /= estimate.value * (1 - estimate.value)
+            statistic = ratio(distance, se)
+            p = tail(statistic, estimate.interval.df, alternative)
         if np.isinf(statistic):
             reason = "the standard error is 0, and the p-value no evidence"
     return HTest(
@@ -170,6 +174,7 @@ def plain_t_test(
     null: float,
     *,
     alternative: str,
+    level: float = 0.95,
     about: str = "",
     measured: str | None = None,
 ) -> HTest:
@@ -183,6 +188,8 @@ def plain_t_test(
     FoldWarning
         With the size that was measured.
     """
+    check_alternative(alternative)
+    check_level(level)
     warn(
         "a t test over folds takes them as independent, but their training sets "
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
@@ -196,6 +203,7 @@ def plain_t_test(
         label=f"mean {metric.label} of the folds",
         assumes=FEW_FITS,
         about=about,
+        level=level,
     )
 
 

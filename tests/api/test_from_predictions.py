@@ -154,3 +154,54 @@ def test_wrong_tables_are_refused():
         elsewhere(good, predicted=["predicted", "run"])
     with pytest.raises(MetricError, match="no metric"):
         elsewhere(good, metrics="nothing")
+
+
+def test_groups_are_those_of_the_records_whatever_the_order_of_the_rows():
+    rng = np.random.default_rng(1)
+    one = pd.DataFrame({"id": rng.permutation(30), "observed": np.arange(30) % 2})
+    one["sex"] = rng.choice(["f", "m"], 30)
+    one["fold"] = 1 + one["observed"].groupby(one["observed"]).cumcount() % 3
+    parts = [one.assign(predicted=rng.random(30), time=t) for t in (1, 2)]
+    both = pd.concat([parts[0], parts[1].sample(frac=1, random_state=2)])
+    read = elsewhere(both, fold="fold", repeat="time", row="id", metrics="auroc")
+    table = read.metrics(by="sex").set_index("sex")["estimate"]
+    for sex in ("f", "m"):
+        areas = [
+            scv.metrics.auroc(own["observed"], own["predicted"])
+            for own in (part[part["sex"] == sex] for part in parts)
+        ]
+        assert table[sex] == pytest.approx(np.mean(areas))
+    with pytest.raises(ArgumentError, match="'time' differs among the rows"):
+        read.metrics(by="time")
+
+
+def test_folds_of_types_without_an_order():
+    df = pd.DataFrame({"observed": [0, 1] * 6, "predicted": np.linspace(0, 1, 12)})
+    read = elsewhere(df.assign(fold=[1, 1, (1, 2), (1, 2), "a", "a"] * 2), fold="fold")
+    assert read.plan.n_splits == 3
+
+
+def test_a_test_without_a_model_names_none_that_needs_it(made_here):
+    read = elsewhere(made_here.predictions, fold="fold", repeat="repeat", row="row")
+    with pytest.raises(MetricError, match=r"give null=\.$"):
+        read.test("brier")
+
+
+def test_repeats_of_a_model_fitted_elsewhere_have_no_corrected_t():
+    df = pd.DataFrame({"id": [1, 2, 3, 4] * 2, "observed": [0, 1, 0, 1] * 2})
+    df["predicted"] = [0.1, 0.2, 0.3, 0.4, 0.4, 0.3, 0.2, 0.1]
+    read = elsewhere(df.assign(time=[1] * 4 + [2] * 4), row="id", repeat="time")
+    found = read.estimate("auroc", "per_fold")
+    assert np.isnan(found.lower)
+    assert "trained on other records" in found.assumes
+
+
+def test_compared_they_are_not_told_apart_by_seeds(made_here):
+    a, b = (elsewhere(made_here.predictions.query("repeat == 1")) for _ in range(2))
+    assert "seed" not in str(scv.compare(a=a, b=b, test="permutation"))
+
+
+def test_against_the_null_model_no_refits_are_recommended(made_here):
+    table = made_here.predictions.query("repeat == 1")
+    said = str(scv.compare(a=elsewhere(table, fold="fold"), reference="null"))
+    assert "permutes" not in said

@@ -173,3 +173,62 @@ def test_a_metric_of_ones_own(spector):
     table = res.predictions
     expected = misses_loss(table["observed"].to_numpy(), table["predicted"].to_numpy())
     assert float(res.estimate("misses_loss")) == pytest.approx(expected)
+
+
+def test_a_slope_is_tested_on_both_sides(rloocv):
+    test = rloocv.test("calibration_slope", n_permutations=19)
+    assert test.alternative == "two-sided"
+
+
+def test_a_plain_t_test_takes_the_level_and_folds_alone(spector):
+    res = scv.cv("GRADE ~ GPA", spector, k=4, seed=1)
+    with pytest.warns(FoldWarning, match="independent"):
+        wide = res.test(method="t", level=0.99)
+    assert wide.level == 0.99
+    values = res.predictions.groupby("fold").apply(
+        lambda fold: scv.metrics.auroc(fold["observed"], fold["predicted"]),
+        include_groups=False,
+    )
+    mean, se = values.mean(), values.std(ddof=1) / 2
+    assert wide.lower == pytest.approx(mean - 5.840909309733355 * se)  # t of 3 df
+    with pytest.raises(MetricError, match="not of how='pooled'"):
+        res.test(method="t", how="pooled")
+
+
+def test_the_seed_is_that_of_what_a_test_draws(rloocv):
+    def limits(seed):
+        test = rloocv.test("brier", method="bootstrap", null=0.25, seed=seed)
+        return test.lower, test.upper
+
+    assert limits(5) == limits(5)
+    assert limits(5) != limits(6)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        ({"alternative": "bigger"}, "alternative must be"),
+        ({"n_permutations": 0}, "n_permutations must be 1 or more"),
+        ({"n_permutations": 2.5}, "n_permutations must be a whole number"),
+        ({"method": "delongs"}, "no test; .* Did you mean 'delong'"),
+        ({"method": "pairs", "null": 1.5}, "lies between 0 and 1"),
+    ],
+)
+def test_arguments_of_a_test_out_of_range(rloocv, arguments, match):
+    with pytest.raises(scv.StatcvError, match=match):
+        rloocv.test(**arguments)
+
+
+def test_repeats_needed_for_an_error_of_nothing_are_refused(rloocv):
+    with pytest.raises(scv.StatcvError, match="monte_carlo_error must be above 0"):
+        rloocv.summary(monte_carlo_error=0)
+
+
+def test_held_out_sites_are_joined_whether_given_as_folds_or_as_sources():
+    df = scv.load_data("ehr").query("site != 'E'")
+    df = df.assign(fold=df["site"].astype("category").cat.codes)
+    whole = scv.cv("y ~ x2 + x3", df, scheme="loocv", stratify="site", seed=1)
+    folds = scv.cv("y ~ x2 + x3", df, scheme="fold", seed=1)
+    ours, theirs = (res.heterogeneity("auroc", by="site") for res in (whole, folds))
+    assert ours.n == 4
+    assert (ours.estimate, ours.lower) == pytest.approx((theirs.estimate, theirs.lower))

@@ -309,3 +309,22 @@ def test_the_fit_on_all_records_has_a_threshold_of_its_own():
         found = no_information(accuracy, y, fitted, threshold)
         assert found == pytest.approx(expected)
     assert no_information(accuracy, y, fitted) == pytest.approx(expected)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.SeparationWarning")
+@pytest.mark.parametrize("threshold", [0.3, "youden"])
+def test_the_threshold_cuts_the_fit_on_all_rows_too(data, threshold):
+    res = cv(
+        "y ~ a + b",
+        data,
+        scheme="bootstrap",
+        repeats=10,
+        seed=1,
+        threshold=threshold,
+        metrics=["sensitivity", "accuracy"],
+    )
+    table = res.metrics().set_index("metric")
+    for name in ("sensitivity", "accuracy"):
+        found = res.estimate(name, ".632")
+        assert found.parts.apparent == res.apparent[name]
+        assert table.loc[name, "boot632"] == float(found)

@@ -7,9 +7,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
 from statcv.inference.jackknife import Jackknife, jackknife_values
+from statcv.inference.refit_cost import FIT, jackknife_cost
 
 
 def data(n=24, ones=9, shift=0.8, seed=3):
@@ -77,3 +79,65 @@ def test_degrees_of_freedom_are_few_where_a_class_is_small():
     assert few.df == pytest.approx(1)
     alike = Jackknife(np.tile([0.0, 1.0], 10), np.repeat([0, 1], 10), "record", 20)
     assert alike.df == pytest.approx(18)
+
+
+def usual(n=24, **more):
+    given = {"k": 4, "seed": 1, "model": scv.models.Logit(C=1.0), **more}
+    res = scv.cv("y ~ a + b", data(n, n // 3), **given)
+    return res, res.estimate("auroc")
+
+
+@pytest.mark.parametrize(
+    ("more", "made"),
+    [
+        ({}, True),
+        ({"threshold": "youden"}, True),
+        ({"tune": {"C": [0.1, 1.0]}}, True),
+        ({"n": 1200}, False),
+        ({"scheme": "montecarlo", "k": None, "repeats": 5}, False),
+        ({"model": LogisticRegression()}, False),
+        ({"model": LogisticRegression(), "threshold": "youden"}, False),
+        ({"model": LogisticRegression(), "tune": {"C": [0.1, 1.0]}}, False),
+    ],
+)
+def test_refits_are_made_unasked_only_where_they_are_together_and_few(more, made):
+    res, found = usual(**more)
+    assert ("jackknife" in found.method) == made
+    assert bool(res._jackknives) == made
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_separated_fits_are_not_made_again_unasked():
+    df = data(60, 20).assign(c=lambda d: d["y"] + 0.1 * d["a"])
+    apart = scv.cv("y ~ a + c", df, scheme="loocv", seed=1)
+    assert apart.held.separated.all()
+    assert "jackknife" not in apart.estimate("auroc").method
+
+
+def test_thresholds_are_no_part_of_what_is_fitted_for_ranks():
+    plain, chosen = usual()[1], usual(threshold="youden")[1]
+    assert (plain.lower, plain.upper) == (chosen.lower, chosen.upper)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_the_cost_is_no_less_than_the_fits_that_are_made():
+    for more in ({"scheme": "loocv"}, {"scheme": "leave_pair_out"}, {"repeats": 2}):
+        res = result(**more)
+        how = res.estimate().how
+        jack = jackknife_values(res._setup, scv.metrics.METRICS["auroc"], how)
+        cells = res.design.n * res.design.matrix.shape[1]
+        cost = jackknife_cost(res._setup, how)
+        assert jack.n_fits * (cells + FIT) <= cost
+        assert cost < jackknife_cost(res._setup, how, separated=0.1)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_where_there_is_no_jackknife_the_records_are_counted_and_that_is_said():
+    df = data(20, 2)
+    res = scv.cv("y ~ a", df, model=scv.models.Logit(C=1.0), scheme="loocv", seed=1)
+    found = res.estimate("auroc")
+    plain = res.estimate("auroc", interval="delong")
+    asked = res.estimate("auroc", interval="corrected_jackknife")
+    assert math.isnan(asked.se)
+    assert (found.lower, found.upper) == (plain.lower, plain.upper)
+    assert asked.assumes in found.assumes

@@ -46,6 +46,30 @@ def test_what_was_not_measured_is_not_said():
     assert measured_size(plan(), "paired", "bootstrap", 0.3) is None
 
 
+@pytest.mark.parametrize(
+    ("arguments", "how"),
+    [
+        ({"scheme": "kfold", "k": 10}, "pooled"),
+        ({"scheme": "stratified_kfold", "rebalance": "subsample"}, "pooled"),
+        ({"rebalance": "upsample"}, "paired"),
+        ({"n": 5000, "ones": 1500}, "paired"),
+    ],
+)
+def test_other_folds_than_those_of_the_study_are_not_spoken_of(arguments, how):
+    assert measured_coverage(plan(**arguments), how, "influence", 0.3) is None
+    assert measured_size(plan(**arguments), how, "influence", 0.3) is None
+
+
+def test_of_sources_of_several_records_nothing_is_said():
+    df = pd.DataFrame({"y": np.repeat([0, 1], 15), "who": np.arange(30) // 2})
+    once = scv.fold_plan("y", df, scheme="rloocv", seed=1)
+    whole = scv.fold_plan(
+        "y", df, scheme="rloocv", stratify=scv.by_value("who"), seed=1
+    )
+    assert measured_size(once, "paired", "influence", 0.5) is not None
+    assert measured_size(whole, "paired", "influence", 0.5) is None
+
+
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "leave_pair_out"])
 def test_the_usual_interval_covers_where_that_of_the_records_alone_does_not(scheme):
     table = study()
@@ -65,5 +89,7 @@ def test_a_summary_says_what_was_measured():
         seed=1,
         model=scv.models.Logit(C=1.0),
     )
-    assert "Measured in simulations at n = 30" in " ".join(res.summary().notes)
+    assert "Measured in simulations of ridge logistic regression at n = 30" in " ".join(
+        res.summary().notes
+    )
     assert "rejected in" in str(res.test(n_permutations=9))

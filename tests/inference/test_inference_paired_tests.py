@@ -151,3 +151,10 @@ def test_which_test_for_which_metric():
     for test, metric, words in refused:
         with pytest.raises(ComparisonError, match=words):
             paired_method(test, METRICS[metric])
+
+
+def test_clusters_that_do_not_vary_are_no_evidence():
+    change = np.array([0.1, 0.3, 0.3, 0.1, 0.25, 0.15])  # means equal but for rounding
+    found = paired_t(change, np.repeat([0, 1, 2], 2), 0.95)
+    assert found.se == 0
+    assert "every cluster" in found.reason

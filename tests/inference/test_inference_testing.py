@@ -116,3 +116,20 @@ def test_replicates_that_do_not_vary():
 def test_unknown_sides_are_refused():
     with pytest.raises(ArgumentError, match="Did you mean 'greater'"):
         replicates_test([0.1, 0.2], alternative="greatr")
+
+
+def test_a_null_value_without_a_logit_has_no_test_on_that_scale():
+    made = symmetric(0.7, 0.1, 0.95, "logit", "that", scale="logit")
+    found = wald_test(
+        estimate(0.7).with_interval(lambda: made), 0.0, alternative="greater"
+    )
+    assert np.isnan(found.p_value)
+    assert "logit of the null value 0" in str(found)
+
+
+def test_an_interval_beside_its_estimate_says_so():
+    beside = estimate(0.7).with_interval(
+        lambda: Interval(0.8, 0.9, 0.02, "percentile", "that")
+    )
+    assert "the estimate itself lies outside" in beside.assumes
+    assert "outside" not in estimate(0.7).assumes
