@@ -17,7 +17,13 @@ Ints = NDArray[np.intp]
 
 
 def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return numbers as a float array (its own precision where it has one)."""
+    """Return numbers as a float array (its own precision where it has one).
+
+    What is masked is NaN.
+    """
+    if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "fbiu":
+        kept = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
+        return np.asarray(np.ma.filled(values.astype(kept), np.nan))
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -29,7 +35,17 @@ def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
     odd = [value for value in array.ravel().tolist() if not isinstance(value, Real)]
     if odd:
         raise MetricError(f"{name} must hold numbers, not values such as {odd[0]!r}.")
-    return array.astype(np.float64)
+    try:
+        return array.astype(np.float64)
+    except OverflowError as error:
+        raise MetricError(f"{name} holds a number beyond those of a double.") from error
+
+
+def real_number(value: object, name: str) -> float:
+    """Return one number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise MetricError(f"{name} must be a number, not {value!r}.")
+    return float(value)
 
 
 def vector(values: ArrayLike, name: str) -> Floats:
@@ -37,6 +53,15 @@ def vector(values: ArrayLike, name: str) -> Floats:
     array = real_array(values, name).astype(np.float64, copy=False)
     if array.ndim != 1:
         raise MetricError(f"{name} has shape {array.shape}; it must be (n,).")
+    return array
+
+
+def per_record(values: ArrayLike, n: int, name: str) -> Floats:
+    """Return one number, or one for each of n records, as one for each."""
+    array = real_array(values, name).astype(np.float64, copy=False)
+    if array.ndim == 0:
+        return np.full(n, float(array))
+    same_length(n, vector(array, name).size, name)
     return array
 
 
@@ -82,6 +107,8 @@ def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
     from pandas import factorize
 
     labels = np.asarray(clusters)
+    if labels.dtype.kind in "US" and not isinstance(clusters, np.ndarray):
+        labels = np.asarray(clusters, dtype=object)  # as text NaN were a label
     if labels.ndim != 1:
         raise MetricError(f"clusters has shape {labels.shape}; it must be (n,).")
     same_length(n, labels.size, "clusters")

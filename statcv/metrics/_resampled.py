@@ -3,45 +3,89 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from statcv.metrics._inputs import Bools, Floats, Ints, cluster_codes
+from statcv.errors import MetricError
+from statcv.metrics._inputs import Bools, Floats, Ints, cluster_codes, vector
 from statcv.metrics.ranking import round_significant
+from statcv.whole import is_whole
+
+_N_BOOT = 2000
 
 
-def resampled_counts(
-    positive: Bools,
-    score: Floats,
-    unit: Ints | None,
-    tie_tol: float,
-    draws: int,
-    seed: int,
-) -> Iterator[tuple[Floats, Floats]]:
-    """Yield true and false positives by falling threshold, from 0, in samples.
+def number_of_draws(n_boot: int | None) -> int:
+    """Return how many samples are drawn."""
+    draws = _N_BOOT if n_boot is None else n_boot
+    if not is_whole(draws) or draws < 1:
+        raise MetricError(f"n_boot must be a whole number from 1, not {n_boot!r}.")
+    return draws
+
+
+def shares_at(at: ArrayLike) -> Floats:
+    """Return the rates at which a band is asked for."""
+    where = vector(at, "at")
+    if not ((where >= 0) & (where <= 1)).all():
+        raise MetricError("at must hold numbers from 0 to 1.")
+    return where
+
+
+def percentiles(values: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return the limits that samples (rows) give at each point."""
+    lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return lower, upper
+
+
+@dataclass(frozen=True, eq=False)
+class Falling:
+    """Records by falling score, and where each distinct score ends."""
+
+    order: Ints
+    ends: Ints
+    ones: Bools
+
+    @classmethod
+    def of(cls, positive: Bools, score: Floats, tie_tol: float) -> Falling:
+        values = -round_significant(score, tie_tol)
+        order = np.argsort(values, kind="stable")
+        values = values[order]
+        ends = np.append(np.flatnonzero(values[1:] != values[:-1]), values.size - 1)
+        return cls(order, ends, positive[order])
+
+    def counts(self, times: Floats) -> tuple[Floats, Floats]:
+        """Return true and false positives, from 0, of records drawn so many times."""
+        drawn = times[self.order]
+        true, false = (
+            np.concatenate([[0.0], np.cumsum(drawn * of_class)[self.ends]])
+            for of_class in (self.ones, ~self.ones)
+        )
+        return true, false
+
+
+def drawn_times(
+    positive: Bools, order: Ints, unit: Ints | None, draws: int, seed: int
+) -> Iterator[Floats]:
+    """Yield how often each record is drawn.
 
     A unit is a record, or the cluster `unit` tells of. Units are drawn among those
-    that hold records of the same classes, as often as there are such.
+    that hold records of the same classes, as often as there are such. They are
+    numbered along `order`, so that the order of the records is nothing.
     """
-    values = -round_significant(score, tie_tol)
-    order = np.argsort(values, kind="stable")
-    values, ones = values[order], positive[order]
-    ends = np.append(np.flatnonzero(values[1:] != values[:-1]), values.size - 1)
-    if unit is not None:  # numbered by score, so that the order of records is nothing
-        unit = cluster_codes(unit[order], order.size)
+    own = np.empty(order.size, dtype=np.intp)
+    if unit is None:
+        own[order] = np.arange(order.size)
     else:
-        unit = np.arange(order.size)
-    holds = np.bincount(unit, ones) > 0, np.bincount(unit, ~ones) > 0
+        own[order] = cluster_codes(unit[order], order.size)
+    holds = np.bincount(own, positive) > 0, np.bincount(own, ~positive) > 0
     kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
     strata = [np.flatnonzero(kind) for kind in kinds]
     generator = np.random.default_rng(seed)
-    times = np.zeros(unit.size)
+    times = np.zeros(holds[0].size)
     for _ in range(draws):
         for members in strata:
             size = len(members)
             drawn = generator.integers(size, size=size) if size else members
             times[members] = np.bincount(drawn, minlength=size)
-        own = times[unit]
-        counts = (np.cumsum(own * of_class)[ends] for of_class in (ones, ~ones))
-        true, false = (np.concatenate([[0.0], count]) for count in counts)
-        yield true, false
+        yield times[own]

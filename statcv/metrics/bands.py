@@ -19,14 +19,16 @@ from statcv.metrics._inputs import (
     binary_scores,
     cluster_codes,
     one_of,
-    vector,
 )
-from statcv.metrics._resampled import resampled_counts
-from statcv.metrics.curves import precision_on_the_way, sweep
+from statcv.metrics._resampled import (
+    Falling,
+    drawn_times,
+    number_of_draws,
+    percentiles,
+    shares_at,
+)
+from statcv.metrics.curves import precision_on_the_way, sensitivity_at, sweep
 from statcv.seeds import resolve_seed
-from statcv.whole import is_whole
-
-_N_BOOT = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +140,7 @@ def roc_band(
     check_level(level, MetricError)
     one_of(method, ("pointwise", "simultaneous"), "method")
     positive, values = binary_scores(y, score)
-    where = _grid(at, np.linspace(0, 1, 101))
+    where = np.linspace(0, 1, 101) if at is None else shares_at(at)
     if method == "simultaneous":
         if clusters is not None or n_boot is not None:
             raise MetricError(
@@ -148,7 +150,7 @@ def roc_band(
             )
         return _kolmogorov(positive, values, level, where, tie_tol)
     return _bootstrap(
-        positive, values, level, where, clusters, n_boot, seed, tie_tol, _sensitivity
+        positive, values, level, where, clusters, n_boot, seed, tie_tol, sensitivity_at
     )
 
 
@@ -205,31 +207,10 @@ def pr_band(
     """
     check_level(level, MetricError)
     positive, values = binary_scores(y, score)
-    where = _grid(at, np.linspace(0, 1, 101)[1:])
+    where = np.linspace(0, 1, 101)[1:] if at is None else shares_at(at)
     return _bootstrap(
         positive, values, level, where, clusters, n_boot, seed, tie_tol, _precision
     )
-
-
-def _grid(at: ArrayLike | None, default: Floats) -> Floats:
-    if at is None:
-        return default
-    where = vector(at, "at")
-    if not ((where >= 0) & (where <= 1)).all():
-        raise MetricError("at must hold numbers from 0 to 1.")
-    return where
-
-
-def _sensitivity(true: Floats, false: Floats, at: Floats) -> Floats:
-    """Sensitivity at false positive rates, from counts of positives by threshold."""
-    if not (true[-1] and false[-1]):
-        return np.full(at.size, np.nan)
-    count = np.round(at * false[-1], 9)  # 0.1 × 30 is 3
-    last = np.searchsorted(false, count, side="right") - 1
-    after = np.minimum(last + 1, false.size - 1)
-    step = np.maximum(false[after] - false[last], 1)
-    share = (count - false[last]) / step
-    return np.asarray((true[last] + share * (true[after] - true[last])) / true[-1])
 
 
 def _precision(true: Floats, false: Floats, at: Floats) -> Floats:
@@ -254,9 +235,7 @@ def _bootstrap(
     height: Callable[[Floats, Floats, Floats], Floats],
 ) -> CurveBand:
     """Percentiles of a curve's heights over samples of records or of clusters."""
-    draws = _N_BOOT if n_boot is None else n_boot
-    if not is_whole(draws) or draws < 1:
-        raise MetricError(f"n_boot must be a whole number from 1, not {n_boot!r}.")
+    draws = number_of_draws(n_boot)
     unit = None if clusters is None else cluster_codes(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
     estimate = height(true, false, at)
@@ -264,12 +243,10 @@ def _bootstrap(
     if reason:
         missing = np.full(at.size, np.nan)
         return CurveBand(at, missing, estimate, missing, level, "pointwise", reason)
-    samples = resampled_counts(
-        positive, score, unit, tie_tol, draws, resolve_seed(seed)
-    )
-    heights = np.stack([height(*counts, at) for counts in samples])
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    lower, upper = np.quantile(heights, ends, axis=0)
+    falling = Falling.of(positive, score, tie_tol)
+    samples = drawn_times(positive, falling.order, unit, draws, resolve_seed(seed))
+    heights = np.stack([height(*falling.counts(times), at) for times in samples])
+    lower, upper = percentiles(heights, level)
     if (lower == upper).all():
         reason = "no sample moves the curve, so the band is a line: it measures nothing"
     return CurveBand(at, lower, estimate, upper, level, "pointwise", reason)
@@ -284,7 +261,7 @@ def _kolmogorov(
     has a threshold, whose sample rates are at most the distances away.
     """
     _, true, false = sweep(positive, score, tie_tol)
-    estimate = _sensitivity(true, false, at)
+    estimate = sensitivity_at(true, false, at)
     if not (true[-1] and false[-1]):
         missing = np.full(at.size, np.nan)
         reason = f"no {'negative' if true[-1] else 'positive'} record"

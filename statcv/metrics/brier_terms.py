@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import plural
-from statcv.metrics._inputs import Floats, Ints, real_array, same_length, vector
+from statcv.metrics._inputs import Floats, Ints, per_record
 from statcv.metrics._records import binary_probabilities, improper, quantile_groups
 from statcv.metrics.ranking import round_significant
 
@@ -197,12 +197,8 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     """
     positive, p = binary_probabilities(y, p)
     if baseline is None:
-        reference: Floats = np.full(p.size, positive.mean() if p.size else np.nan)
-    elif (reference := real_array(baseline, "baseline")).ndim == 0:
-        reference = np.full(p.size, float(reference))
-    else:
-        reference = vector(baseline, "baseline")
-        same_length(p.size, reference.size, "baseline")
+        baseline = positive.mean() if p.size else np.nan
+    reference = per_record(baseline, p.size, "baseline")
     if improper(p) or improper(reference):
         return float("nan")
     removable = float(((reference - positive) ** 2).sum())

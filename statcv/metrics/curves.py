@@ -141,6 +141,21 @@ def precision_on_the_way(
     return precision
 
 
+def sensitivity_at(true: Floats, false: Floats, at: Floats) -> Floats:
+    """Sensitivity at false positive rates, from counts by falling threshold.
+
+    The upper end where the curve rises; on its straight lines between points.
+    """
+    if not (true[-1] and false[-1]):
+        return np.full(at.size, np.nan)
+    count = np.round(at * false[-1], 9)  # 0.1 × 30 is 3
+    last = np.searchsorted(false, count, side="right") - 1
+    after = np.minimum(last + 1, false.size - 1)
+    step = np.maximum(false[after] - false[last], 1)
+    share = (count - false[last]) / step
+    return np.asarray((true[last] + share * (true[after] - true[last])) / true[-1])
+
+
 def roc_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> RocCurve:
     """ROC curve, with a point for every distinct score.
 

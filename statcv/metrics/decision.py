@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, plural
 from statcv.level import check_level
-from statcv.metrics._inputs import Bools, Floats, same_length, vector
+from statcv.metrics._inputs import (
+    Bools,
+    Floats,
+    real_array,
+    real_number,
+    same_length,
+    vector,
+)
 from statcv.metrics._records import binary_probabilities, clusters_of, improper
 from statcv.metrics._treated import Treated
 from statcv.metrics.placements import normal_quantile
@@ -247,7 +254,7 @@ def casewise_net_benefit(
 
 
 def _cuts(thresholds: ArrayLike) -> Floats:
-    cuts = np.asarray(thresholds, dtype=np.float64)
+    cuts = real_array(thresholds, "threshold").astype(np.float64, copy=False)
     odd = cuts[~((cuts >= 0) & (cuts < 1))]
     if odd.size:
         raise MetricError(
@@ -259,7 +266,7 @@ def _cuts(thresholds: ArrayLike) -> Floats:
 def _prevalence(positive: Bools, given: float | None) -> float:
     if given is None:
         return float(positive.mean()) if positive.size else float("nan")
-    if not 0 < given < 1:
+    if not 0 < real_number(given, "prevalence") < 1:
         raise MetricError(f"prevalence must be between 0 and 1, not {given!r}.")
     return given
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics._inputs import Floats, real_array, same_length, vector
+from statcv.metrics._inputs import Floats, per_record, same_length, vector
 
 _SAME = 1e-14  # relative distance at which a number is its own rounded mean
 
@@ -59,8 +59,7 @@ def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
     >>> casewise_mse([1, 2, 3], [1, 2, 6]).tolist()
     [0.0, 0.0, 9.0]
     """
-    loss: Floats = _errors(y, yhat) ** 2
-    return loss
+    return _squares(_errors(y, yhat))
 
 
 def rmse(y: ArrayLike, yhat: ArrayLike) -> float:
@@ -174,11 +173,14 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     >>> r2([1, 2, 3, 4], [1, 2, 3, 3], baseline=[3, 3, 2, 2])
     0.9
     """
-    remaining = float((_errors(y, yhat) ** 2).sum())
+    with np.errstate(over="ignore"):
+        remaining = float(_squares(_errors(y, yhat)).sum())
     observed = vector(y, "y")
     if not observed.size:
         return float("nan")
-    reference = observed.mean() if baseline is None else _per_record(baseline, observed)
+    if baseline is None:
+        baseline = observed.mean()
+    reference = per_record(baseline, observed.size, "baseline")
     with np.errstate(invalid="ignore", over="ignore"):
         off = observed - reference
         removable = float((off**2).sum())
@@ -188,22 +190,19 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     return 1 - remaining / removable
 
 
-def _per_record(baseline: ArrayLike, observed: Floats) -> Floats:
-    """Return the baseline as one number a record."""
-    values = real_array(baseline, "baseline").astype(np.float64, copy=False)
-    if values.ndim == 0:
-        return np.full(observed.size, values)
-    values = vector(values, "baseline")
-    same_length(observed.size, values.size, "baseline")
-    return values
-
-
 def _errors(y: ArrayLike, yhat: ArrayLike) -> Floats:
     observed, predicted = vector(y, "y"), vector(yhat, "yhat")
     same_length(observed.size, predicted.size, "yhat")
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return observed - predicted
 
 
+def _squares(errors: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        squares: Floats = errors**2
+    return squares
+
+
 def _mean(values: Floats) -> float:
-    return float(values.mean()) if values.size else float("nan")
+    with np.errstate(over="ignore"):
+        return float(values.mean()) if values.size else float("nan")

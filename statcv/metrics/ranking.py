@@ -20,6 +20,7 @@ from statcv.metrics._inputs import (
     binary_outcome,
     binary_scores,
     real_array,
+    real_number,
     same_length,
     vector,
 )
@@ -64,7 +65,7 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     [123000.0, 0.00123]
     """
     values = real_array(score, "score").astype(np.float64)
-    if not 0 <= tie_tol < 1:
+    if not 0 <= real_number(tie_tol, "tie_tol") < 1:
         raise MetricError(f"tie_tol must be at least 0 and below 1, not {tie_tol!r}.")
     digits = _DOUBLE_DIGITS if tie_tol == 0 else max(1, round(-np.log10(tie_tol)))
     if digits >= _DOUBLE_DIGITS:
@@ -191,7 +192,7 @@ def _areas_of_rows(positive: Bools, rows: NDArray[Any], tie_tol: float) -> Float
 def auroc_by_group(
     y: ArrayLike,
     score: ArrayLike,
-    group: NDArray[np.intp],
+    group: ArrayLike,
     groups: int,
     *,
     tie_tol: float = 1e-12,
@@ -202,7 +203,7 @@ def auroc_by_group(
     ----------
     y, score : array_like of shape (n,)
         As `auroc` takes them.
-    group : ndarray of int, shape (n,)
+    group : array_like of int, shape (n,)
         The group of each record, from 0.
     groups : int
         How many groups there are.
@@ -217,7 +218,8 @@ def auroc_by_group(
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, or the lengths differ.
+        If `y` holds anything but 0 and 1, the lengths differ, or a group is out of
+        range.
 
     Examples
     --------
@@ -226,9 +228,16 @@ def auroc_by_group(
     [1.0, 0.5]
     """
     positive, values = binary_scores(y, score)
-    values = round_significant(values, tie_tol)
-    order = np.lexsort((values, group))
-    return _areas(group[order], values[order], positive[order], groups)
+    own = np.asarray(group)
+    same_length(positive.size, own.size, "group")
+    whole = own.ndim == 1 and (own.dtype.kind in "iu" or not own.size)
+    if not whole or (own.size and not 0 <= own.min() <= own.max() < groups):
+        raise MetricError(
+            f"group must be (n,), of whole numbers from 0 to {groups - 1}."
+        )
+    own, values = own.astype(np.intp), round_significant(values, tie_tol)
+    order = np.lexsort((values, own))
+    return _areas(own[order], values[order], positive[order], groups)
 
 
 def _areas(own: Ints, values: Floats, positive: Bools, groups: int) -> Floats:
@@ -259,11 +268,20 @@ def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
     ndarray of shape (n,)
         1, or 0, or 0.5 where they tie to 12 significant digits; NaN where one is.
 
+    Raises
+    ------
+    MetricError
+        If these are no numbers, or not as many of either.
+
     Examples
     --------
     >>> ranked_higher([0.8, 0.1 + 0.2, 0.1], [0.3, 0.3, np.nan]).tolist()
     [1.0, 0.5, nan]
     """
     one, other = round_significant(score), round_significant(rival)
+    if one.shape != other.shape:
+        raise MetricError(
+            f"score has shape {one.shape} and rival {other.shape}; they go in pairs."
+        )
     higher = (one > other) + 0.5 * (one == other)
     return np.where(np.isnan(one) | np.isnan(other), np.nan, higher)

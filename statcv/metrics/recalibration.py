@@ -7,6 +7,7 @@ slope nor intercept.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -269,4 +270,4 @@ def _observed_expected(
     if not se > 1e-12:
         return ratio, nan, nan, "observed over expected shows no variation"
     margin = normal_quantile(level) * se
-    return ratio, ratio * np.exp(-margin), ratio * np.exp(margin), ""
+    return ratio, ratio * math.exp(-margin), ratio * math.exp(margin), ""

@@ -16,10 +16,12 @@ from statcv.metrics._recalibrating import separated, undefined
 from statcv.metrics._records import binary_probabilities, clusters_of, improper
 from statcv.metrics._smoothers import loess_weights, restricted_cubic, spline_knots
 from statcv.metrics.placements import normal_quantile
+from statcv.whole import is_whole
 
 _POINTS = 101  # at which a curve is drawn
 _EXACT = 201  # a loess of more distinct values is interpolated between so many
 _FEW = 50  # records of the smaller class below which three knots must do
+_NOTHING = 1e-6  # a standard error of a share below this is rounding
 SPAN = 0.75  # of the loess, as R's default
 
 
@@ -135,7 +137,9 @@ def calibration_curve(
     """
     check_level(level, MetricError)
     one_of(smooth, ("spline", "loess"), "smooth")
-    if knots is not None and (smooth != "spline" or knots not in (3, 4, 5)):
+    if knots is not None and (
+        smooth != "spline" or not is_whole(knots) or knots not in (3, 4, 5)
+    ):
         raise MetricError(f"knots={knots!r} must be 3, 4 or 5, with smooth='spline'.")
     positive, p = binary_probabilities(y, p)
     codes = None if clusters is None else clusters_of(clusters, p.size)
@@ -254,6 +258,9 @@ def _loess_curve(
     narrow = ""
     if np.isnan(fitted).any():
         narrow = "somewhere fewer than three distinct p lie within reach of the loess"
+    flat = ""
+    if within.any() and (se[within] < _NOTHING).all():
+        flat = "the loess is 0 or 1 all along, so its band is a line"
     return CalibrationCurve(
         points,
         np.clip(observed, 0, 1),
@@ -264,7 +271,7 @@ def _loess_curve(
         np.empty(0),
         *_distances(fitted, p),
         p.size,
-        _joined(narrow, _beyond(within)),
+        _joined(narrow, flat, _beyond(within)),
     )
 
 

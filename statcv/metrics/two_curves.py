@@ -2,30 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.level import check_level
 from statcv.metrics._counts import shortage
-from statcv.metrics._inputs import (
-    Bools,
-    Floats,
-    Ints,
-    binary_scores,
-    cluster_codes,
-    vector,
+from statcv.metrics._inputs import Floats, binary_scores, cluster_codes
+from statcv.metrics._resampled import (
+    Falling,
+    drawn_times,
+    number_of_draws,
+    percentiles,
+    shares_at,
 )
 from statcv.metrics.bands import CurveBand
-from statcv.metrics.curves import sweep
-from statcv.metrics.ranking import round_significant
+from statcv.metrics.curves import sensitivity_at, sweep
 from statcv.seeds import resolve_seed
-from statcv.whole import is_whole
 
-_N_BOOT = 2000
 _MOST_STEPS = 200  # false positive rates at which curves rise, each of them shown
 
 
@@ -92,9 +86,7 @@ def roc_difference(
     [0.25, 0.0, 0.0]
     """
     check_level(level, MetricError)
-    draws = _N_BOOT if n_boot is None else n_boot
-    if not is_whole(draws) or draws < 1:
-        raise MetricError(f"n_boot must be a whole number from 1, not {n_boot!r}.")
+    draws = number_of_draws(n_boot)
     positive, first = binary_scores(y, a)
     _, second = binary_scores(y, b)
     curves = [sweep(positive, score, tie_tol)[1:] for score in (first, second)]
@@ -109,72 +101,24 @@ def roc_difference(
     if reason:
         missing = np.full(where.size, np.nan)
         return CurveBand(where, missing, estimate, missing, level, "pointwise", reason)
-    order = np.lexsort((positive, second, first))  # that of the records is nothing
-    unit = np.arange(order.size)
-    if own is not None:
-        unit = cluster_codes(own[order], order.size)
-    sums = [_Sums.of(positive[order], x[order], tie_tol) for x in (first, second)]
-    samples = _times(positive[order], unit, draws, resolve_seed(seed))
+    order = np.lexsort((positive, second, first))
+    one, other = (Falling.of(positive, x, tie_tol) for x in (first, second))
+    samples = drawn_times(positive, order, own, draws, resolve_seed(seed))
     values = np.stack(
         [
-            _difference(sums[0].counts(times), sums[1].counts(times), where)
+            _difference(one.counts(times), other.counts(times), where)
             for times in samples
         ]
     )
-    ends = [(1 - level) / 2, (1 + level) / 2]
-    lower, upper = np.quantile(values, ends, axis=0)
+    lower, upper = percentiles(values, level)
     if (lower == upper).all():
         reason = "no sample moves the difference, so the band is a line"
     return CurveBand(where, lower, estimate, upper, level, "pointwise", reason)
 
 
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """What it takes to count positives by falling threshold in a sample."""
-
-    order: Ints
-    ends: Ints
-    ones: Bools
-
-    @classmethod
-    def of(cls, positive: Bools, score: Floats, tie_tol: float) -> _Sums:
-        values = -round_significant(score, tie_tol)
-        order = np.argsort(values, kind="stable")
-        values = values[order]
-        ends = np.append(np.flatnonzero(values[1:] != values[:-1]), values.size - 1)
-        return cls(order, ends, positive[order])
-
-    def counts(self, times: Floats) -> tuple[Floats, Floats]:
-        """Return true and false positives, from 0, of records drawn so many times."""
-        drawn = times[self.order]
-        true, false = (
-            np.concatenate([[0.0], np.cumsum(drawn * of_class)[self.ends]])
-            for of_class in (self.ones, ~self.ones)
-        )
-        return true, false
-
-
-def _times(positive: Bools, unit: Ints, draws: int, seed: int) -> Iterator[Floats]:
-    """Yield how often each record is drawn; units among those of the same classes."""
-    holds = np.bincount(unit, positive) > 0, np.bincount(unit, ~positive) > 0
-    kinds = (holds[0] & ~holds[1], ~holds[0] & holds[1], holds[0] & holds[1])
-    strata = [np.flatnonzero(kind) for kind in kinds]
-    generator = np.random.default_rng(seed)
-    times = np.zeros(unit.max() + 1)
-    for _ in range(draws):
-        for members in strata:
-            size = len(members)
-            drawn = generator.integers(size, size=size) if size else members
-            times[members] = np.bincount(drawn, minlength=size)
-        yield times[unit]
-
-
 def _grid(at: ArrayLike | None, *false: Floats) -> Floats:
     if at is not None:
-        where = vector(at, "at")
-        if not ((where >= 0) & (where <= 1)).all():
-            raise MetricError("at must hold numbers from 0 to 1.")
-        return where
+        return shares_at(at)
     most = false[0][-1]
     if not 0 < most <= _MOST_STEPS:
         return np.linspace(0, 1, _MOST_STEPS + 1)
@@ -185,14 +129,4 @@ def _grid(at: ArrayLike | None, *false: Floats) -> Floats:
 def _difference(
     first: tuple[Floats, Floats], second: tuple[Floats, Floats], at: Floats
 ) -> Floats:
-    return _sensitivity(*first, at) - _sensitivity(*second, at)
-
-
-def _sensitivity(true: Floats, false: Floats, at: Floats) -> Floats:
-    """Sensitivity at false positive rates, from counts by falling threshold."""
-    count = np.round(at * false[-1], 9)
-    last = np.searchsorted(false, count, side="right") - 1
-    after = np.minimum(last + 1, false.size - 1)
-    step = np.maximum(false[after] - false[last], 1)
-    share = (count - false[last]) / step
-    return np.asarray((true[last] + share * (true[after] - true[last])) / true[-1])
+    return sensitivity_at(*first, at) - sensitivity_at(*second, at)

@@ -29,7 +29,8 @@ def plot_balance(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     of a record's outcome with the mean of the training set, over all held-out records.
 
     Of more than two classes each has its colour, and its share in the training sets
-    is drawn less that in all records.
+    is drawn less that in all records. Where the plan trains on no record, as for
+    predictions made elsewhere without folds, the picture is empty and says so.
 
     Parameters
     ----------
@@ -55,7 +56,10 @@ def plot_balance(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     ['Fold balance, loocv', 'r = −1.00 over the records held out']
     """
     plan, response = require_response(plan, "a picture of balance")
-    ax = new_axes(ax)
+    ax, title = new_axes(ax), f"Fold balance, {short_scheme(plan)}"
+    if not plan.n_train.any():
+        ax.set(xticks=[], yticks=[], title=f"{title}\nno record was trained on")
+        return ax
     if response.kind == "multiclass":
         correlations = _draw_classes(ax, plan, response)
         across = "share of a class, held out"
@@ -76,7 +80,7 @@ def plot_balance(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     ax.set(
         xlabel=across,
         ylabel=above,
-        title=f"Fold balance, {short_scheme(plan)}\n{_said(correlations)}",
+        title=f"{title}\n{_said(correlations)}",
     )
     return ax
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from statcv.errors import OutcomeError
 from statcv.folds import FoldPlan
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
 
 # Okabe & Ito's colours, which people with any colour vision tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -39,6 +44,13 @@ def next_colour(ax: Axes) -> str:
 def has_curves(ax: Axes) -> bool:
     """Return whether curves were drawn on these Axes before."""
     return any(line.get_gid() == CURVE for line in ax.lines)
+
+
+def shade(
+    ax: Axes, at: Floats, lower: Floats, upper: Floats, colour: str, label: str | None
+) -> None:
+    """Shade a band about a curve."""
+    ax.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=label)
 
 
 def require_binary(result: Readable, picture: str) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.errors import plural
 from statcv.metrics import calibration, calibration_curve, calibration_groups
-from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, titled, written
+from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, shade, titled, written
 from statcv.plots.records import Records, records_of
 from statcv.plots.splits import legend_below
 from statcv.readable import Readable
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 FEW = 100  # records, below which five groups must do
 LINE, HEIGHT = -0.12, 0.08  # where the histograms stand, and the tallest bar
-TOP = 1.24  # of the axis: above 1 there is room for text
+TOP, ROOM = 1.06, 0.075  # of the axis above 1: with no text, and for each line of it
 BARS = 50
 WIDTH = 44  # letters of a line of text
 
@@ -86,10 +87,11 @@ def plot_calibration(
     lines = _numbers(records, level)
     if why and why not in lines:
         lines.append(why)
+    text = "\n".join(lines)
     ax.text(
         0.03,
         0.97,
-        "\n".join(lines),
+        text,
         transform=ax.transAxes,
         va="top",
         fontsize="small",
@@ -98,7 +100,7 @@ def plot_calibration(
     outcome = result.design.outcome
     ax.set(
         xlim=(-0.02, 1.02),
-        ylim=(LINE - HEIGHT - 0.02, TOP),
+        ylim=(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n"))),
         xlabel="held-out predicted probability",
         ylabel=f"share with {outcome.name} = {outcome.levels[1]}",
         title=titled("Calibration", records.how),
@@ -124,15 +126,8 @@ def _draw_curve(
     colour = COLOURS[2]
     (line,) = ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.8)
     line.set(gid=CURVE, label=curve.method)
-    ax.fill_between(
-        curve.predicted,
-        curve.lower,
-        curve.upper,
-        color=colour,
-        alpha=0.2,
-        linewidth=0,
-        label=f"{100 * level:g}% band, pointwise",
-    )
+    named = f"{100 * level:g}% band, pointwise"
+    shade(ax, curve.predicted, curve.lower, curve.upper, colour, named)
     return ""
 
 
@@ -153,7 +148,7 @@ def _draw_groups(ax: Axes, records: Records, level: float, groups: int | None) -
         color="black",
         markersize=4,
         elinewidth=0.8,
-        label=f"{len(found.count)} groups of {each}",
+        label=f"{plural(len(found.count), 'group')} of {each}",
     )
 
 

@@ -25,6 +25,7 @@ from statcv.plots.base import (
     new_axes,
     next_colour,
     no_band,
+    shade,
     short_scheme,
     titled,
 )
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Band = bool | Literal["pointwise", "simultaneous"]
-Place = Literal["lower left", "lower right", "upper right"]
+Place = Literal["lower left", "lower right", "upper left", "upper right"]
 SHORT = 28  # letters of a legend beside which there is room
 METHODS = ("pointwise", "simultaneous")
 
@@ -131,7 +132,7 @@ def plot_roc(
         ylim=(-0.02, 1.02),
         aspect="equal",
     )
-    _solid_legend(ax, "lower right")
+    _solid_legend(ax, _clearer_side(ax))
     return ax
 
 
@@ -272,9 +273,16 @@ def _draw_band(
     if band.reason:
         ax.plot([], [], " ", label=no_band(band.reason))
         return
-    ax.fill_between(
-        band.at, band.lower, band.upper, color=colour, alpha=0.2, lw=0, label=named
-    )
+    shade(ax, band.at, band.lower, band.upper, colour, named)
+
+
+def _clearer_side(ax: Axes) -> Place:
+    """Return the corner on that side of the diagonal where less of the curves is."""
+    above = 0.0
+    for line in _curves(ax):
+        x, y = (np.asarray(line.get_data()[axis], dtype=float) for axis in (0, 1))
+        above += float(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum()) - 0.5
+    return "upper left" if above < 0 else "lower right"
 
 
 def _clearest(ax: Axes) -> Place:

@@ -10,9 +10,18 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError
 from statcv.metrics import DecisionCurve, net_benefit
-from statcv.plots.base import CURVE, GREY, new_axes, next_colour, short_scheme, titled
+from statcv.plots.base import (
+    CURVE,
+    GREY,
+    new_axes,
+    next_colour,
+    shade,
+    short_scheme,
+    titled,
+)
 from statcv.plots.compared import Compared
 from statcv.plots.records import Records, records_of
+from statcv.plots.splits import legend_below
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
@@ -105,7 +114,7 @@ def plot_decision(
         ylim=(-DEEPEST * top, 1.08 * top),
         title=titled("Decision curve", hows),
     )
-    ax.legend(loc="upper right", frameon=False, fontsize="small")
+    legend_below(ax, ax.get_legend_handles_labels()[0])
     return ax
 
 
@@ -162,13 +171,5 @@ def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
     line.set(gid=CURVE, label=name)
     if np.isnan(curve.lower).all():
         return False
-    ax.fill_between(
-        curve.thresholds,
-        curve.lower,
-        curve.upper,
-        color=colour,
-        alpha=0.2,
-        linewidth=0,
-        label=banded or None,
-    )
+    shade(ax, curve.thresholds, curve.lower, curve.upper, colour, banded or None)
     return bool(banded)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
 from statcv.metrics import Metric, roc_difference
-from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, written
+from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
 from statcv.plots.compared import Compared
 from statcv.plots.pairing import Pair, of_comparison, of_results
 from statcv.readable import Readable
@@ -125,15 +125,8 @@ def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
     if band.reason:
         ax.plot([], [], " ", label=no_band(band.reason))
     else:
-        ax.fill_between(
-            band.at,
-            band.lower,
-            band.upper,
-            color=COLOURS[0],
-            alpha=0.2,
-            linewidth=0,
-            label=f"{100 * band.level:g}% band, pointwise",
-        )
+        named = f"{100 * band.level:g}% band, pointwise"
+        shade(ax, band.at, band.lower, band.upper, COLOURS[0], named)
     ax.legend(loc="lower right", frameon=False, fontsize="small")
     _even_about_zero(ax)
     ax.set(xlabel="1 − specificity", ylabel="difference in sensitivity")

@@ -54,9 +54,8 @@ def plot_null(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     test = _tested(test)
     values = test.replicates[np.isfinite(test.replicates)]
     if not len(values):
-        raise ArgumentError(
-            f"no permutation gave a value: {test.reason or 'there is nothing to draw'}."
-        )
+        why = test.reason.rstrip(".") or "no permutation gave a value"
+        raise ArgumentError(f"there is nothing to draw: {why}.")
     ax = new_axes(ax)
     counts, edges = np.histogram(values, _bins(values))
     ax.bar(

@@ -136,6 +136,17 @@ def test_a_band_that_measures_nothing_is_not_drawn():
         assert legend(ax)[1].startswith("no band: ")
 
 
+@pytest.mark.parametrize(("sign", "corner"), [(1, (1, 0)), (-1, (0, 1))])
+def test_the_legend_is_on_the_clear_side_of_the_diagonal(sign, corner):
+    y = np.tile([0, 1], 20)
+    frame = pd.DataFrame({"y": y, "p": sign * (y + np.linspace(0, 3, 40))})
+    ax = scv.plot_roc(scv.from_predictions(frame, observed="y", predicted="p"))
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent().transformed(ax.transAxes.inverted())
+    middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
+    assert [round(place) for place in middle] == list(corner)
+
+
 def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
     table = SPECTOR.assign(person=np.arange(32) // 2)
     result = scv.cv("GRADE ~ GPA", table, stratify=scv.by_value("person"), k=4, seed=1)

@@ -227,6 +227,16 @@ def test_balance_of_a_plan_is_that_of_its_records(outcome, rebalance):
     assert ax.get_title().splitlines()[1] == said
 
 
+@pytest.mark.parametrize("levels", [[0, 1], ["a", "b", "c"], [0.5, 1.5, 2.5]])
+def test_a_plan_that_trains_on_nobody_has_no_balance(levels):
+    frame = pd.DataFrame({"y": levels * 8, "p": 1 / 3})
+    predicted = dict.fromkeys(levels, "p") if levels[0] == "a" else "p"
+    made = scv.from_predictions(frame, observed="y", predicted=predicted)
+    ax = plot_balance(made)
+    assert ax.get_title().splitlines()[1] == "no record was trained on"
+    assert not ax.collections
+
+
 def test_balance_of_classes_has_a_colour_each():
     plan = plan_of("three", scheme="loocv")
     ax = plot_balance(plan)

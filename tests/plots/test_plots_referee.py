@@ -82,6 +82,13 @@ def external(y, p):
     return scv.from_predictions(table, observed="y", predicted="p")
 
 
+def clear_of(ax, text):
+    """Whether a text, or the legend, is above or below all that is observed."""
+    ax.figure.canvas.draw()
+    box = text.get_window_extent().transformed(ax.transData.inverted())
+    return box.y0 > 1 or box.y1 < ax.get_ylim()[0]
+
+
 # ---- calibration ----
 
 
@@ -121,6 +128,23 @@ def test_the_text_gives_slope_intercept_and_ratio(result):
         f"({found.observed_expected_lower:.2f} to {found.observed_expected_upper:.2f})",
     ]
     assert text.get_text().replace("−", "-").splitlines() == wanted
+
+
+def test_the_text_hides_no_group_however_long_it_is():
+    short = external([0, 1] * 20, np.linspace(0.1, 0.9, 40))
+    apart = external([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40))
+    lines = []
+    for one in (short, apart):
+        ax = scv.plot_calibration(one)
+        (text,) = ax.texts
+        lines.append(text.get_text().count("\n"))
+        assert clear_of(ax, text)
+    assert lines[1] > lines[0]
+
+
+def test_one_group_is_not_several():
+    ax = scv.plot_calibration(external([0, 1] * 10, [0.5] * 20))
+    assert "1 group of 20" in legend(ax)
 
 
 def test_histograms_below_are_shares_of_the_class(result):
@@ -182,6 +206,12 @@ def test_several_decision_curves(result):
     again = scv.plot_decision(scv.compare(large=result, small=other))
     for one, two in zip(curves(ax), curves(again), strict=True):
         assert one[1].tolist() == two[1].tolist()
+
+
+def test_the_legend_of_decision_curves_is_below_them():
+    apart = external([0] * 20 + [1] * 20, np.linspace(0.01, 0.99, 40))
+    ax = scv.plot_decision({"one": apart, "other": apart})
+    assert clear_of(ax, ax.get_legend())
 
 
 def test_several_need_the_same_records(result):
