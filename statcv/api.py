@@ -20,7 +20,6 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.estimating import choose_metrics
 from statcv.folds import FoldPlan
 from statcv.folds.audit import LEANS
 from statcv.formula import Design, as_frame, make_design
@@ -34,6 +33,7 @@ from statcv.planning import Holdout
 from statcv.result import CVResult
 from statcv.seeds import resolve_seed
 from statcv.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
+from statcv.wanted_metrics import choose_metrics
 
 
 def cv(

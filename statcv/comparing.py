@@ -46,7 +46,7 @@ def compare(
 ) -> Comparison:
     """Compare results, or formulas, on the same records in pairs.
 
-    The tests of records use the pooled held-out predictions, averaged over repeats.
+    Most tests use the pooled held-out predictions, averaged over repeats.
     Records of one source, where a stratifier by value or hash tells sources apart,
     count as clusters.
 
@@ -63,8 +63,11 @@ def compare(
     level : float, default 0.95
         Of the intervals.
     test : str, optional
-        ``"delong"``, for auROC the default: DeLong's test of paired curves, with
-        clusters its clustered form.
+        ``"corrected_jackknife"``, for auROC the default where its refits are cheap:
+        the difference of the estimates, by a jackknife that fits both models anew
+        without each record, or source.
+        ``"delong"``, for auROC the default else: DeLong's test of paired curves, with
+        clusters its clustered form. It takes the fits as given.
         ``"t"``, the default for a mean over records: paired t on their differences,
         with clusters on their totals.
         ``"permutation"``, for every metric: the two predictions of a record, or of a

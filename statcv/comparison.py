@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from statcv.comparison_checks import check_results, leaning, same_folds, to_mind
 from statcv.comparison_records import NULL, Records, null_result
 from statcv.comparison_summary import ADJUSTED, Compared, summarise_comparison
-from statcv.errors import ArgumentError, ComparisonError, suggestion
+from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
 from statcv.inference import values_by_split
+from statcv.inference.paired_jackknife import paired_jackknife
 from statcv.inference.paired_methods import PairedMethod, paired_method
 from statcv.inference.paired_tests import (
     PairedTest,
@@ -124,7 +125,10 @@ class Comparison:
         test = self._test(number, first, second)
         pair = (self.results[first], self.results[second])
         minded = [test.reason, to_mind(*pair)]
-        if self.metric.rank and self.method.name != "corrected_t":
+        pooled = self.method.pools
+        if self.method.name == "corrected_jackknife":
+            pooled = self._how(*pair) == "pooled"
+        if self.metric.rank and pooled:
             minded.append(leaning(*pair))
         return {
             "first": first,
@@ -146,6 +150,9 @@ class Comparison:
         a, b = records.predictions[first], records.predictions[second]
         if self.method.name == "delong":
             return paired_delong(y, a, b, clusters, self.level)
+        if self.method.name == "corrected_jackknife":
+            given = paired_delong(y, a, b, clusters, self.level)
+            return self._refitted(first, second, given)
         if self.method.name == "permutation":
             stream = np.random.SeedSequence(
                 self.seed, spawn_key=(PERMUTATION, number, 0)
@@ -155,6 +162,29 @@ class Comparison:
         losses = self.metric.casewise
         assert losses is not None  # else there is no t test
         return paired_t(losses(y, b) - losses(y, a), clusters, self.level)
+
+    def _how(self, a: CVResult, b: CVResult) -> str:
+        """Return the way in which both are stated: the headline's, if it is one."""
+        hows = {result.scores.headline(self.metric) for result in (a, b)}
+        return hows.pop() if len(hows) == 1 else "pooled"
+
+    def _refitted(self, first: str, second: str, given: PairedTest) -> PairedTest:
+        a, b = self.results[first], self.results[second]
+        how = self._how(a, b)
+        before, after = (
+            float(result.estimate(self.metric, how, self.level)) for result in (a, b)
+        )
+        if not a.design.labels.equals(b.design.labels):
+            why = "the records are in another order, or not all of them were held out"
+            return PairedTest.none(after - before, why)
+        try:
+            before_each = a.jackknife(self.metric, how)
+            after_each = b.jackknife(self.metric, how)
+        except MetricError as error:
+            return PairedTest.none(after - before, str(error).removesuffix("."))
+        return paired_jackknife(
+            before_each, after_each, after - before, given, self.level
+        )
 
     def _by_fold(self, first: str, second: str) -> PairedTest:
         a, b = self.results[first].scores, self.results[second].scores
@@ -251,7 +281,13 @@ def make_comparison(
             + suggestion(adjust, ADJUSTED)
         )
     chosen = _metric(next(iter(joined.values())), metric)
-    method = paired_method(test, chosen)
+    cheap = test is None and chosen.name == "auroc" and reference != NULL
+    cheap = cheap and all(
+        result.refits_are_cheap(chosen)
+        and result.design.labels.equals(next(iter(joined.values())).design.labels)
+        for result in joined.values()
+    )
+    method = paired_method(test, chosen, cheap)
     comparison = Comparison(
         results=joined,
         metric=chosen,

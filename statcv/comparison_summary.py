@@ -98,6 +98,9 @@ def _what(compared: Compared) -> str:
     label = compared.metric.label
     if compared.method.name == "corrected_t":
         return f"{label} in each fold"
+    hows = set(compared.table["how"])
+    if compared.method.name == "corrected_jackknife" and len(hows) == 1:
+        return f"{label} ({hows.pop().replace('_', ' ')})"
     return f"pooled {label}"
 
 
@@ -135,7 +138,7 @@ def _notes(compared: Compared) -> tuple[str, ...]:
     minded = dict.fromkeys(filter(None, compared.differences["mind"]))
     notes = [f"Mind: {text}." for text in minded]
     repeated = any(result.plan.repeats > 1 for result in compared.results.values())
-    if repeated and compared.method.name != "corrected_t":
+    if repeated and compared.method.pools:
         notes.append(
             "What is pooled, and tested, are predictions averaged over repeats: their "
             f"{compared.metric.label} is not the mean of the repeats' values."

@@ -21,7 +21,6 @@ from statcv.errors import (
     plural,
     suggestion,
 )
-from statcv.estimating import choose_metrics
 from statcv.folds import FoldPlan
 from statcv.folds.plan import assemble
 from statcv.folds.ragged import Ragged
@@ -31,6 +30,7 @@ from statcv.formula.scope import quoted
 from statcv.models import Fit, TrainingSet
 from statcv.result import CVResult
 from statcv.seeds import resolve_seed
+from statcv.wanted_metrics import choose_metrics
 
 Floats = NDArray[np.float64]
 

@@ -1,51 +1,43 @@
-"""What a result estimates: metrics, with intervals, of all records and of groups."""
+"""What a result estimates: one number, with its interval."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.call import Call
 from statcv.engine import Held, Setup
 from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
     MetricError,
     UndefinedMetricWarning,
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.formula import Design, Outcome, as_frame
-from statcv.formula.columns import row_values
+from statcv.formula import Design
 from statcv.inference import (
     BOOTSTRAPS,
     Estimate,
     Interval,
-    RandomEffects,
     Scores,
     bootstrap_estimate,
-    join_values,
-    joined_groups,
     make_estimate,
 )
 from statcv.inference.estimates import REFITS
+from statcv.inference.jackknife import Jackknife
 from statcv.inference.optimism import OptimismCorrected, optimism_corrected
 from statcv.inference.refit_cost import jackknife_cost, made_together
-from statcv.inference.refit_intervals import Kept, refit_interval
+from statcv.inference.refit_intervals import Kept, keep_jackknife, refit_interval
 from statcv.inference.refitting import scores_of
 from statcv.inference.repeats import MonteCarlo, monte_carlo
-from statcv.metrics import Metric, default_metrics, get_metric
+from statcv.metrics import Metric, get_metric
 from statcv.models import Model
 from statcv.models.thresholds import Thresholded
 from statcv.seeds import resolve_seed
-from statcv.tables import group_table, metric_row
 
 USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
 CHEAP = 300_000_000  # multiplications: a second or two
@@ -106,6 +98,11 @@ class Estimating:
     @property
     def _bootstrapped(self) -> bool:
         return self.plan.scheme == "bootstrap"
+
+    @property
+    def _full_threshold(self) -> float | None:
+        """Above what the fit on all rows predicts the positive class."""
+        raise NotImplementedError
 
     # ---- estimates ----
 
@@ -260,6 +257,65 @@ class Estimating:
 
         return found.with_interval(make)
 
+    def jackknife(
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        *,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> Jackknife:
+        """Return an estimate with each record deleted, and all fits made again.
+
+        Where ``stratify=`` tells records of one source, sources are deleted whole.
+
+        Parameters
+        ----------
+        metric, how : str, optional
+            As :meth:`estimate` takes them.
+        n_jobs, progress
+            As :func:`statcv.cv` takes them.
+
+        Returns
+        -------
+        Jackknife
+            ``values``, one a record or source, and their ``variance``.
+
+        Raises
+        ------
+        MetricError
+            If there is none, with the reason.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+        >>> len(res.jackknife("auroc").values)
+        32
+        """
+        chosen = self._metric(metric)
+        way = make_estimate(self.scores, chosen, how).how
+        if not getattr(self.learner, "refits", True):
+            raise MetricError(f"{self.learner.label} cannot be fitted again.")
+        found = keep_jackknife(
+            self._setup_of(chosen),
+            self.scores,
+            chosen,
+            way,
+            self._jackknives,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        if isinstance(found, str):
+            raise MetricError(f"{chosen.label} has no jackknife: {found}.")
+        return found
+
+    def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
+        """Tell whether all fits without each record are made in a moment."""
+        chosen = self._metric(metric)
+        return self._cheap(chosen, make_estimate(self.scores, chosen, how).how)
+
     @cached_property
     def _jackknives(self) -> Kept:
         """The jackknives that were made of this result."""
@@ -346,165 +402,6 @@ class Estimating:
             n_jobs=n_jobs,
             progress=progress,
         )
-
-    def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
-        """Return every metric in all the ways that exist, a row a metric.
-
-        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
-        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
-        the sd over folds, the number of folds and of those without a value;
-        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
-        samples alone.
-
-        Parameters
-        ----------
-        level : float, default 0.95
-            Of the intervals.
-        by : str or array-like, optional
-            A column of the data, or a value a row of it: then a row a metric and
-            group, of the records in the group alone. By the column that made the folds
-            this is internal-external validation; :meth:`heterogeneity` joins the
-            groups.
-
-        Warns
-        -----
-        UndefinedMetricWarning
-            If a metric has no value, with the count.
-        """
-        if by is not None:
-            return group_table(
-                self.scores, self.chosen_metrics, self._groups(by), _named(by), level
-            )
-        rows = []
-        for metric in self.chosen_metrics:
-            headline = self._estimate(metric, level=level)
-            row = metric_row(self.scores, metric, headline)
-            if self._bootstrapped:
-                parts = join_values(
-                    self.scores, metric, self._fitted, self._full_threshold
-                )
-                row |= {"boot632": parts.plain, "boot632plus": parts.plus}
-            rows.append(row)
-        table = pd.DataFrame(rows)
-        undefined = table.loc[table["estimate"].isna(), "metric"]
-        if len(undefined):
-            warn(
-                f"{len(undefined)} of {len(table)} metrics have no value "
-                f"({', '.join(undefined)}): the predictions do not admit them.",
-                UndefinedMetricWarning,
-            )
-        return table
-
-    def heterogeneity(
-        self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
-    ) -> RandomEffects:
-        """Join a metric's estimates in groups, and say how much they differ.
-
-        By random effects (REML, with the interval of Hartung and Knapp), as in
-        internal-external validation by the held-out site; shares such as auROC on the
-        logit scale.
-
-        Parameters
-        ----------
-        metric : str, optional
-            The headline's where not given.
-        by : str or array-like
-            As :meth:`metrics` takes it.
-        level : float, default 0.95
-            Of the intervals.
-
-        Returns
-        -------
-        RandomEffects
-            Estimate with interval, ``tau2``, ``i2``, the test of heterogeneity, and
-            the prediction interval of another group.
-
-        References
-        ----------
-        Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
-        """
-        chosen = self._metric(metric)
-        groups = self._groups(by)
-        table = group_table(self.scores, (chosen,), groups, _named(by), level)
-        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
-        return joined_groups(values, ses, chosen, level)
-
-    def _groups(self, by: Any) -> pd.Series[Any]:
-        """Return the group of each record."""
-        table = as_frame(self.call.arguments["data"])
-        groups = row_values(by, table, "by")
-        row = self.call.arguments.get("row")
-        if row is not None and groups.groupby(table[row]).nunique().gt(1).any():
-            raise ArgumentError(
-                f"by={_named(by)!r} differs among the rows of a record, but a record "
-                "is in one group."
-            )
-        groups = groups.iloc[self.design.kept]
-        absent = int(groups.isna().sum())
-        if absent:
-            raise ArgumentError(
-                f"by={_named(by)!r} is missing in {absent} rows; fill them, or leave "
-                "those rows out of the data."
-            )
-        return groups
-
-    # ---- beside the fit on all rows ----
-
-    @cached_property
-    def apparent(self) -> pd.Series[float]:
-        """The metrics of the fit on all rows, on those same rows: optimistic."""
-        y = self.design.y
-        baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
-        values = {}
-        for metric in self.chosen_metrics:
-            read = metric.readable(self._fitted, self.held.probabilities)
-            values[metric.name] = metric(y, read, baseline, self._full_threshold)
-        return pd.Series(values, name="apparent", dtype=float)
-
-    @property
-    def _full_threshold(self) -> float | None:
-        """Above what the fit on all rows predicts the positive class."""
-        raise NotImplementedError
-
-    @property
-    def optimism(self) -> pd.Series[float]:
-        """Apparent less cross-validated, metric by metric."""
-        table = self.metrics().set_index("metric")["estimate"]
-        return (self.apparent - table).rename("optimism")
-
-
-def choose_metrics(metrics: Any, outcome: Outcome) -> tuple[Metric, ...]:
-    """Return the metrics that a call names, or the usual ones of the outcome.
-
-    Parameters
-    ----------
-    metrics : str, Metric, callable, or a sequence of them, or None
-    outcome : Outcome
-
-    Raises
-    ------
-    MetricError
-        If one is unknown, not for this outcome, or named twice.
-    """
-    if metrics is None:
-        return tuple(map(get_metric, default_metrics(outcome.kind)))
-    alone = isinstance(metrics, (str, Metric)) or callable(metrics)
-    listed = [metrics] if alone else metrics
-    if not isinstance(listed, Sequence):
-        raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
-    if not listed:
-        raise MetricError("metrics is empty; leave it out for the usual ones.")
-    chosen = tuple(get_metric(name) for name in listed)
-    for metric in chosen:
-        metric.check_outcome(outcome.kind, outcome.name)
-    names = [metric.name for metric in chosen]
-    if len(set(names)) < len(names):
-        raise MetricError(f"metrics names one twice: {', '.join(names)}.")
-    return chosen
-
-
-def _named(by: Any) -> str:
-    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
 
 
 def _unit(scores: Scores, metric: Metric, how: str) -> str:

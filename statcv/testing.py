@@ -16,7 +16,6 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.estimating import Estimating
 from statcv.inference import (
     BOOTSTRAPS,
     INTERVALS,
@@ -34,6 +33,7 @@ from statcv.inference.measured import measured_size
 from statcv.inference.refit_cost import made_together
 from statcv.metrics import Metric
 from statcv.seeds import resolve_seed
+from statcv.tabulating import Tabulating
 from statcv.whole import is_whole
 
 LONG = 10.0  # seconds above which a test says beforehand what it costs
@@ -41,7 +41,7 @@ NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
 NO_SKILL |= {"matthews": 0.0, "brier_skill": 0.0}
 
 
-class Testing(Estimating):
+class Testing(Tabulating):
     """Tests of a result; the predictions are its own."""
 
     def null_distribution(

@@ -20,12 +20,15 @@ class PairedMethod:
         How the statistic is called.
     assumes : str
         What must hold, and when it fails.
+    pools : bool
+        Whether it compares pooled predictions, averaged over repeats.
     """
 
     name: str
     title: str
     statistic: str
     assumes: str
+    pools: bool = True
 
 
 METHODS = {
@@ -37,6 +40,15 @@ METHODS = {
             "z",
             "DeLong's test takes the fits as given and counts the variation of the "
             "records alone; at small n its true error rate is above the nominal one",
+        ),
+        PairedMethod(
+            "corrected_jackknife",
+            "corrected jackknife with refits",
+            "t",
+            "the corrected jackknife fits both models anew without each record; its "
+            "variance is the mean of the jackknife's, which errs on the wide side, and "
+            "of DeLong's, which takes the fits as given",
+            pools=False,
         ),
         PairedMethod(
             "t",
@@ -63,13 +75,16 @@ METHODS = {
             "folds' differences as n_test/n, which is a guess; with few folds it has "
             "little power, and with many repeats its true error rate is above the "
             "nominal one",
+            pools=False,
         ),
     )
 }
 
 
-def default_method(metric: Metric) -> str:
+def default_method(metric: Metric, cheap: bool = False) -> str:
     """Return the test that is made where none is named.
+
+    ``cheap`` says whether refits of all results are made in a moment.
 
     Raises
     ------
@@ -77,7 +92,7 @@ def default_method(metric: Metric) -> str:
         If the metric is neither auROC nor a mean over records.
     """
     if metric.name == "auroc":
-        return "delong"
+        return "corrected_jackknife" if cheap else "delong"
     if metric.casewise is not None:
         return "t"
     raise ComparisonError(
@@ -87,7 +102,9 @@ def default_method(metric: Metric) -> str:
     )
 
 
-def paired_method(test: str | None, metric: Metric) -> PairedMethod:
+def paired_method(
+    test: str | None, metric: Metric, cheap: bool = False
+) -> PairedMethod:
     """Return a test by its name, the default where there is none.
 
     Raises
@@ -96,7 +113,7 @@ def paired_method(test: str | None, metric: Metric) -> PairedMethod:
         If it is unknown, or means nothing for the metric.
     """
     if test is None:
-        return METHODS[default_method(metric)]
+        return METHODS[default_method(metric, cheap)]
     if test == "wilcoxon":
         raise ComparisonError(
             "test='wilcoxon' compares over settings or data sets, not over records: "
@@ -107,8 +124,9 @@ def paired_method(test: str | None, metric: Metric) -> PairedMethod:
             f"there is no test {test!r}; there are {', '.join(METHODS)}."
             + suggestion(test, METHODS)
         )
-    if test == "delong" and metric.name != "auroc":
-        raise ComparisonError(f"DeLong's test is for auROC, not for {metric.label}.")
+    if test in ("delong", "corrected_jackknife") and metric.name != "auroc":
+        named = "DeLong's test" if test == "delong" else "The corrected jackknife"
+        raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
     if test == "t" and metric.casewise is None:
         raise ComparisonError(
             f"a t test needs a value a record, and {metric.label} is no mean over "

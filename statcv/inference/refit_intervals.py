@@ -58,11 +58,25 @@ def refit_interval(
             threshold=fixed_threshold(scores),
             **running,
         )
+    deleted = keep_jackknife(setup, scores, metric, how, kept, **running)
+    if name == "corrected_jackknife":
+        return corrected_jackknife_interval(scores, metric, how, level, deleted)
+    return jackknife_interval(
+        setup, scores, metric, how, level, scale=SCALES[name], deleted=deleted
+    )
+
+
+def keep_jackknife(
+    setup: Setup, scores: Scores, metric: Metric, how: str, kept: Kept, **running: Any
+) -> Jackknife | str:
+    """Return the jackknife, made before or now, or why there is none.
+
+    Parameters
+    ----------
+    setup, scores, metric, how, kept, **running
+        As :func:`refit_interval` takes them.
+    """
     key = (metric, how)
     if key not in kept:
         kept[key] = try_jackknife(setup, scores, metric, how, **running)
-    if name == "corrected_jackknife":
-        return corrected_jackknife_interval(scores, metric, how, level, kept[key])
-    return jackknife_interval(
-        setup, scores, metric, how, level, scale=SCALES[name], deleted=kept[key]
-    )
+    return kept[key]

@@ -23,7 +23,11 @@ def simulated(seed, n):
 def compared():
     return {
         f"set {i}": scv.compare(
-            small="y ~ a", large="y ~ a + b", data=simulated(i, 50 + 10 * i), seed=1
+            small="y ~ a",
+            large="y ~ a + b",
+            data=simulated(i, 50 + 10 * i),
+            seed=1,
+            test="delong",
         )
         for i in range(4)
     }

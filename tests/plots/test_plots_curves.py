@@ -172,7 +172,7 @@ def test_bands_that_there_are_not(large):
 
 
 def test_area_under_the_difference_is_that_of_delong(small, large):
-    comparison = scv.compare(small=small, large=large)
+    comparison = scv.compare(small=small, large=large, test="delong")
     ax = scv.plot_difference(comparison)
     x, height = curve(ax)
     row = comparison.differences.iloc[0]

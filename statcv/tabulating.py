@@ -1,0 +1,143 @@
+"""The metrics of a result as tables: of all records, of groups, on training rows."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import ArgumentError, UndefinedMetricWarning, warn
+from statcv.estimating import Estimating
+from statcv.formula import as_frame
+from statcv.formula.columns import row_values
+from statcv.inference import RandomEffects, join_values, joined_groups
+from statcv.metrics import Metric
+from statcv.tables import group_table, metric_row
+
+
+class Tabulating(Estimating):
+    """Tables of the metrics of a result, which has the predictions."""
+
+    def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
+        """Return every metric in all the ways that exist, a row a metric.
+
+        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
+        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
+        the sd over folds, the number of folds and of those without a value;
+        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
+        samples alone.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Of the intervals.
+        by : str or array-like, optional
+            A column of the data, or a value a row of it: then a row a metric and
+            group, of the records in the group alone. By the column that made the folds
+            this is internal-external validation; :meth:`heterogeneity` joins the
+            groups.
+
+        Warns
+        -----
+        UndefinedMetricWarning
+            If a metric has no value, with the count.
+        """
+        if by is not None:
+            return group_table(
+                self.scores, self.chosen_metrics, self._groups(by), _named(by), level
+            )
+        rows = []
+        for metric in self.chosen_metrics:
+            headline = self._estimate(metric, level=level)
+            row = metric_row(self.scores, metric, headline)
+            if self._bootstrapped:
+                parts = join_values(
+                    self.scores, metric, self._fitted, self._full_threshold
+                )
+                row |= {"boot632": parts.plain, "boot632plus": parts.plus}
+            rows.append(row)
+        table = pd.DataFrame(rows)
+        undefined = table.loc[table["estimate"].isna(), "metric"]
+        if len(undefined):
+            warn(
+                f"{len(undefined)} of {len(table)} metrics have no value "
+                f"({', '.join(undefined)}): the predictions do not admit them.",
+                UndefinedMetricWarning,
+            )
+        return table
+
+    def heterogeneity(
+        self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
+    ) -> RandomEffects:
+        """Join a metric's estimates in groups, and say how much they differ.
+
+        By random effects (REML, with the interval of Hartung and Knapp), as in
+        internal-external validation by the held-out site; shares such as auROC on the
+        logit scale.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The headline's where not given.
+        by : str or array-like
+            As :meth:`metrics` takes it.
+        level : float, default 0.95
+            Of the intervals.
+
+        Returns
+        -------
+        RandomEffects
+            Estimate with interval, ``tau2``, ``i2``, the test of heterogeneity, and
+            the prediction interval of another group.
+
+        References
+        ----------
+        Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
+        """
+        chosen = self._metric(metric)
+        groups = self._groups(by)
+        table = group_table(self.scores, (chosen,), groups, _named(by), level)
+        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+        return joined_groups(values, ses, chosen, level)
+
+    def _groups(self, by: Any) -> pd.Series[Any]:
+        """Return the group of each record."""
+        table = as_frame(self.call.arguments["data"])
+        groups = row_values(by, table, "by")
+        row = self.call.arguments.get("row")
+        if row is not None and groups.groupby(table[row]).nunique().gt(1).any():
+            raise ArgumentError(
+                f"by={_named(by)!r} differs among the rows of a record, but a record "
+                "is in one group."
+            )
+        groups = groups.iloc[self.design.kept]
+        absent = int(groups.isna().sum())
+        if absent:
+            raise ArgumentError(
+                f"by={_named(by)!r} is missing in {absent} rows; fill them, or leave "
+                "those rows out of the data."
+            )
+        return groups
+
+    @cached_property
+    def apparent(self) -> pd.Series[float]:
+        """The metrics of the fit on all rows, on those same rows: optimistic."""
+        y = self.design.y
+        baseline = np.full(len(y), y.mean()) if not self.design.outcome.levels else None
+        values = {}
+        for metric in self.chosen_metrics:
+            read = metric.readable(self._fitted, self.held.probabilities)
+            values[metric.name] = metric(y, read, baseline, self._full_threshold)
+        return pd.Series(values, name="apparent", dtype=float)
+
+    @property
+    def optimism(self) -> pd.Series[float]:
+        """Apparent less cross-validated, metric by metric."""
+        table = self.metrics().set_index("metric")["estimate"]
+        return (self.apparent - table).rename("optimism")
+
+
+def _named(by: Any) -> str:
+    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")

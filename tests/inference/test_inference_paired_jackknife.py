@@ -1,0 +1,107 @@
+"""Two estimates of auROC compared with refits, by a loop over deleted records."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import statcv as scv
+from statcv.inference.jackknife import Jackknife
+from statcv.inference.paired_jackknife import paired_jackknife
+from statcv.inference.paired_tests import PairedTest
+
+
+def data(seed=3, n=24, ones=10):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat([0, 1], [n - ones, ones]))
+    x = rng.normal(size=(n, 3)) + y[:, None] * [0.9, 0.3, 0.0]
+    return pd.DataFrame(x, columns=list("abc")).assign(y=y)
+
+
+def pair(df, **more):
+    model = scv.models.Logit(C=1.0)
+    first = scv.cv("y ~ a", df, model=model, seed=1, **more)
+    return first, first.update(
+        formula="y ~ b + c", scheme=first.plan, k=None, repeats=None
+    )
+
+
+def test_the_variance_is_that_of_differences_without_each_record():
+    df = data()
+    first, second = pair(df, scheme="stratified_kfold", k=4)
+    folds = first.predictions.set_index("row")["fold"].sort_index()
+    moved = {0: [], 1: []}
+    for row in df.index:
+        rest = df.drop(index=row).assign(fold=folds.drop(index=row))
+        model = scv.models.Logit(C=1.0)
+        one, two = (
+            scv.cv(f, rest, model=model, scheme="fold", metrics="auroc")
+            for f in ("y ~ a", "y ~ b + c")
+        )
+        change = float(two.estimate(how="pooled")) - float(one.estimate(how="pooled"))
+        moved[df["y"][row]].append(change)
+    whole = sum((len(v) - 1) ** 2 / len(v) * np.var(v, ddof=1) for v in moved.values())
+    given = scv.compare(a=first, b=second, test="delong").differences.iloc[0]
+    difference = float(second.estimate("auroc", "pooled")) - float(
+        first.estimate("auroc", "pooled")
+    )
+    deleted = [r.jackknife("auroc", "pooled") for r in (first, second)]
+    delong = PairedTest(difference, given["se"], 0, 0, 0, 0)
+    found = paired_jackknife(*deleted, difference, delong, 0.95)
+    se = np.sqrt(max((whole + given["se"] ** 2) / 2, given["se"] ** 2))
+    assert found.se == pytest.approx(se, rel=1e-8)
+    df_of = Jackknife(
+        deleted[1].values - deleted[0].values, deleted[0].group, "record", 0
+    ).df
+    assert found.p_value == pytest.approx(
+        2 * stats.t.sf(abs(difference) / se, df_of), rel=1e-8
+    )
+    half = stats.t.ppf(0.975, df_of) * se
+    assert found.upper - found.lower == pytest.approx(2 * half, rel=1e-8)
+
+
+def test_it_is_the_usual_test_of_auroc_on_one_plan():
+    first, second = pair(data(), scheme="rloocv", repeats=2)
+    compared = scv.compare(first=first, second=second)
+    row = compared.differences.iloc[0]
+    assert compared.method.name == "corrected_jackknife"
+    estimates = compared.table["estimate"]
+    assert row["difference"] == pytest.approx(estimates["second"] - estimates["first"])
+    assert compared.table["how"].tolist() == ["paired", "paired"]
+    assert "Differences of the auROC (paired)" in str(compared.summary())
+    mirrored = scv.compare(second=second, first=first).differences.iloc[0]
+    assert mirrored["difference"] == pytest.approx(-row["difference"])
+    assert mirrored["p"] == pytest.approx(row["p"])
+
+
+def test_a_result_against_itself_does_not_differ():
+    first, _ = pair(data(), scheme="rloocv")
+    row = scv.compare(one=first, two=first.update()).differences.iloc[0]
+    assert (row["difference"], row["p"]) == (0, 1)
+
+
+def test_models_fitted_one_by_one_are_compared_by_delong():
+    from sklearn.linear_model import LogisticRegression
+
+    df = data()
+    one = scv.cv("y ~ a", df, model=LogisticRegression(), k=3, seed=1)
+    two = one.update(formula="y ~ b")
+    assert scv.compare(one=one, two=two).method.name == "delong"
+    refitted = scv.compare(one=one, two=two, test="corrected_jackknife")
+    assert 0 < refitted.differences["p"].iloc[0] <= 1
+
+
+def test_predictions_made_elsewhere_have_no_refits():
+    first, second = pair(data(), scheme="stratified_kfold", k=4)
+    read = scv.from_predictions(
+        second.predictions,
+        observed="observed",
+        predicted="predicted",
+        fold="fold",
+        row="row",
+    )
+    assert scv.compare(here=first, there=read).method.name == "delong"
+    asked = scv.compare(here=first, there=read, test="corrected_jackknife")
+    row = asked.differences.iloc[0]
+    assert np.isnan(row["p"])
+    assert "made elsewhere" in row["mind"]
