@@ -143,7 +143,7 @@ def combine(
         Which results are compared (first, second), where a comparison has several
         pairs.
     method : {"REML", "DL"}
-        Of the random-effects model; see :func:`statcv.inference.meta.random_effects`.
+        Of the random-effects model; see :func:`statcv.inference.random_effects`.
     level : float, default 0.95
         Of its intervals.
 

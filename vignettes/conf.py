@@ -91,6 +91,7 @@ html_sidebars = {
         "stratified-kfold",
         "fold-plans",
         "tuning",
+        "what-may-i-conclude",
         "large-runs",
         "formula",
         "benchmarks",

@@ -16,6 +16,9 @@ from statcv.errors import MetricError, suggestion
 from statcv.inference.held_bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.influence import influence_interval
 from statcv.inference.intervals import (
+    OF_OTHERS,
+    RECORDS_ONLY,
+    SOURCES_ONLY,
     Interval,
     corrected_t_interval,
     delong_interval,
@@ -106,7 +109,10 @@ def estimate(
         if name is None:
             return Interval.none(_why_none(scores, metric, how, values))
         made = _interval(scores, metric, how, name, values, level, seed)
-        return replace(made, name=name)
+        assumes = made.assumes
+        if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
+            assumes = OF_OTHERS
+        return replace(made, name=name, assumes=assumes)
 
     return Estimate(
         metric=metric.name,

@@ -88,6 +88,10 @@ RECORDS_ONLY = (
     "takes the fits as given and counts the variation of the records alone, so it is "
     "too narrow where n is small"
 )
+OF_OTHERS = (
+    "the model was fitted to other records and does not vary; it is judged by these "
+    "records alone"
+)
 SOURCES_ONLY = (
     "takes the fits as given and counts the variation of the sources alone, so it is "
     "too narrow where these are few"

@@ -47,7 +47,8 @@ METHODS = {
             "t",
             "the corrected jackknife fits both models anew without each record; its "
             "variance is the mean of the jackknife's, which errs on the wide side, and "
-            "of DeLong's, which takes the fits as given",
+            "of DeLong's, which takes the fits as given. At small n it is "
+            "conservative, and has little power",
             pools=False,
         ),
         PairedMethod(

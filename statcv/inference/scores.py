@@ -245,6 +245,11 @@ class Scores:
         return "per_fold" if self.all_classes.all() else "pooled"
 
     @property
+    def external(self) -> bool:
+        """Whether what predicted was fitted to other records, and to none of these."""
+        return not self.n_train.any()
+
+    @property
     def by_split(self) -> bool:
         """Whether every repeat is one split, as where splits overlap."""
         return len(self.by_repeat) == self.n_splits

@@ -63,6 +63,7 @@ def test_without_folds_the_model_is_external(made_here):
     assert float(estimate) == expected.auc
     assert estimate.se == pytest.approx(expected.se)
     assert "other records" in str(read)
+    assert "does not vary" in estimate.assumes
     assert read.summary() is not None
 
 

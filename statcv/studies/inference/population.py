@@ -105,7 +105,8 @@ class Population:
         ]
         record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
         frame = pd.DataFrame(x[record], columns=list(self.names))
-        return frame.assign(y=y[record], id=record)
+        names = rng.permutation(len(y))  # in the order of the classes they would tell
+        return frame.assign(y=y[record], id=names[record])
 
     def true_auroc(self, coefficients: Floats) -> float:
         """Return the auROC of a linear score in an infinitely large new sample.
