@@ -105,8 +105,8 @@ class Population:
         ]
         record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
         frame = pd.DataFrame(x[record], columns=list(self.names))
-        names = rng.permutation(len(y))  # in the order of the classes they would tell
-        return frame.assign(y=y[record], id=names[record])
+        first = pd.factorize(record)[0]  # by class they would tell the outcome
+        return frame.assign(y=y[record], id=first)
 
     def true_auroc(self, coefficients: Floats) -> float:
         """Return the auROC of a linear score in an infinitely large new sample.
