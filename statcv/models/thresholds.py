@@ -15,6 +15,7 @@ from statcv.metrics import round_significant
 from statcv.models.base import Fit, Matrix, Model, TrainingSet
 from statcv.models.together.fitted import FittedFolds, fit_all_folds, fits_together
 from statcv.models.together.folds import CELLS, Folds, Numbers
+from statcv.models.wrapped import WrappedFit
 
 NAME = "threshold"  # of what is chosen
 
@@ -271,16 +272,14 @@ class Thresholded:
 
 
 @dataclass(frozen=True, eq=False)
-class ThresholdedFit:
+class ThresholdedFit(WrappedFit):
     """A fit with the threshold that was chosen on its training set.
 
     Attributes
     ----------
-    fit : Fit
     threshold : float
     """
 
-    fit: Fit
     threshold: float
 
     @property
@@ -288,36 +287,6 @@ class ThresholdedFit:
         """What was chosen inside the training set."""
         own = getattr(self.fit, "chosen", None) or {}
         return {**own, NAME: self.threshold}
-
-    @property
-    def coefficients(self) -> dict[str, float] | None:
-        """Coefficients by term, or None for a model that has none."""
-        return self.fit.coefficients
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fit reached its optimum."""
-        return self.fit.converged
-
-    @property
-    def separated(self) -> bool:
-        """Whether fitted probabilities ran to 0 or 1."""
-        return self.fit.separated
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether it predicts probabilities or means, not decision scores."""
-        return self.fit.probabilities
-
-    @property
-    def curves(self) -> dict[str, Matrix] | None:
-        """Metrics after every round, of a model that has rounds."""
-        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
-        return found
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return probabilities."""
-        return self.fit.predict(X)
 
 
 def _counts(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:

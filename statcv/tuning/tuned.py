@@ -16,6 +16,7 @@ from statcv.models import Fit, Model, TrainingSet
 from statcv.models.base import Matrix
 from statcv.models.together.fitted import FittedFolds, fit_all_folds, fits_together
 from statcv.models.together.folds import Folds, Numbers
+from statcv.models.wrapped import WrappedFit
 from statcv.tuning.grid import Candidate, family_label, for_tables, in_words
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.nested import Nested, nest
@@ -181,12 +182,11 @@ class Tuned:
 
 
 @dataclass(frozen=True, eq=False)
-class TunedFit:
+class TunedFit(WrappedFit):
     """A fit with the hyperparameters that were chosen on its training set.
 
     Attributes
     ----------
-    fit : Fit
     values : dict
         The hyperparameters chosen.
     score : float
@@ -195,7 +195,6 @@ class TunedFit:
         A row a candidate: values, score and its standard error.
     """
 
-    fit: Fit
     values: dict[str, Any]
     score: float
     path: pd.DataFrame
@@ -206,36 +205,6 @@ class TunedFit:
         own = getattr(self.fit, "chosen", None) or {}
         score = {} if np.isnan(self.score) else {"score": self.score}
         return {**self.values, **own, **score}
-
-    @property
-    def coefficients(self) -> dict[str, float] | None:
-        """Coefficients by term, or None for a model that has none."""
-        return self.fit.coefficients
-
-    @property
-    def converged(self) -> bool:
-        """Whether the fit reached its optimum."""
-        return self.fit.converged
-
-    @property
-    def separated(self) -> bool:
-        """Whether fitted probabilities ran to 0 or 1."""
-        return self.fit.separated
-
-    @property
-    def probabilities(self) -> bool:
-        """Whether it predicts probabilities or means, not decision scores."""
-        return self.fit.probabilities
-
-    @property
-    def curves(self) -> dict[str, Matrix] | None:
-        """Metrics after every round, of a model that has rounds."""
-        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
-        return found
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return probabilities or means."""
-        return self.fit.predict(X)
 
 
 def _one_by_one(
