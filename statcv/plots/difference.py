@@ -81,7 +81,8 @@ def plot_difference(
     >>> df = scv.load_data("spector")
     >>> a = scv.cv("GRADE ~ GPA", df, seed=1)
     >>> b = a.update(formula=". ~ . + PSI")
-    >>> ax = scv.plot_difference(scv.compare(small=a, large=b))
+    >>> compared = scv.compare(small=a, large=b, test="delong")
+    >>> ax = scv.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
     'large less small: difference in auROC 0.035'
     """
