@@ -495,7 +495,9 @@ def test_intervals_go_by_their_names(data, name, how):
     if default is None:
         assert "interval=" in plain.assumes
     else:
-        assert plain == make_estimate(scores, metric, how, 0.95, default)
+        named = make_estimate(scores, metric, how, 0.95, default)
+        assert str(plain) == str(named)
+        assert (plain.value, plain.se) == (named.value, named.se)
     methods = set()
     listed = INTERVALS_OF[name, how]
     if name == "auprc" and how == "per_fold":
