@@ -177,20 +177,27 @@ def cv(
     >>> res.estimate("auroc").how
     'paired'
     """
-    arguments = {name: value for name, value in locals().items() if name in _CV_NAMES}
+    arguments = {name: value for name, value in locals().items() if name in CV_NAMES}
     frame = sys._getframe(1)
-    return _cv(arguments, ChainMap(frame.f_locals, frame.f_globals))
+    return call_cv(arguments, ChainMap(frame.f_locals, frame.f_globals))
 
 
-_CV_NAMES = tuple(cv.__annotations__)[:-1]
+CV_NAMES = tuple(cv.__annotations__)[:-1]
 _DEFAULTS: dict[str, Any] = {"data": None, **(cv.__kwdefaults__ or {})}
 
 
-def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
-    unknown = [name for name in arguments if name not in _CV_NAMES]
+def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
+    """Cross-validate with arguments by name, and a scope for the formula.
+
+    Raises
+    ------
+    StatcvError
+        One of its kinds for every wrong argument.
+    """
+    unknown = [name for name in arguments if name not in CV_NAMES]
     if unknown:
         raise ArgumentTypeError(
-            f"cv() has no argument {unknown[0]!r}." + suggestion(unknown[0], _CV_NAMES)
+            f"cv() has no argument {unknown[0]!r}." + suggestion(unknown[0], CV_NAMES)
         )
     given = {**_DEFAULTS, **arguments}
     if not (given["progress"] is None or isinstance(given["progress"], bool)):
@@ -260,7 +267,7 @@ def _cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         weights=weights,
         seed=seed,
         threshold=cut,
-        call=Call(_cv, {**arguments, "seed": seed, "checkpoint": None}),
+        call=Call(call_cv, {**arguments, "seed": seed, "checkpoint": None}),
     )
     _warn_bias(result)
     if isinstance(tuned, Tuned) and held.chosen is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.api import _CV_NAMES, _cv
+from statcv.api import CV_NAMES, call_cv
 from statcv.comparison import Comparison, make_comparison
 from statcv.comparison_checks import name_results
 from statcv.errors import (
@@ -129,7 +129,7 @@ def compare(
     scope = ChainMap(frame.f_locals, frame.f_globals)
     own = {"metric": metric, "test": test, "adjust": adjust, "reference": reference}
     _refuse_taken_names({**own, "level": level, "seed": seed}, named)
-    call = {name: value for name, value in named.items() if name in _CV_NAMES}
+    call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
     left_out = ""
     formulas = [f for f in (*results, *given.values()) if isinstance(f, str)]
@@ -170,7 +170,7 @@ def _refuse_taken_names(own: Mapping[str, Any], named: Mapping[str, Any]) -> Non
             )
     for name, value in named.items():
         formula = isinstance(value, str) and "~" in value
-        if name in _CV_NAMES and (isinstance(value, CVResult) or formula):
+        if name in CV_NAMES and (isinstance(value, CVResult) or formula):
             raise ArgumentError(
                 f"{name}= is an argument of cv(), so that no result can be called "
                 f"{name!r}; give it another name, such as {name}_=."
@@ -267,7 +267,7 @@ def _fitted(
     The same arguments, with the seed of the first, make the same folds of the same
     rows and outcome.
     """
-    first = _cv({**call, "formula": formulas[0]}, scope)
+    first = call_cv({**call, "formula": formulas[0]}, scope)
     again = first.call.again
     return [
         first,

@@ -29,7 +29,6 @@ from statcv.inference import (
 )
 from statcv.inference.estimates import REFITS
 from statcv.inference.jackknife import Jackknife
-from statcv.inference.optimism import OptimismCorrected, optimism_corrected
 from statcv.inference.refit_cost import jackknife_cost, made_together
 from statcv.inference.refit_intervals import Kept, keep_jackknife, refit_interval
 from statcv.inference.refitting import scores_of
@@ -187,6 +186,11 @@ class Estimating:
         return found
 
     @property
+    def _refits(self) -> bool:
+        """Whether there is a model that can be fitted again."""
+        return bool(getattr(self.learner, "refits", True))
+
+    @property
     def _setup(self) -> Setup:
         return Setup(self.design, self.plan, self.learner, self.seed, self.weights)
 
@@ -296,7 +300,7 @@ class Estimating:
         """
         chosen = self._metric(metric)
         way = make_estimate(self.scores, chosen, how).how
-        if not getattr(self.learner, "refits", True):
+        if not self._refits:
             raise MetricError(f"{self.learner.label} cannot be fitted again.")
         found = keep_jackknife(
             self._setup_of(chosen),
@@ -349,59 +353,6 @@ class Estimating:
         chosen = self._metric(metric)
         way = make_estimate(self.scores, chosen, how).how
         return monte_carlo(self.scores, chosen, way)
-
-    def optimism_corrected(
-        self,
-        metric: str | Metric | None = None,
-        *,
-        n_boot: int = 500,
-        level: float = 0.95,
-        interval: str = "location_shifted",
-        stratified: bool = False,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> OptimismCorrected:
-        """Return Harrell's bootstrap estimate: the apparent value less its optimism.
-
-        Beside cross-validation: every bootstrap sample is fitted, and the model's value
-        on its own sample less that on all records is its optimism.
-
-        Parameters
-        ----------
-        metric : str, optional
-            The headline's where not given.
-        n_boot : int, default 500
-        level : float, default 0.95
-        interval : {"location_shifted", "two_stage"}
-            The apparent interval moved by the optimism, or a bootstrap of the whole
-            correction, which costs ``n_boot`` times as much.
-        stratified : bool
-            Draw each class by itself.
-        seed, n_jobs, progress
-            As :meth:`estimate` takes them.
-
-        Returns
-        -------
-        OptimismCorrected
-
-        References
-        ----------
-        Harrell, Lee & Mark (1996), Stat. Med. 15:361; Noma, Shinozaki, Iba, Teramukai
-        & Furukawa (2021), Stat. Med. 40:5691.
-        """
-        return optimism_corrected(
-            self._setup,
-            self._metric(metric),
-            n_boot=n_boot,
-            level=level,
-            interval=interval,
-            stratified=stratified,
-            threshold=self.threshold,
-            seed=self.seed if seed is None else resolve_seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
 
 
 def _unit(scores: Scores, metric: Metric, how: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Real
 
 from statcv.errors import ArgumentError, StatcvError
@@ -28,9 +29,6 @@ def check_level(level: object, error: type[StatcvError] = ArgumentError) -> None
     ...
     statcv.errors.ArgumentError: level must lie between 0 and 1, such as 0.95, not 95.
     """
-    if (
-        isinstance(level, bool)
-        or not isinstance(level, Real)
-        or not 0 < float(level) < 1
-    ):
+    share = float(level) if isinstance(level, Real) else math.nan
+    if isinstance(level, bool) or not 0 < share < 1:
         raise error(f"level must lie between 0 and 1, such as 0.95, not {level!r}.")

@@ -1,4 +1,4 @@
-"""The metrics of a result as tables: of all records, of groups, on training rows."""
+"""The metrics of a result: in tables, by groups, and beside the training records."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from statcv.estimating import Estimating
 from statcv.formula import as_frame
 from statcv.formula.columns import row_values
 from statcv.inference import RandomEffects, join_values, joined_groups
+from statcv.inference.optimism import OptimismCorrected, optimism_corrected
 from statcv.metrics import Metric
+from statcv.seeds import resolve_seed
 from statcv.tables import group_table, metric_row
 
 
@@ -137,6 +139,59 @@ class Tabulating(Estimating):
         """Apparent less cross-validated, metric by metric."""
         table = self.metrics().set_index("metric")["estimate"]
         return (self.apparent - table).rename("optimism")
+
+    def optimism_corrected(
+        self,
+        metric: str | Metric | None = None,
+        *,
+        n_boot: int = 500,
+        level: float = 0.95,
+        interval: str = "location_shifted",
+        stratified: bool = False,
+        seed: int | np.random.Generator | None = None,
+        n_jobs: int | None = None,
+        progress: bool | None = None,
+    ) -> OptimismCorrected:
+        """Return Harrell's bootstrap estimate: the apparent value less its optimism.
+
+        Beside cross-validation: every bootstrap sample is fitted, and the model's value
+        on its own sample less that on all records is its optimism.
+
+        Parameters
+        ----------
+        metric : str, optional
+            The headline's where not given.
+        n_boot : int, default 500
+        level : float, default 0.95
+        interval : {"location_shifted", "two_stage"}
+            The apparent interval moved by the optimism, or a bootstrap of the whole
+            correction, which costs ``n_boot`` times as much.
+        stratified : bool
+            Draw each class by itself.
+        seed, n_jobs, progress
+            As :meth:`estimate` takes them.
+
+        Returns
+        -------
+        OptimismCorrected
+
+        References
+        ----------
+        Harrell, Lee & Mark (1996), Stat. Med. 15:361; Noma, Shinozaki, Iba, Teramukai
+        & Furukawa (2021), Stat. Med. 40:5691.
+        """
+        return optimism_corrected(
+            self._setup,
+            self._metric(metric),
+            n_boot=n_boot,
+            level=level,
+            interval=interval,
+            stratified=stratified,
+            threshold=self.threshold,
+            seed=self.seed if seed is None else resolve_seed(seed),
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
 
 def _named(by: Any) -> str:

@@ -200,7 +200,7 @@ class Testing(Tabulating):
         check_alternative(side)
         _check_method(method, how)
         about = f"{self.design.formula.text}: {self.learner.label}; {self.plan.scheme}"
-        if method is None and not getattr(self.learner, "refits", True):
+        if method is None and not self._refits:
             found = self.estimate(chosen, how, level, seed=seed)
             return wald_test(
                 found, self._null(chosen, null), alternative=side, about=about
@@ -271,8 +271,7 @@ class Testing(Tabulating):
     def _null(self, metric: Metric, null: float | None) -> float:
         value = self._no_skill(metric) if null is None else null
         if value is None:
-            refits = getattr(self.learner, "refits", True)
-            other = ", or use method='permutation'" if refits else ""
+            other = ", or use method='permutation'" if self._refits else ""
             raise MetricError(
                 f"no value of {metric.label} stands for no skill under every outcome; "
                 f"give null={other}."

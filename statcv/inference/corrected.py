@@ -20,6 +20,14 @@ AS_GIVEN = {"pooled": ("pooled", "delong"), "per_fold": ("pooled", "delong")}
 AS_GIVEN |= {"paired": ("paired", "pairs")}
 
 
+def corrected_se(deleted: Jackknife, given: float) -> float:
+    """Return the standard error between the jackknife's and that of fits as given.
+
+    The root of the mean of both variances, and never less than the latter.
+    """
+    return math.sqrt(max((deleted.variance + given**2) / 2, given**2))
+
+
 def corrected_jackknife_interval(
     scores: Scores, metric: Metric, how: str, level: float, deleted: Jackknife | str
 ) -> Interval:
@@ -62,13 +70,11 @@ def corrected_jackknife_interval(
     given = estimate(scores, metric, other, level, name)
     if math.isnan(given.se):
         return Interval.none(given.assumes)
-    least = given.se**2
-    variance = max((deleted.variance + least) / 2, least)
     assumes = ASSUMES + deleted.caveats
     whole = ", sources deleted whole" if deleted.unit == "cluster" else ""
     return symmetric(
         value,
-        math.sqrt(variance),
+        corrected_se(deleted, given.se),
         level,
         METHOD + whole,
         assumes,

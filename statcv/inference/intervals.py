@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics import delong
-from statcv.metrics.placements import normal_quantile
+from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 
@@ -71,17 +71,8 @@ def symmetric(
     scale : {"identity", "logit"}
         By the delta method, for a value between 0 and 1.
     """
-    from scipy.special import expit, logit, stdtrit
-
-    quantile = normal_quantile(level)
-    if not np.isnan(df):
-        quantile = float(stdtrit(df, (1 + level) / 2))
-    half = quantile * se
-    lower, upper = value - half, value + half
-    if scale == "logit":
-        half /= value * (1 - value)
-        lower, upper = expit(logit(value) - half), expit(logit(value) + half)
-    return Interval(float(lower), float(upper), se, method, assumes, df, scale)
+    lower, upper = symmetric_limits(value, se, level, df=df, scale=scale)
+    return Interval(lower, upper, se, method, assumes, df, scale)
 
 
 RECORDS_ONLY = (

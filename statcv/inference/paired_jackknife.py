@@ -6,10 +6,11 @@ import math
 
 import numpy as np
 
-from statcv.inference.intervals import symmetric
+from statcv.inference.corrected import corrected_se
 from statcv.inference.jackknife import Jackknife
 from statcv.inference.paired_tests import PairedTest
 from statcv.inference.testing import ratio, tail
+from statcv.metrics.placements import symmetric_limits
 
 
 def paired_jackknife(
@@ -46,23 +47,19 @@ def paired_jackknife(
     moved = Jackknife(
         second.values - first.values, first.group, first.unit, first.n_fits
     )
-    least, whole = given.se**2, moved.variance
-    if whole <= 1e-24 and least == 0:
-        statistic = ratio(difference, 0.0)
-        p = 1.0 if difference == 0 else 0.0
-        reason = "" if difference == 0 else "no record moves the difference"
-        return PairedTest(difference, 0.0, difference, difference, statistic, p, reason)
-    se = math.sqrt(max((whole + least) / 2, least))
-    df = moved.df if whole > 0 else math.nan
-    made = symmetric(difference, se, level, "", "", df=df)
+    se = corrected_se(moved, given.se)
     statistic = ratio(difference, se)
-    caveats = dict.fromkeys((first.caveats, second.caveats))
+    df = moved.df if moved.variance > 0 else math.nan
+    lower, upper = symmetric_limits(difference, se, level, df=df)
+    reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
+    if math.isinf(statistic):
+        reasons = {"no record moves the difference": None}
     return PairedTest(
         difference=difference,
         se=se,
-        lower=max(made.lower, -1.0),
-        upper=min(made.upper, 1.0),
+        lower=max(lower, -1.0),
+        upper=min(upper, 1.0),
         statistic=statistic,
         p_value=tail(statistic, df, "two-sided"),
-        reason="; ".join(text.removeprefix("; ") for text in caveats if text),
+        reason="; ".join(filter(None, reasons)),
     )

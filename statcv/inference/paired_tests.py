@@ -13,6 +13,7 @@ from statcv.inference.intervals import corrected_t_interval
 from statcv.inference.sign_flips import Swaps, auroc_terms, flip_signs, swap
 from statcv.inference.testing import ratio, tail
 from statcv.metrics import Metric, delong_test, midrank, round_significant
+from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
@@ -83,8 +84,6 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     >>> round(test.statistic, 3), round(test.p_value, 4)
     (3.873, 0.0305)
     """
-    from scipy.special import stdtrit
-
     mean = float(change.mean())
     odd = int((~np.isfinite(change)).sum())
     if odd:
@@ -101,13 +100,13 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
     if se <= 1e-12 * float(np.abs(change).max()):
         se = 0.0
-    half = float(stdtrit(g - 1, (1 + level) / 2)) * se
+    lower, upper = symmetric_limits(mean, se, level, df=g - 1)
     statistic = ratio(mean, se)
     return PairedTest(
         difference=mean,
         se=se,
-        lower=mean - half,
-        upper=mean + half,
+        lower=lower,
+        upper=upper,
         statistic=statistic,
         p_value=tail(statistic, g - 1, "two-sided"),
         reason="" if se > 0 else f"every {unit} differs by the same amount",

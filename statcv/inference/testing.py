@@ -12,6 +12,7 @@ from statcv.inference.htest import HTest, check_alternative
 from statcv.inference.number import Estimate
 from statcv.level import check_level
 from statcv.metrics import Metric
+from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
 
@@ -273,8 +274,6 @@ def _t_test(
     about: str,
     level: float = 0.95,
 ) -> HTest:
-    from scipy.special import stdtrit
-
     known = values[~np.isnan(values)]
     lost = len(values) - len(known)
     mean = float(known.mean()) if len(known) else np.nan
@@ -287,8 +286,7 @@ def _t_test(
         se = float(known.std(ddof=1) / np.sqrt(len(known)))
         statistic = ratio(mean - null, se)
         p = tail(statistic, df, alternative)
-        half = float(stdtrit(df, (1 + level) / 2)) * se
-        lower, upper = mean - half, mean + half
+        lower, upper = symmetric_limits(mean, se, level, df=df)
         if se == 0:
             reason = "all values are equal, so that they measure no variation"
     return HTest(

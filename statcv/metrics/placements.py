@@ -200,13 +200,41 @@ _CONSTANT_CLUSTERS = (
 def _area_interval(
     auc: float, se: float, level: float, interval: str
 ) -> tuple[float, float]:
-    from scipy.special import expit, logit
+    plain = interval == "wald" or se == 0 or np.isnan(se)
+    scale = "identity" if plain else "logit"
+    lower, upper = symmetric_limits(auc, se, level, scale=scale)
+    return float(np.clip(lower, 0, 1)), float(np.clip(upper, 0, 1))
 
-    margin = normal_quantile(level) * se
-    if interval == "wald" or se == 0 or np.isnan(se):
-        return float(np.clip(auc - margin, 0, 1)), float(np.clip(auc + margin, 0, 1))
-    centre, spread = logit(auc), margin / (auc * (1 - auc))
-    return float(expit(centre - spread)), float(expit(centre + spread))
+
+def symmetric_limits(
+    value: float,
+    se: float,
+    level: float,
+    *,
+    df: float = np.nan,
+    scale: str = "identity",
+) -> tuple[float, float]:
+    """Return the limits of the interval symmetric about a value, or about its logit.
+
+    Parameters
+    ----------
+    value, se, level : float
+        The standard error is on the value's own scale.
+    df : float
+        Of t; normal where NaN.
+    scale : {"identity", "logit"}
+        By the delta method, for a value between 0 and 1.
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    quantile = normal_quantile(level)
+    if not np.isnan(df):
+        quantile = float(stdtrit(df, (1 + level) / 2))
+    half = quantile * se
+    if scale == "identity":
+        return value - half, value + half
+    half /= value * (1 - value)
+    return float(expit(logit(value) - half)), float(expit(logit(value) + half))
 
 
 def normal_quantile(level: float) -> float:
