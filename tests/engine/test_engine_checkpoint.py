@@ -157,7 +157,7 @@ def test_torn_and_foreign_files_are_counted_and_replaced(data, tmp_path):
     (tmp_path / foreign.name).write_bytes(foreign.read_bytes())
     for name in ("notes.txt", "fits-00-01.npz", ".fits-05-06.0.npz.7.tmp"):
         (tmp_path / name).write_bytes(b"\x00garbage")
-    (tmp_path / "fits-06-07.0123456789abcdef.npz").mkdir()
+    (tmp_path / "fits-06-07.0000000000000000.npz").mkdir()
     with pytest.warns(CheckpointWarning, match="^5 files in the checkpoint .* torn or"):
         again = cv("y ~ a", data, checkpoint=tmp_path, **arguments).held
     assert_equal_but_seconds(first, again, made_anew={0, 1, 2, 3})
