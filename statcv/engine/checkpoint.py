@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,8 +107,11 @@ class Checkpoint:
         except OSError as error:
             raise _unwritable(self.directory, error) from error
 
-    def told(self, done: int) -> str:
-        """Say what an interrupted run leaves behind."""
+    def told(self, ranges: Sequence[range]) -> str:
+        """Say what an interrupted run leaves behind: what is in the files by now."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CheckpointWarning)  # was given at the start
+            done = sum(map(len, self.read(ranges)))
         return (
             f"{done} of {plural(self.fits, 'fit')} are kept in "
             f"{str(self.directory)!r}; the same call goes on from there."

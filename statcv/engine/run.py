@@ -100,6 +100,6 @@ def _parts(
     except KeyboardInterrupt:
         if kept is None:
             raise
-        raise KeyboardInterrupt(kept.told(sum(map(len, done)))) from None
+        raise KeyboardInterrupt(kept.told(tasks.ranges)) from None
     every = len(done) == len(tasks.ranges)
     return [done[task] for task in tasks.ranges] if every else None
