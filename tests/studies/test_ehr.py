@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from importlib import import_module, resources
 from io import StringIO
 from pathlib import Path
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.studies import ehr, simulate_ehr
+from statcv.studies.ehr.records import site_names
 
 make_ehr = import_module("statcv.data.make_ehr")
 X = [f"x{i}" for i in range(1, 11)]
@@ -53,7 +53,7 @@ def test_types() -> None:
 
 
 def test_more_sites_than_letters() -> None:
-    names = ehr._site_names(703)
+    names = site_names(703)
     assert (names[0], names[25], names[26], names[702]) == ("A", "Z", "AA", "AAA")
     assert len(set(names)) == 703
 
@@ -77,36 +77,6 @@ def test_a_given_rotation_is_used() -> None:
     data = simulate_ehr(n, 0, rotation=rotation, seed=3)
     wanted = rotation @ np.diag(ehr.EIGENVALUES[:9]) @ rotation.T
     assert np.cov(data[X[:9]], rowvar=False) == pytest.approx(wanted, abs=0.06)
-
-
-def test_rotations_are_uniform() -> None:
-    """Entries of a Haar matrix have mean 0, variance 1/9, fourth moment 3/99."""
-    rng = np.random.default_rng(5)
-    drawn = np.array([ehr._haar(rng, 9) for _ in range(4000)])
-    assert drawn[7] @ drawn[7].T == pytest.approx(np.eye(9), abs=1e-12)
-    error = 1 / 3 / math.sqrt(4000)
-    assert np.abs(drawn.mean(axis=0)).max() < 5 * error
-    assert (drawn**2).mean(axis=0) == pytest.approx(1 / 9, abs=5 * error / 2)
-    assert (drawn**4).mean() == pytest.approx(3 / 99, abs=1e-3)
-    assert abs((np.linalg.det(drawn) > 0).mean() - 0.5) < 5 * 0.5 / math.sqrt(4000)
-
-
-def test_log_odds_against_a_slow_loop() -> None:
-    rng = np.random.default_rng(1)
-    x = rng.normal(size=(200, 10))
-    a = rng.normal(size=8)
-    wanted = []
-    for row in x:
-        x1, x2, x3, x4, x5, x6, x7, x8, x9, _ = row
-        total = a[0] + a[1] * x1 + a[2] * x2 + a[3] * x3 + a[4] * x1 * x2
-        if x4 > 0:
-            total += a[5] * x3
-        if x6 > 0:
-            total += a[6] * x5**2
-        if x8 * x9 > 0:
-            total += a[7] * x7
-        wanted.append(total)
-    assert ehr.log_odds(x, a) == pytest.approx(wanted, abs=1e-12)
 
 
 def test_outcomes_follow_the_log_odds() -> None:
@@ -136,22 +106,6 @@ def test_sites_hold_equal_shares() -> None:
     data = simulate_ehr(20_000, 10_000, 5, seed=4)
     expected, spread = 6_000, math.sqrt(30_000 * 0.2 * 0.8)
     assert (abs(data["site"].value_counts() - expected) < 5 * spread).all()
-
-
-def test_duplicates_are_distributed_as_by_drawing_and_refusing() -> None:
-    """Two people, three sites, two copies: six outcomes, equally likely."""
-    home, times = np.array([0, 2]), 6_000
-    found: Counter[frozenset[tuple[int, int]]] = Counter()
-    rng = np.random.default_rng(6)
-    for _ in range(times):
-        person, site = ehr._with_duplicates(home, 2, 3, rng)
-        assert list(site[:2]) == list(home)
-        found[frozenset(zip(person[2:].tolist(), site[2:].tolist(), strict=True))] += 1
-    pairs = {(0, 1), (0, 2), (1, 0), (1, 1)}
-    assert {pair for copies in found for pair in copies} == pairs
-    assert len(found) == 6
-    spread = math.sqrt(times / 6)
-    assert all(abs(count - times / 6) < 5 * spread for count in found.values())
 
 
 def test_row_order_and_identifiers_tell_nothing() -> None:
@@ -224,12 +178,6 @@ def test_values_that_make_no_sense(arguments: dict[str, object], words: str) -> 
 def test_wrong_types(arguments: dict[str, object]) -> None:
     with pytest.raises(ArgumentTypeError):
         simulate_ehr(**arguments)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("x", [np.zeros(10), np.zeros((3, 9))])
-def test_log_odds_of_a_wrong_shape(x: ehr.FloatArray) -> None:
-    with pytest.raises(ArgumentError, match=r"shape \(n, 10\)"):
-        ehr.log_odds(x)
 
 
 def test_the_script_reproduces_the_shipped_file() -> None:

@@ -1,0 +1,35 @@
+"""Hospital records with duplicates, as Bey et al. (2020) simulate them.
+
+People have ten covariates and a binary outcome; each is a patient of one of a
+few hospitals, and some are, with the same record, patients of further ones.
+What makes such copies hard to keep together are arguments: copies that are
+inexact, hospitals that make pseudonyms each in its own way, people who are
+copied more often than others, and records each of which is held alone.
+"""
+
+from statcv.studies.ehr.inexact import Inexact
+from statcv.studies.ehr.optimum import Optimum, optimal_accuracy
+from statcv.studies.ehr.population import (
+    COEFFICIENTS,
+    EIGENVALUES,
+    EhrPopulation,
+    ehr_population,
+    log_odds,
+    random_population,
+)
+from statcv.studies.ehr.pseudonyms import Pseudonyms
+from statcv.studies.ehr.records import simulate_ehr
+
+__all__ = [
+    "COEFFICIENTS",
+    "EIGENVALUES",
+    "EhrPopulation",
+    "Inexact",
+    "Optimum",
+    "Pseudonyms",
+    "ehr_population",
+    "log_odds",
+    "optimal_accuracy",
+    "random_population",
+    "simulate_ehr",
+]

@@ -1,0 +1,105 @@
+"""Copies that differ from their original."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.studies.ehr.checks import FloatArray, check_amount
+from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.ehr.typing_errors import mistyped, mistyped_date
+
+FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
+
+
+@dataclass(frozen=True)
+class Inexact:
+    """How copies of a record differ from it; the original is as the person is.
+
+    Attributes
+    ----------
+    noise : float, default 0
+        Standard deviation of what is added to each covariate of a copy, in units of
+        that covariate's own standard deviation.
+    missing : float, default 0
+        The probability with which a covariate is missing in a copy, each by itself.
+    typos : float, default 0
+        The probability with which a copy holds one typing error in the birth date and
+        one in the identifier. A digit is wrong, or two adjacent ones are swapped, or
+        (in a date) day and month are; the date is another one, from 1930 to 2005, and
+        the identifier another one, which may be someone else's.
+
+    Raises
+    ------
+    ArgumentError
+        If `noise` is negative, or `missing` or `typos` are no probabilities.
+    ArgumentTypeError
+        If one is no number.
+
+    Notes
+    -----
+    The outcome is the same in all copies.
+
+    Examples
+    --------
+    >>> from statcv.studies import Inexact, simulate_ehr
+    >>> records = simulate_ehr(1_000, 200, inexact=Inexact(typos=0.5), seed=1)
+    >>> int((records["patient_id"] != records["person"]).sum())
+    93
+    """
+
+    noise: float = 0.0
+    missing: float = 0.0
+    typos: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_amount(self.noise, "noise")
+        check_amount(self.missing, "missing", most=1)
+        check_amount(self.typos, "typos", most=1)
+
+
+def with_inexact_copies(
+    records: pd.DataFrame,
+    copy: NDArray[np.bool_],
+    inexact: Inexact,
+    sd: FloatArray,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return the records with copies that are inexact.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        With covariates, ``patient_id`` and ``birth_date``.
+    copy : numpy.ndarray of bool, shape (n,)
+        Which records are copies.
+    inexact : Inexact
+    sd : numpy.ndarray of float, shape (10,)
+        Of the covariates in the population.
+    rng : numpy.random.Generator
+        It decides in the same way whatever the amounts are: what a smaller one
+        spoils, a larger one spoils too.
+    """
+    records, rows = records.copy(), np.flatnonzero(copy)
+    shape = (len(rows), len(COVARIATES))
+    added = inexact.noise * sd * rng.standard_normal(shape)
+    lost = rng.random(shape) < inexact.missing
+    mistaken = rows[rng.random(len(rows)) < inexact.typos]
+
+    x = records[list(COVARIATES)].to_numpy(copy=True)
+    x[rows] += added
+    x[rows] = np.where(lost, np.nan, x[rows])
+    records[list(COVARIATES)] = x
+    numbers = records["patient_id"].to_numpy(dtype=object, copy=True)
+    births = records["birth_date"].to_numpy(dtype="datetime64[D]", copy=True)
+    for row in mistaken:
+        numbers[row] = mistyped(numbers[row], rng)
+        day = births[row].item()
+        births[row] = mistyped_date(day, rng, FIRST_BIRTH, LAST_BIRTH)
+    records["patient_id"] = numbers
+    records["birth_date"] = births.astype("datetime64[ns]")
+    return records.astype({"patient_id": str})

@@ -1,0 +1,124 @@
+"""What each hospital does by itself to its records before it hands them on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.studies.ehr.checks import FloatArray, check_amount, check_whole
+from statcv.studies.ehr.duplicates import IntArray
+from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.ehr.streams import (
+    SITE_DATES,
+    SITE_GRID,
+    SITE_NOISE,
+    SITE_SHIFT,
+    stream,
+)
+
+CENTURY = 36_525  # days
+
+
+@dataclass(frozen=True)
+class Pseudonyms:
+    """How a hospital makes pseudonyms of its records, without asking the others.
+
+    Attributes
+    ----------
+    date_shift : int, default 0
+        Each hospital moves all its birth dates by the same number of days, drawn from
+        the whole numbers between plus and minus this one.
+    quantise : float, optional
+        Each hospital rounds a covariate to a grid of this width, in units of the
+        covariate's standard deviation, which starts where the hospital wants. What is
+        shifted or has noise added is rounded afterwards. Default: nothing is rounded.
+    noise : float, default 0
+        Standard deviation of what is added to each covariate of each record, in the
+        same units.
+    salt : bool, default False
+        Each hospital hashes with a key of its own, made from the common key and a
+        random text that it tells nobody.
+    shift : float, default 0
+        Each hospital adds a number to all its values of a covariate, another one for
+        each covariate, drawn uniformly between plus and minus this many standard
+        deviations.
+
+    Raises
+    ------
+    ArgumentError
+        If `date_shift` is negative or above a century, `quantise` not positive, or
+        `noise` or `shift` negative.
+    ArgumentTypeError
+        If one is of the wrong type.
+
+    Examples
+    --------
+    >>> from statcv.studies import Pseudonyms, simulate_ehr
+    >>> shifted = Pseudonyms(date_shift=30)
+    >>> records = simulate_ehr(1_000, 200, pseudonyms=shifted, seed=1)
+    >>> int(records.groupby("person")["birth_date"].nunique().max())
+    3
+    """
+
+    date_shift: int = 0
+    quantise: float | None = None
+    noise: float = 0.0
+    salt: bool = False
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_whole(self.date_shift, "date_shift", least=0, most=CENTURY)
+        check_amount(self.noise, "noise")
+        check_amount(self.shift, "shift")
+        if not isinstance(self.salt, (bool, np.bool_)):
+            raise ArgumentTypeError(f"salt is True or False, not {self.salt!r}")
+        if self.quantise is not None:
+            check_amount(self.quantise, "quantise")
+            if self.quantise == 0:
+                raise ArgumentError("quantise is above 0; None rounds nothing")
+
+
+def pseudonymised(
+    records: pd.DataFrame,
+    site: IntArray,
+    pseudonyms: Pseudonyms,
+    sd: FloatArray,
+    seed: int,
+) -> pd.DataFrame:
+    """Return what the hospitals hand on, but for hashes.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        With covariates and ``birth_date``.
+    site : numpy.ndarray of int, shape (n,)
+        The hospital of each record, from 0.
+    pseudonyms : Pseudonyms
+    sd : numpy.ndarray of float, shape (10,)
+        Of the covariates in the population.
+    seed : int
+        A number a hospital, and for each kind of change a stream of its own.
+    """
+    records, sites = records.copy(), int(site.max()) + 1
+    x = records[list(COVARIATES)].to_numpy(copy=True)
+    each_site, each_record = (sites, x.shape[1]), x.shape
+    if pseudonyms.shift:
+        moved = stream(seed, SITE_SHIFT).uniform(-1, 1, size=each_site)
+        x += pseudonyms.shift * sd * moved[site]
+    if pseudonyms.noise:
+        added = stream(seed, SITE_NOISE).standard_normal(each_record)
+        x += pseudonyms.noise * sd * added
+    if pseudonyms.quantise is not None:
+        width = np.where(sd > 0, pseudonyms.quantise * sd, 1.0)
+        start = stream(seed, SITE_GRID).random(each_site)[site]
+        x = np.where(sd > 0, (np.rint(x / width - start) + start) * width, x)
+    records[list(COVARIATES)] = x
+    most = pseudonyms.date_shift
+    days = stream(seed, SITE_DATES).integers(-most, most + 1, size=sites)
+    births = records["birth_date"].to_numpy(dtype="datetime64[D]")
+    births = births + days[site].astype("timedelta64[D]")
+    records["birth_date"] = births.astype("datetime64[ns]")
+    return records
