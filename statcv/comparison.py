@@ -226,20 +226,32 @@ class Comparison:
     def _repr_html_(self) -> str:
         return self.summary()._repr_html_()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the ROC curves over each other.
+    def plot(
+        self, kind: str | None = None, ax: Axes | None = None, **options: Any
+    ) -> Axes:
+        """Draw the results over each other, or their differences.
+
+        Parameters
+        ----------
+        kind : {"roc", "pr", "decision", "difference", "forest"}, optional
+            ROC, precision-recall or decision curves of all results; the first paired
+            difference (``pair=`` chooses another) as :func:`statcv.plot_difference`
+            draws it; or all differences with their intervals. By default ``"roc"``
+            for two classes, else ``"forest"``.
+        ax : matplotlib.axes.Axes, optional
+        **options
+            Of that picture: ``band=``, ``thresholds=``, ``pair=``, ``xlim=``, ….
 
         Raises
         ------
+        ArgumentError
+            If there is no such kind.
         OutcomeError
-            If the outcome does not have two classes.
+            If curves are asked for and the outcome does not have two classes.
         """
-        from statcv.plots import plot_roc
+        from statcv.plots.side_by_side import draw_comparison
 
-        for name, result in self.results.items():
-            ax = plot_roc(result, ax=ax, label=name)
-        assert ax is not None  # there are two results at least
-        return ax
+        return draw_comparison(self, kind, ax, **options)
 
 
 def make_comparison(

@@ -24,6 +24,7 @@ LINE, HEIGHT = -0.12, 0.08  # where the histograms stand, and the tallest bar
 TOP, ROOM = 1.06, 0.075  # of the axis above 1: with no text, and for each line of it
 BARS = 50
 WIDTH = 44  # letters of a line of text
+LABEL = 36  # letters that fit beside the axis
 
 
 def plot_calibration(
@@ -102,7 +103,7 @@ def plot_calibration(
         xlim=(-0.02, 1.02),
         ylim=(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n"))),
         xlabel="held-out predicted probability",
-        ylabel=f"share with {outcome.name} = {outcome.levels[1]}",
+        ylabel=fill(f"share with {outcome.name} = {outcome.levels[1]}", LABEL),
         title=titled("Calibration", records.how),
     )
     ax.set_yticks(np.linspace(0, 1, 6))

@@ -32,6 +32,10 @@ class Compared(Protocol):
         """The test."""
 
     @property
+    def records(self) -> Any:
+        """What the metric reads of each result, record by record."""
+
+    @property
     def differences(self) -> pd.DataFrame:
         """A row a pair: first, second, difference, lower, upper, p."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from statcv.metrics import (
 from statcv.plots.base import (
     CURVE,
     GREY,
+    LEGEND,
     has_curves,
     new_axes,
     next_colour,
@@ -322,8 +324,11 @@ def _legend(
     pooled = result.estimate(metric, how="pooled")
     headline = result.estimate(metric)
     shown = pooled.value if area is None else area
-    text = f"{label or short_scheme(result.plan)}: {pooled.label} {shown:.3f}"
+    name = label or short_scheme(result.plan)
+    text = f"{name}: {pooled.label} {shown:.3f}"
+    if len(text) > LEGEND:
+        text = f"{fill(name, LEGEND)}:\n{pooled.label} {shown:.3f}"
     if headline.how != "pooled" or abs(headline.value - shown) > 5e-4:
-        text += "\n" if len(text) > SHORT else " "
+        text += "\n" if len(text.splitlines()[-1]) > SHORT else " "
         text += f"({headline.how.replace('_', ' ')} {headline.value:.3f})"
     return text

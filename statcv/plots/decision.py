@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError
 from statcv.metrics import DecisionCurve, net_benefit
@@ -18,6 +18,7 @@ from statcv.plots.base import (
     shade,
     short_scheme,
     titled,
+    told_apart,
 )
 from statcv.plots.compared import Compared
 from statcv.plots.records import Records, records_of
@@ -32,7 +33,7 @@ DEEPEST = 0.25  # shown below zero, of the height above it
 
 
 def plot_decision(
-    results: Readable | Mapping[str, Readable] | Compared,
+    *results: Readable | Mapping[str, Readable] | Compared,
     ax: Axes | None = None,
     thresholds: ArrayLike | None = None,
     level: float = 0.95,
@@ -42,13 +43,16 @@ def plot_decision(
     Against it stand treating all and treating none. Who treats from a probability of
     t on holds a false positive to cost t / (1 − t) of what a true positive gains. The
     predictions are pooled and scored once; over repeats each record's are averaged
-    before. The band, pointwise, takes the fits as given.
+    before. The band, pointwise, takes the fits as given. A dot is at the threshold of a
+    result that has a fixed one (``cv(threshold=0.3)``); thresholds that every training
+    set chose for itself are no point of the curve.
 
     Parameters
     ----------
-    results : CVResult, mapping of str to CVResult, or Comparison
-        One result, or several of the same records, by name; of a binary outcome,
-        with predictions that are probabilities.
+    *results : CVResult, mapping of str to CVResult, or Comparison
+        One result, or several of the same records, which are named by what differs;
+        or a mapping by name; of a binary outcome, with predictions that are
+        probabilities.
     ax : matplotlib.axes.Axes, optional
     thresholds : array_like, optional
         From 0 to below 1; by default 0 to 0.99. Draw those that someone could hold.
@@ -67,6 +71,8 @@ def plot_decision(
         If the predictions are no probabilities, or a threshold is out of range.
     ComparisonError
         If several results are not of the same records.
+    ArgumentError, ArgumentTypeError
+        If there is no result, or something else.
 
     References
     ----------
@@ -101,6 +107,7 @@ def plot_decision(
         shown = "" if banded else f"{100 * level:g}% band, pointwise"
         banded = _draw(ax, curve, name, shown) or banded
         top = max(top, _height(curve))
+        _mark_threshold(ax, named[name], records, where)
     assert curve is not None  # there is one result at least
     ax.plot(
         where, curve.treat_all, color="black", lw=1, linestyle="--", label="treat all"
@@ -119,28 +126,38 @@ def plot_decision(
 
 
 def _named(
-    results: Readable | Mapping[str, Readable] | Compared,
+    results: tuple[Readable | Mapping[str, Readable] | Compared, ...],
 ) -> dict[str, Readable]:
     """Return the results by name."""
-    if isinstance(results, Mapping):
-        if not results:
+    first: Any = results[0] if results else {}
+    if len(results) > 1:
+        listed: list[Any] = list(results)
+    elif isinstance(first, Mapping):
+        if not first:
             raise ArgumentError("there is no result to draw.")
-        found = {str(name): result for name, result in results.items()}
-    elif hasattr(results, "results"):
-        found = dict(results.results)
-    elif isinstance(results, Sequence):
+        return _checked({str(name): result for name, result in first.items()})
+    elif hasattr(first, "results"):
+        return _checked(dict(first.results))
+    elif isinstance(first, Sequence):
         raise ArgumentTypeError(
-            "several results go by name: plot_decision({'small': a, 'large': b})."
+            "several results go one after the other, plot_decision(a, b), or by name: "
+            "plot_decision({'small': a, 'large': b})."
         )
     else:
-        found = {"": results}
+        listed = [first]
+    _checked({str(number): result for number, result in enumerate(listed)})
+    if len(listed) == 1:
+        return {short_scheme(first.plan): first}
+    return dict(zip(told_apart(listed), listed, strict=True))
+
+
+def _checked(found: dict[str, Any]) -> dict[str, Readable]:
     for result in found.values():
         if not hasattr(result, "scores") or not hasattr(result, "design"):
             raise ArgumentTypeError(
-                f"a decision curve is of a result, not of a {type(result).__name__}."
+                "a decision curve is of a result, not of a "
+                f"{type(result).__name__}; the Axes are given as ax=."
             )
-    if "" in found and len(found) == 1:
-        return {short_scheme(found[""].plan): found[""]}
     return found
 
 
@@ -168,8 +185,26 @@ def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
     """Draw a curve with its band; return whether there is one."""
     colour = next_colour(ax)
     (line,) = ax.plot(curve.thresholds, curve.net_benefit, color=colour, linewidth=1.8)
-    line.set(gid=CURVE, label=name)
+    line.set(gid=CURVE, label=name, marker="s" if len(curve.thresholds) == 1 else "")
     if np.isnan(curve.lower).all():
         return False
     shade(ax, curve.thresholds, curve.lower, curve.upper, colour, banded or None)
     return bool(banded)
+
+
+def _mark_threshold(
+    ax: Axes, result: Readable, records: Records, where: NDArray[Any]
+) -> None:
+    """Mark the threshold from which a result predicts class 1, where it has one."""
+    cuts = result.scores.threshold
+    if cuts is None or len(np.unique(cuts)) != 1:
+        return
+    cut = float(cuts[0])
+    if not where.min() <= cut <= where.max():
+        return
+    worth = net_benefit(records.y, records.predicted, cut).net_benefit
+    label = f"threshold {cut:g}"
+    known = {line.get_label() for line in ax.lines}
+    colour = [line for line in ax.lines if line.get_gid() == CURVE][-1].get_color()
+    (dot,) = ax.plot([cut], worth, "o", color=colour, markersize=6)
+    dot.set_label("_" + label if label in known else label)

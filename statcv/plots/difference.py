@@ -12,7 +12,7 @@ from statcv.errors import ArgumentError
 from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
 from statcv.plots.compared import Compared
-from statcv.plots.pairing import Pair, of_comparison, of_results
+from statcv.plots.pairing import Pair, change, of_comparison, of_results
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
@@ -41,7 +41,9 @@ def plot_difference(
     pointwise bootstrap band that draws records (or whole clusters) for both curves;
     the area between line and zero is the difference in auROC, which the title gives
     with its test. For a mean over records, such as the Brier score: each record's
-    difference, in order, with their mean and its interval as a band across.
+    difference, in order, with their mean and its interval as a band across. Where a
+    comparison tests other estimates than those of the pooled predictions drawn, per
+    fold or paired, the title has both differences and says which is tested.
 
     Predictions are averaged over repeats, so that each record counts once.
 
@@ -102,9 +104,7 @@ def plot_difference(
         )
     else:
         _draw_records(ax, found)
-    how = fill(f"held-out predictions {found.how}", LINE)
-    title = f"{_headline(found)}\n{how}"
-    ax.set_title(title, fontsize="medium")
+    ax.set_title(_title(found), fontsize="medium")
     return ax
 
 
@@ -136,12 +136,10 @@ def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
 
 def _draw_records(ax: Axes, found: Pair) -> None:
     """Draw the records' differences in order, their mean and its interval."""
-    metric, (first, second) = found.metric, found.read
-    assert metric.casewise is not None  # else there were no test
-    change = metric.casewise(found.y, second) - metric.casewise(found.y, first)
-    ordered = np.sort(change[np.isfinite(change)])
+    each = change(found.metric, found.y, found.read)
+    ordered = np.sort(each[np.isfinite(each)])
     ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    test, named = found.test, "mean"
+    test, named = found.test, f"mean ({found.tested})" if found.tested else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
         named += f", {100 * found.level:g}% interval"
@@ -154,7 +152,7 @@ def _draw_records(ax: Axes, found: Pair) -> None:
     _even_about_zero(ax)
     ax.set(
         xlabel="records, in order",
-        ylabel=f"difference in {metric.label} of a record",
+        ylabel=f"difference in {found.metric.label} of a record",
     )
     ax.legend(loc="upper left", frameon=False, fontsize="small")
 
@@ -165,29 +163,44 @@ def _even_about_zero(ax: Axes) -> None:
     ax.set_ylim(-half, half)
 
 
-def _counted(change: Floats, found: Pair) -> str:
+def _counted(each: Floats, found: Pair) -> str:
     """Say in how many records the second result is better, and worse."""
-    gain = change if found.metric.greater_is_better else -change
+    gain = each if found.metric.greater_is_better else -each
     better, worse = int((gain > TINY).sum()), int((gain < -TINY).sum())
     name = found.names[1] if len(found.names[1]) <= SHORT else "second"
     said = f"{name} better in {better}, worse in {worse}"
-    same = len(change) - better - worse
+    same = len(each) - better - worse
     return f"{said}, equal in {same}" if same else said
 
 
-def _headline(found: Pair) -> str:
-    """Write the difference with its interval and p-value."""
+def _title(found: Pair) -> str:
+    """Write the difference that is shown, and the test with what it is of."""
     (first, second), test = found.names, found.test
     what = f"{second} less {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
-    what += f"difference in {found.metric.label} "
-    if np.isnan(test.difference):
-        return f"{what}has no value"
-    said = f"{what}{written(test.difference)}\n"
+    no_value = np.isnan(found.shown)
+    value = "has no value" if no_value else written(found.shown)
+    headline = f"{what}difference in {found.metric.label} {value}"
+    how = fill(f"held-out predictions {found.how}", LINE)
+    if found.tested:
+        of_what = f"difference ({found.tested})"
+        if np.isnan(test.difference):
+            said = f"tested: {of_what}, which has no value"
+        else:
+            said = f"tested: {of_what} {written(test.difference)}, {_tested(found)}"
+        return f"{headline}\nshown: {how}\n{fill(said, LINE)}"
+    if no_value:
+        return f"{headline}\n{how}"
+    return f"{headline}\n{_tested(found)}\n{how}"
+
+
+def _tested(found: Pair) -> str:
+    """Write the interval and the p-value of the test."""
+    test = found.test
     if np.isnan([test.lower, test.upper]).any():
-        said += f"no interval, {found.method}"
+        said = f"no interval, {found.method}"
     else:
-        said += f"{written(test.lower)} to {written(test.upper)} by {found.method}"
+        said = f"{written(test.lower)} to {written(test.upper)} by {found.method}"
     if not np.isnan(test.p_value):
         small = test.p_value < 1e-4
         said += f", p {'< 0.0001' if small else f'= {test.p_value:.2g}'}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError
-from statcv.plots.base import COLOURS, GREY, written
+from statcv.plots.base import COLOURS, GREY, TITLE, written
 from statcv.plots.compared import Combined, Compared
 from statcv.plots.forest_rows import Diamond, Row, read_rows
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 DIAMOND = COLOURS[1]
+NAME = 32  # letters of a line of a row's name
 
 
 def plot_forest(
@@ -91,17 +93,17 @@ def plot_forest(
     diamond = None if together is None else Diamond.of(together)
     line = found.no_effect if reference is None else float(reference)
     low, high = _limits(found.rows, diamond, line, xlim)
-    ax = _axes(ax, len(found.rows) + (diamond is not None))
+    labels = [fill(row.name, NAME) for row in found.rows]
+    labels += [] if diamond is None else ["summary"]
+    ax = _axes(ax, labels)
     if np.isfinite(line):
         ax.axvline(line, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
     digits = _digits(found.rows)
     for place, row in enumerate(found.rows):
         _draw_row(ax, row, place, low, high, _area(row, found.rows))
         _write(ax, place, _said(row.estimate, row.lower, row.upper, digits))
-    labels, last = [row.name for row in found.rows], len(found.rows) - 1
+    last = len(labels) - 1
     if diamond is not None:
-        last += 1
-        labels.append("summary")
         ax.axhline(last - 0.5, color=GREY, linewidth=0.6)
         _draw_diamond(ax, diamond, last, low, high)
         said = _said(diamond.estimate, diamond.lower, diamond.upper, digits)
@@ -114,17 +116,18 @@ def plot_forest(
     ax.set(xlim=(low, high), ylim=(last + 0.6, -0.6), xlabel=found.label)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
-    ax.set_title(found.title)
+    ax.set_title(fill(found.title, TITLE - 4))
     return ax
 
 
-def _axes(ax: Axes | None, rows: int) -> Axes:
+def _axes(ax: Axes | None, labels: list[str]) -> Axes:
     """Return ``ax``, or the Axes of a new figure as high as its rows need."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
 
-    size = (6.5, min(1.3 + 0.36 * rows, 40))
+    lines = 1 + max(label.count("\n") for label in labels)
+    size = (6.5, min(1.3 + (0.2 + 0.16 * lines) * len(labels), 40))
     return plt.subplots(figsize=size, layout="constrained")[1]
 
 

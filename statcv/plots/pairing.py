@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError, MetricError
-from statcv.inference.paired_methods import METHODS, default_method
+from statcv.inference.paired_methods import METHODS, PairedMethod, default_method
 from statcv.inference.paired_tests import (
     PairedTest,
     joined_clusters,
     paired_delong,
     paired_t,
 )
-from statcv.metrics import Metric, get_metric
-from statcv.plots.base import short_scheme
+from statcv.metrics import Metric, get_metric, round_significant
+from statcv.plots.base import told_apart
 from statcv.plots.records import how_averaged
 from statcv.readable import Readable
 
 Floats = NDArray[np.float64]
+HALF = 0.5  # above which class 1 is predicted, where no threshold is given
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
 
 
@@ -37,9 +39,14 @@ class Pair:
     read : tuple of numpy.ndarray
         What the metric reads of either result.
     clusters : numpy.ndarray of int, shape (n,), or None
+    shown : float
+        The difference of what is read, second less first.
     test : PairedTest
-    method, how : str
-        Of the test, and what became of a record's predictions, in words.
+    method, tested : str
+        The test in words, and of which estimates it is where these are not of what is
+        read: per fold, paired, …
+    how : str
+        What became of a record's predictions, in words.
     level : float
     seed : int
     """
@@ -49,8 +56,10 @@ class Pair:
     y: NDArray[Any]
     read: tuple[Floats, Floats]
     clusters: NDArray[np.intp] | None
+    shown: float
     test: PairedTest
     method: str
+    tested: str
     how: str
     level: float
     seed: int
@@ -85,9 +94,38 @@ def of_comparison(
         statistic=row["statistic"],
         p_value=row["p"],
     )
+    own, records = comparison.metric, comparison.records
+    _check_drawable(own)
     results = [comparison.results[name] for name in chosen]
-    method = comparison.method.title
-    return _joined(chosen, results, comparison.metric, comparison.level, test, method)
+    read = (records.predictions[chosen[0]], records.predictions[chosen[1]])
+    return Pair(
+        names=chosen,
+        metric=own,
+        y=records.y,
+        read=read,
+        clusters=records.clusters(*chosen),
+        shown=_difference(own, records.y, read),
+        test=test,
+        method=comparison.method.title,
+        tested=_tested(results, own, comparison.method),
+        how=_how(results),
+        level=comparison.level,
+        seed=results[0].seed,
+    )
+
+
+def _tested(results: list[Readable], metric: Metric, method: PairedMethod) -> str:
+    """Say of which estimates a test is, if not of the pooled predictions."""
+    if method.pools:
+        return ""
+    if method.name == "corrected_t":
+        return "per fold"
+    hows = {result.scores.headline(metric) for result in results}
+    how = hows.pop() if len(hows) == 1 else "pooled"
+    if how != "pooled":
+        return how.replace("_", " ")
+    once = all(len(result.scores.by_repeat) == 1 for result in results)
+    return "" if once else "pooled in each repeat"
 
 
 def of_results(
@@ -103,30 +141,83 @@ def of_results(
     outcome = first.design.outcome
     chosen = get_metric(DEFAULTS[outcome.kind] if metric is None else metric)
     chosen.check_outcome(outcome.kind, outcome.name)
-    names = (short_scheme(first.plan), short_scheme(second.plan))
-    if first.design.formula.text != second.design.formula.text:
-        names = (first.design.formula.text, second.design.formula.text)
-    elif names[0] == names[1]:
-        names = ("first", "second")
-    return _joined(names, [first, second], chosen, level, None, "")
+    names = told_apart([first, second])
+    _check_drawable(chosen)
+    chosen = _at_threshold(chosen, first, second)
+    y, read, clusters = _joined(names, first, second, chosen)
+    if chosen.name == "auroc":
+        test = paired_delong(y, *read, clusters, level)
+    else:
+        test = paired_t(change(chosen, y, read), clusters, level)
+    return Pair(
+        names=(names[0], names[1]),
+        metric=chosen,
+        y=y,
+        read=read,
+        clusters=clusters,
+        shown=_difference(chosen, y, read),
+        test=test,
+        method=METHODS[default_method(chosen)].title,
+        tested="",
+        how=_how([first, second]),
+        level=level,
+        seed=first.seed,
+    )
 
 
-def _joined(
-    names: tuple[str, str],
-    results: list[Readable],
-    metric: Metric,
-    level: float,
-    test: PairedTest | None,
-    method: str,
-) -> Pair:
-    """Put two results' records in one order, and test them where that is not done."""
+def _at_threshold(metric: Metric, first: Readable, second: Readable) -> Metric:
+    """Hold a metric of predictions and a threshold at that of both results."""
+    if not metric.takes_threshold or metric.casewise is None:
+        return metric
+    cuts = [result.scores.threshold for result in (first, second)]
+    every = {float(cut) for one in cuts for cut in ([HALF] if one is None else one)}
+    if len(every) > 1:
+        raise MetricError(
+            f"{metric.label} is at thresholds that differ between or within the two "
+            "results, and at each it weighs false positives by another weight; "
+            "plot_decision() draws it along all thresholds."
+        )
+    cut = every.pop()
+    return replace(
+        metric,
+        label=f"{metric.label} (threshold {cut:g})",
+        casewise=partial(metric.casewise, threshold=cut),
+        takes_threshold=False,
+    )
+
+
+def change(metric: Metric, y: NDArray[Any], read: tuple[Floats, Floats]) -> Floats:
+    """Return each record's value by the second result less that by the first."""
+    assert metric.casewise is not None  # else the records have none
+    return metric.casewise(y, read[1]) - metric.casewise(y, read[0])
+
+
+def _difference(metric: Metric, y: NDArray[Any], read: tuple[Floats, Floats]) -> float:
+    if metric.casewise is None:
+        return metric(y, read[1]) - metric(y, read[0])
+    each = change(metric, y, read)
+    return float(each.mean()) if np.isfinite(each).all() else np.nan
+
+
+def _check_drawable(metric: Metric) -> None:
     if metric.name != "auroc" and metric.casewise is None:
         raise MetricError(
             f"{metric.label} is neither auROC nor a mean over records, so that its "
             "difference is no line and no sum over records; plot_forest(comparison) "
             "shows it with its interval."
         )
-    first, second = results
+
+
+def _how(results: list[Readable]) -> str:
+    """Say what became of the predictions of a record."""
+    return " and ".join(dict.fromkeys(how_averaged(one.scores) for one in results))
+
+
+def _joined(
+    names: list[str], first: Readable, second: Readable, metric: Metric
+) -> tuple[NDArray[Any], tuple[Floats, Floats], NDArray[np.intp] | None]:
+    """Put two results' records in one order: outcomes, what is read, and clusters."""
+    results = (first, second)
     rows = [result.scores.mean_prediction()[0] for result in results]
     labels = [
         result.design.labels[row] for result, row in zip(results, rows, strict=True)
@@ -150,19 +241,8 @@ def _joined(
         for result, row in zip(results, rows, strict=True)
     ]
     codes[1] = None if codes[1] is None else codes[1][place]
-    clusters = joined_clusters(codes[0], codes[1])
     read = (_read(first, metric), _read(second, metric)[place])
-    if test is None:
-        method = METHODS[default_method(metric)].title
-        if metric.name == "auroc":
-            test = paired_delong(y, *read, clusters, level)
-        else:
-            assert metric.casewise is not None
-            change = metric.casewise(y, read[1]) - metric.casewise(y, read[0])
-            test = paired_t(change, clusters, level)
-    hows = dict.fromkeys(how_averaged(result.scores) for result in results)
-    how = " and ".join(hows)
-    return Pair(names, metric, y, read, clusters, test, method, how, level, first.seed)
+    return y, read, joined_clusters(codes[0], codes[1])
 
 
 def _read(result: Readable, metric: Metric) -> Floats:
@@ -170,5 +250,6 @@ def _read(result: Readable, metric: Metric) -> Floats:
     scores = result.scores
     predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
     if cuts is not None and metric.reads == "classes":
-        return (predicted > cuts).astype(float)
+        positive = round_significant(predicted) > round_significant(cuts)
+        return np.where(np.isnan(cuts), np.nan, positive)
     return metric.readable(predicted, scores.probabilities)

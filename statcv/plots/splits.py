@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_SPLITS = 250  # side by side; of more a sample is shown
 MOST_NAMED = 12  # splits whose names stand at the axis, each
 MOST_DIGITS = 50  # of all their sizes together, where these stand there too
+LETTERS = 54  # of the names beside each other in a legend
 LINE = 14  # points below the axis for each line that stands there
 Floats = NDArray[np.float64]
 
@@ -200,8 +201,16 @@ def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
         loc="upper center",
         bbox_to_anchor=(0.5, 0),
         bbox_transform=ax.transAxes + below,
-        ncols=min(2, len(handles)),
+        ncols=_columns([str(handle.get_label()) for handle in handles]),
         frameon=False,
         fontsize="small",
         title_fontsize="small",
     )
+
+
+def _columns(labels: list[str]) -> int:
+    """Return in how many columns names fit below an axis: two, if they are short."""
+    half = (len(labels) + 1) // 2
+    columns = (labels[:half], labels[half:])
+    wide = sum(max(map(len, column), default=0) for column in columns)
+    return 2 if len(labels) > 1 and wide <= LETTERS else 1

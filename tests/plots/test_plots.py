@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import statcv as scv
-from statcv.errors import OutcomeError
+from statcv.errors import ArgumentError, OutcomeError
 
 mpl.use("Agg")
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
@@ -55,6 +55,39 @@ def test_curves_over_each_other(results):
     assert first.get_color() != second.get_color()
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert [label.split(":")[0] for label in labels] == ["loocv", "rloocv"]
+
+
+def test_the_pictures_of_a_comparison_go_by_name(results):
+    compared = scv.compare(**results, test="delong")
+    seen = {
+        kind: compared.plot(kind)
+        for kind in ("roc", "pr", "decision", "difference", "forest")
+    }
+    assert [len(curves(seen[kind])) for kind in ("roc", "pr", "decision")] == [2] * 3
+    assert seen["difference"].get_title().startswith("rloocv less loocv")
+    row = compared.differences.iloc[0]
+    (interval,) = [line for line in seen["forest"].lines if line.get_gid()]
+    assert list(interval.get_xdata()) == [row["lower"], row["upper"]]
+    assert seen["roc"].get_title() == compared.plot().get_title()
+
+
+def test_options_of_a_picture_of_a_comparison(results):
+    three = scv.compare(**results, again=results["rloocv"], test="delong")
+    ax = three.plot("difference", pair=("loocv", "again"), n_boot=50)
+    assert ax.get_title().startswith("again less loocv")
+    same = scv.plot_roc(results["loocv"])
+    assert three.plot("roc", same) is same
+    with pytest.raises(ArgumentError, match=r"'decision', .* Did you mean 'forest'"):
+        three.plot("forrest")
+
+
+def test_numbers_compared_are_drawn_as_differences():
+    numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
+    compared = scv.compare(a=numbers, b=numbers.update(formula=". ~ . + PSI"))
+    labels = [tick.get_text() for tick in compared.plot().get_yticklabels()]
+    assert labels == ["b less a"]
+    with pytest.raises(OutcomeError, match="two classes"):
+        compared.plot("roc")
 
 
 def test_precision_recall_starts_at_one_and_ends_at_the_share_of_positives(results):

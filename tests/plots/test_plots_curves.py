@@ -234,6 +234,27 @@ def test_better_heeds_the_metric_s_direction(small, large):
     assert f"better in {won}, worse in {lost}, equal in" in legend(ax)[1]
 
 
+def test_net_benefits_are_those_at_the_threshold_of_the_results(small, large):
+    def worth(result, cut):
+        y, p = averaged(result)
+        return np.where(y == 1, 1.0, -cut / (1 - cut)) * (p >= cut)
+
+    for cut in (0.5, 0.3):
+        first, second = (r.update(threshold=cut) for r in (small, large))
+        if cut == 0.5:  # as where none is given
+            first, second = small, large
+        ax = scv.plot_difference(first, second, metric="net_benefit")
+        change = worth(second, cut) - worth(first, cut)
+        np.testing.assert_allclose(curve(ax)[1], np.sort(change))
+        named = f"difference in net benefit (threshold {cut:g})"
+        assert f"{named} {change.mean():.3f}" in ax.get_title()
+    with pytest.raises(MetricError, match="at thresholds that differ"):
+        scv.plot_difference(small, second, metric="net_benefit")
+    chosen = small.update(threshold="youden")
+    with pytest.raises(MetricError, match="at thresholds that differ"):
+        scv.plot_difference(chosen, chosen, metric="net_benefit")
+
+
 def test_numbers_and_records_in_another_order():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     other = scv.cv("GPA ~ TUCE + PSI", SPECTOR[::-1], k=4, seed=2)
@@ -254,6 +275,62 @@ def test_a_pair_of_several_and_a_permutation_test(small, large, repeated):
     assert "pooled and averaged over 5 repeats" in title
     with pytest.raises(ArgumentError, match="'z'"):
         scv.plot_difference(several, pair=("a", "z"))
+
+
+def said_of(row, *columns):
+    return [f"{row[column]:.3f}".replace("-", "−") for column in columns]
+
+
+@pytest.mark.parametrize(
+    ("more", "test", "tested"),
+    [
+        ({"scheme": "rloocv", "k": None}, None, "(paired)"),
+        ({}, None, "(per fold)"),
+        ({}, "corrected_t", "(per fold)"),
+    ],
+)
+def test_the_title_says_what_is_shown_and_what_is_tested(small, more, test, tested):
+    """The area is that of pooled predictions, the test of other estimates."""
+    before = small.update(**more)
+    after = before.update(formula=". ~ . + PSI")
+    compared = scv.compare(small=before, large=after, test=test)
+    ax = scv.plot_difference(compared)
+    x, height = curve(ax)
+    first, shown, *third = ax.get_title().splitlines()
+    area = {"area": area_below(height, x)}
+    assert first == f"large less small: difference in auROC {said_of(area, 'area')[0]}"
+    assert shown == "shown: held-out predictions pooled"
+    row = compared.differences.iloc[0]
+    value, lower, upper = said_of(row, "difference", "lower", "upper")
+    assert value != said_of(area, "area")[0]
+    start = f"tested: difference {tested} {value}, {lower} to {upper} by corrected"
+    assert " ".join(third).startswith(start)
+
+
+def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
+    one_by_one = small.update(scheme="rloocv", k=None)
+    other = one_by_one.update(formula=". ~ . + PSI")
+    ax = scv.plot_difference(scv.compare(one_by_one, other, test="corrected_t"))
+    assert "difference in auROC 0.0" in ax.get_title()
+    assert "tested: difference (per fold), which has no value" in ax.get_title()
+
+
+def test_the_mean_per_fold_of_a_loss_is_named_so(small, large):
+    compared = scv.compare(small, large, metric="brier", test="corrected_t")
+    ax = scv.plot_difference(compared)
+    assert "mean (per fold), 95% interval" in legend(ax)
+    assert "tested: difference (per fold)" in ax.get_title()
+
+
+def test_the_null_model_is_drawn_as_it_is_tested(large):
+    """Its training means lean on the folds; in the comparison it ranks nobody."""
+    compared = scv.compare(large=large, reference="null", test="delong")
+    x, height = curve(scv.plot_difference(compared))
+    row = compared.differences.iloc[0]
+    assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)
+    assert row["difference"] == pytest.approx(
+        float(large.estimate("auroc", "pooled")) - 0.5
+    )
 
 
 def test_no_difference_is_a_level_line(small):

@@ -208,6 +208,42 @@ def test_several_decision_curves(result):
         assert one[1].tolist() == two[1].tolist()
 
 
+def test_several_results_one_after_the_other_are_named_by_what_differs(result):
+    small = result.update(formula="GRADE ~ GPA")
+    folds = result.update(scheme="stratified_kfold", k=4)
+    where = [0.1, 0.2, 0.3]
+    ax = scv.plot_decision(result, small, thresholds=where)
+    names = [result.design.formula.text, "GRADE ~ GPA"]
+    assert [name for name in legend(ax) if name in names] == names
+    by_name = scv.plot_decision({"a": result, "b": small}, thresholds=where)
+    for one, two in zip(curves(ax), curves(by_name), strict=True):
+        assert one[1].tolist() == two[1].tolist()
+    assert "rloocv" in legend(scv.plot_decision(folds, result))
+    assert "result 2" in legend(scv.plot_decision(result, result))
+
+
+def test_a_dot_is_at_the_threshold_that_a_result_has(result):
+    cut = result.update(threshold=0.3, metrics="net_benefit")
+    ax = scv.plot_decision(cut, cut.update(formula="GRADE ~ GPA"))
+    dots = [line for line in ax.lines if line.get_marker() == "o"]
+    for dot, one in zip(dots, (cut, cut.update(formula="GRADE ~ GPA")), strict=True):
+        assert dot.get_xdata().tolist() == [0.3]
+        assert dot.get_ydata()[0] == pytest.approx(float(one.estimate("net_benefit")))
+    assert legend(ax).count("threshold 0.3") == 1
+    assert "threshold 0.3" not in legend(scv.plot_decision(cut, thresholds=[0.4, 0.5]))
+    by_fold = result.update(threshold="youden")
+    assert not [x for x in legend(scv.plot_decision(by_fold)) if "threshold" in x]
+
+
+def test_one_threshold_is_a_mark(result):
+    (line,) = [
+        line
+        for line in scv.plot_decision(result, thresholds=0.3).lines
+        if line.get_gid() == "curve"
+    ]
+    assert line.get_marker() == "s"
+
+
 def test_the_legend_of_decision_curves_is_below_them():
     apart = external([0] * 20 + [1] * 20, np.linspace(0.01, 0.99, 40))
     ax = scv.plot_decision({"one": apart, "other": apart})
@@ -224,6 +260,8 @@ def test_several_need_the_same_records(result):
         scv.plot_decision({"a": 1})
     with pytest.raises(ArgumentError, match="no result"):
         scv.plot_decision({})
+    with pytest.raises(ArgumentTypeError, match="ax="):
+        scv.plot_decision(result, scv.plot_decision(result))
     with pytest.raises(MetricError, match="below 1"):
         scv.plot_decision(result, thresholds=[0.5, 1])
 

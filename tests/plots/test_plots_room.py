@@ -66,6 +66,73 @@ def test_a_legend_keeps_to_the_width_of_its_axes(results, name):
     assert around.x0 <= legend.x0 < legend.x1 <= around.x1
 
 
+# ---- long names ----
+
+
+@pytest.fixture(scope="module")
+def wordy():
+    long = "progression_within_5_years"
+    table = scv.load_data("spector").rename(columns={"GRADE": long})
+    one = scv.cv(f"{long} ~ GPA + TUCE + PSI", table, scheme="rloocv", seed=1)
+    return {
+        "the model with all of the routine predictors": one,
+        "one without the score of the entering test": one.update(formula="~ . - TUCE"),
+    }
+
+
+WORDY = {
+    "roc": lambda r, ax: compared(r).plot("roc", ax),
+    "pr": lambda r, ax: compared(r).plot("pr", ax),
+    "decision": lambda r, ax: compared(r).plot("decision", ax),
+    "difference": lambda r, ax: compared(r).plot("difference", ax, n_boot=50),
+    "calibration": lambda r, ax: scv.plot_calibration(first(r), ax=ax),
+    "risk": lambda r, ax: scv.plot_risk(first(r), ax=ax),
+    "folds": lambda r, ax: scv.plot_folds(first(r), ax=ax),
+    "composition": lambda r, ax: scv.plot_composition(
+        first(r).update(scheme="kfold", k=4), ax=ax
+    ),
+}
+ROWS = {
+    "differences": lambda r: compared(r).plot("forest"),
+    "results": scv.plot_forest,
+    "one result": lambda r: scv.plot_forest({"a": first(r)}),
+}
+
+
+def compared(results):
+    return scv.compare(**results, test="delong")
+
+
+def first(results):
+    return next(iter(results.values()))
+
+
+def is_inside(figure, ax):
+    figure.canvas.draw()
+    drawn = ax.get_tightbbox(figure.canvas.get_renderer())
+    room = figure.bbox.padded(1)
+    return room.x0 <= drawn.x0 < drawn.x1 <= room.x1 and room.y0 <= drawn.y0
+
+
+@pytest.mark.parametrize("name", WORDY)
+def test_long_names_keep_to_the_width_of_the_axes(wordy, name):
+    ax = WORDY[name](wordy, None)
+    assert is_inside(ax.figure, ax)
+    around, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
+    assert around.x0 - 1 <= legend.x0 < legend.x1 <= around.x1 + 1
+    label = ax.yaxis.label.get_window_extent()
+    assert label.height <= around.height + 2
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_long_names_of_rows_and_titles_are_broken(wordy, name):
+    ax = ROWS[name](wordy)
+    assert is_inside(ax.figure, ax)
+    boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
+    for number, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[number + 1 :])
+
+
 def test_in_the_figure_for_a_referee_nothing_overlaps(results):
     for result in results.values():
         axes = scv.plot_referee(result)
