@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from statcv.formula.parse import Formula, updated_formula
+from statcv.formula.parse import Formula
+from statcv.formula.updating import updated_formula
 
 Result = TypeVar("Result")
 

@@ -24,7 +24,8 @@ from statcv.formula import as_frame
 from statcv.formula.columns import row_values
 from statcv.formula.design import counted
 from statcv.formula.frames import is_missing
-from statcv.formula.parse import parse, updated_formula
+from statcv.formula.parse import parse
+from statcv.formula.updating import updated_formula
 from statcv.metrics import Metric
 from statcv.planning import Holdout
 from statcv.result import CVResult

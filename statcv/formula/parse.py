@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,14 +89,14 @@ def parse(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    left, right = _sides(text)
-    outcome = _single_outcome(_expand(left), text)
+    left, right = sides(text)
+    outcome = _single_outcome(expanded(left), text)
     factors, functions = resolve([outcome], columns, scope)
     outcome_columns = factors[outcome].columns
     others = [c for c in columns if c not in {*outcome_columns, *not_in_dot}]
-    expanded = _expand(right, others)
-    predictors = expanded.ordered
-    if expanded.intercept is not False:
+    found = expanded(right, others)
+    predictors = found.ordered
+    if found.intercept is not False:
         predictors = ((), *predictors)
     if not predictors:
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
@@ -122,7 +121,7 @@ def parse(
     )
 
 
-def _sides(text: str) -> tuple[Any, Any]:
+def sides(text: str) -> tuple[Any, Any]:
     """Return patsy's parse trees of what stands left and right of ``~``."""
     import patsy
     from patsy.parse_formula import parse_formula
@@ -133,7 +132,7 @@ def _sides(text: str) -> tuple[Any, Any]:
             "'y ~ 1' is the model without predictors."
         )
     try:
-        tree = parse_formula(_mark_dots(text))
+        tree = parse_formula(mark_dots(text))
     except patsy.PatsyError as error:
         raise _unreadable(error) from None
     if len(tree.args) != 2:
@@ -144,7 +143,8 @@ def _sides(text: str) -> tuple[Any, Any]:
     return tree.args[0], tree.args[1]
 
 
-def _expand(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
+def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
+    """Return the terms of a side; a formula that has none is refused with the place."""
     import patsy
 
     try:
@@ -171,7 +171,7 @@ def _single_outcome(left: Expansion, text: str) -> str:
     return terms[0][0]
 
 
-def _mark_dots(text: str) -> str:
+def mark_dots(text: str) -> str:
     """Mark each ``.`` that stands alone, not the ones of ``np.log`` or ``.5``."""
     marked = list(text)
     before = None
@@ -187,22 +187,3 @@ def _mark_dots(text: str) -> str:
     except (tokenize.TokenError, SyntaxError):
         pass  # the parser reports what is unclosed, and where
     return "".join(marked)
-
-
-def updated_formula(old: str, new: str) -> str:
-    """Put the sides of a formula for the dots of a new one, as R's ``update``.
-
-    Only where the left side is a dot: elsewhere ``.`` means all other columns.
-
-    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
-    'y ~ (age + np.log(bmi)) - age'
-    >>> updated_formula("y ~ age", "y ~ .")
-    'y ~ .'
-    """
-    left, _, right = new.partition("~")
-    if left.strip() != ".":
-        return new
-    outcome, _, terms = old.partition("~")
-    alone = r"(?<![\w.)\]'\"])\.(?![\w.])"
-    inside = f"({terms.strip()})"
-    return f"{outcome.strip()} ~" + re.sub(alone, lambda _: inside, right)

@@ -1,0 +1,135 @@
+"""A formula changed by another one in which dots stand for its sides."""
+
+from __future__ import annotations
+
+import io
+import tokenize
+from collections.abc import Collection
+
+from statcv.errors import FormulaError
+from statcv.formula.operators import DOT, Expansion
+from statcv.formula.parse import expanded, mark_dots, sides
+
+_OPENING, _CLOSING = {"(", "[", "{"}, {")", "]", "}"}
+_OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}
+
+Summands = list[tuple[str, str]]  # signs and terms
+
+
+def updated_formula(old: str, new: str) -> str:
+    """Put the sides of a formula for the dots of a new one, as R's ``update``.
+
+    Only where the left side is a dot, has one, or is not there: elsewhere ``.`` means
+    all other columns. What is taken away is not written, nor what is there already.
+
+    >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
+    'y ~ np.log(bmi)'
+    >>> updated_formula("y ~ age + bmi", ". ~ .:sex")
+    'y ~ (age + bmi):sex'
+    >>> updated_formula("y ~ age", "y ~ .")
+    'y ~ .'
+    """
+    (left, right), (outcome, terms) = (_sides(mark_dots(f)) for f in (new, old))
+    if not right or not outcome or (left and DOT not in left):
+        return new
+    outcome = (left or DOT).replace(DOT, outcome)
+    full = right.replace(DOT, f"({terms})")
+    try:
+        meant = _expansion(full)
+    except FormulaError:
+        return _dotted(f"{outcome} ~ {full}")  # which will be refused, with the place
+    put = _put(right, terms)
+    for found in (_without_doubles(put), put):
+        said = _said(found)
+        if _same(said, meant):
+            return _dotted(f"{outcome} ~ {said}")
+    return _dotted(f"{outcome} ~ {full}")
+
+
+def _sides(text: str) -> tuple[str, str]:
+    """Return what is written left and right of ``~``; nothing where that is not."""
+    text = text.replace("\n", " ")
+    place = next(iter(_top_level(text, {"~"})), len(text))
+    return text[:place].strip(), text[place + 1 :].strip()
+
+
+def _put(text: str, terms: str) -> Summands:
+    """Return the summands of a side, with those of another one for its dots."""
+    found: Summands = []
+    inside = f"({terms})" if _top_level(terms, _OPERATORS) else terms
+    for sign, term in _summands(text):
+        if (sign, term) == ("+", DOT):
+            found += _summands(terms)
+        else:
+            found.append((sign, term.replace(DOT, inside)))
+    return found
+
+
+def _without_doubles(summands: Summands) -> Summands:
+    """Leave out what is taken away again or there already, and an idle intercept."""
+    found: dict[str, tuple[str, str]] = {}
+    for sign, term in summands:
+        key = "".join(term.split())
+        if key in found and found[key][0] != sign:
+            del found[key]
+        elif key not in found:
+            found[key] = (sign, term)
+    if len(found) > 1 and found.get("1") == ("+", "1"):
+        del found["1"]
+    return list(found.values())
+
+
+def _said(summands: Summands) -> str:
+    """Write a sum; of nothing, the intercept alone."""
+    text = " ".join(f"{sign} {term}" for sign, term in summands) or "1"
+    return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
+
+
+def _same(text: str, meant: Expansion) -> bool:
+    """Tell whether a side means the same terms in the same order."""
+    try:
+        found = _expansion(text)
+    except FormulaError:
+        return False
+    intercepts = {found.intercept is not False, meant.intercept is not False}
+    return found.ordered == meant.ordered and len(intercepts) == 1
+
+
+def _expansion(text: str) -> Expansion:
+    """Expand a side; ``.`` stands for a column of that name."""
+    return expanded(sides(f"y ~ {_dotted(text)}")[1], ["."])
+
+
+def _summands(text: str) -> Summands:
+    """Split a side at its ``+`` and ``-``, not at those in brackets."""
+    found: Summands = []
+    sign, start = "+", 0
+    for place in [*_top_level(text, {"+", "-"}), len(text)]:
+        term = text[start:place].strip()
+        if term:
+            found.append((sign, term))
+            sign = "+"
+        if text[place : place + 1] == "-":
+            sign = "-" if sign == "+" else "+"
+        start = place + 1
+    return found
+
+
+def _top_level(text: str, operators: Collection[str]) -> list[int]:
+    """Return where operators stand outside of brackets and strings."""
+    depth, places = 0, []
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.string in _OPENING:
+                depth += 1
+            elif token.string in _CLOSING:
+                depth -= 1
+            elif depth == 0 and token.string in operators:
+                places.append(token.start[1])
+    except (tokenize.TokenError, SyntaxError):
+        pass  # the parser reports what is unclosed, and where
+    return places
+
+
+def _dotted(text: str) -> str:
+    return text.replace(DOT, ".")

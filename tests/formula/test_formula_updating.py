@@ -1,0 +1,110 @@
+"""Formulas changed by others, as R's update() changes them."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.formula.parse import parse
+from statcv.formula.updating import updated_formula
+
+REFERENCE = Path(__file__).parents[1] / "reference" / "update_r.csv"
+COLUMNS = ["y", "a", "b", "x", "z", "a~b", "a . b"]
+
+
+def cases():
+    with REFERENCE.open(newline="") as file:
+        return [
+            pytest.param(row, id=f"{row['old']}, {row['new']}")
+            for row in csv.DictReader(file)
+        ]
+
+
+def read(text):
+    found = parse(text.replace("^", "**"), COLUMNS, {"np": np})
+    labels = [set(term) for term in found.terms if term]
+    return found.outcome, labels, () in found.terms
+
+
+@pytest.mark.parametrize("case", cases())
+def test_terms_are_those_of_r(case):
+    def in_python(text):
+        return text.replace("log(", "np.log(").replace("^", "**")
+
+    outcome, labels, intercept = read(
+        updated_formula(in_python(case["old"]), in_python(case["new"]))
+    )
+    assert outcome == in_python(case["outcome"])
+    expected = [set(in_python(term).split(":")) for term in case["terms"].split()]
+    assert labels == expected
+    assert intercept == (case["intercept"] == "1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made"),
+    [
+        ("y ~ a", ". ~ . + x", "y ~ a + x"),
+        ("y~a*b", ". ~ . + x", "y ~ a*b + x"),
+        ("y ~ a + np.log(b)", ". ~ . - np.log( b )", "y ~ a"),
+        ("y ~ a", ". ~ . - a", "y ~ 1"),
+        ("y ~ a + b", ". ~ .:x", "y ~ (a + b):x"),
+        ("y ~ a", ". ~ .:x", "y ~ a:x"),
+        ("y ~ -1 + a", ". ~ . + b", "y ~ -1 + a + b"),
+        ("y ~ a - 1", ". ~ . + 1", "y ~ a"),
+        ("y ~\n a +\n b", ". ~ . + x", "y ~ a + b + x"),
+    ],
+)
+def test_it_is_written_without_what_is_not_needed(old, new, made):
+    assert updated_formula(old, new) == made
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "made"),
+    [
+        ("y ~ a + a*b", ". ~ . - a", "y ~ a + a*b - a"),  # a is in a*b, too
+        ("y ~ a*b", ". ~ . - a:b", "y ~ a*b - a:b"),
+        ("y ~ a - b", ". ~ b + .", "y ~ b + (a - b)"),  # b + a - b is a alone
+    ],
+)
+def test_it_is_left_as_it_is_where_less_would_mean_something_else(old, new, made):
+    assert updated_formula(old, new) == made
+
+
+def test_a_dot_that_stands_for_all_other_columns_stays_one():
+    assert updated_formula("y ~ .", ". ~ . - x") == "y ~ . - x"
+    assert updated_formula("y ~ a", "y ~ .") == "y ~ ."
+    assert updated_formula("y ~ a", "z ~ a + b") == "z ~ a + b"
+
+
+def test_signs_in_quotes_are_names():
+    made = updated_formula("Q('a~b') ~ x", ". ~ . + Q('a . b')")
+    assert made == "Q('a~b') ~ x + Q('a . b')"
+    assert read(made)[0] == "Q('a~b')"
+
+
+def test_what_cannot_be_read_is_refused_with_the_place():
+    df = scv.load_data("spector")
+    res = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
+    with pytest.raises(scv.StatcvError, match="cannot read the formula"):
+        res.update(formula=". ~ . + (PSI")
+    with pytest.raises(scv.StatcvError, match="no column 'PSY'"):
+        res.update(formula=". ~ . - PSY")
+
+
+def test_results_and_comparisons_print_it():
+    df = scv.load_data("spector")
+    base = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
+    full = base.update(formula=". ~ . + PSI")
+    assert str(full).startswith("GRADE ~ GPA + PSI: logistic regression")
+    less = full.update(formula="~ . - GPA")
+    assert less.design.formula.text == "GRADE ~ PSI"
+    compared = scv.compare(
+        base="GRADE ~ GPA", full=". ~ . + PSI", data=df, k=3, seed=1, test="delong"
+    )
+    assert "GRADE ~ GPA + PSI" in str(compared)
+    pd.testing.assert_frame_equal(
+        compared.results["full"].predictions, full.predictions
+    )
