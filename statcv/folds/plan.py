@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SchemeError
+from statcv.errors import SchemeError, plural
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.together import Strata
@@ -372,13 +372,14 @@ class FoldPlan:
         fits = f" and {self.n_fits} fits" if self.n_fits > self.n_splits else ""
         return (
             f"{self.scheme}: {self.sentence}\n"
-            f"{self.n} records, {self.n_splits} splits{fits}; folds {self.fingerprint}"
+            f"{plural(self.n, 'record')}, {plural(self.n_splits, 'split')}{fits}; "
+            f"folds {self.fingerprint}"
         )
 
     def __repr__(self) -> str:
         return (
-            f"<FoldPlan {self.scheme}: {self.n_splits} splits of {self.n} records, "
-            f"{self.fingerprint}>"
+            f"<FoldPlan {self.scheme}: {plural(self.n_splits, 'split')} of "
+            f"{plural(self.n, 'record')}, {self.fingerprint}>"
         )
 
 

@@ -143,3 +143,13 @@ def test_stratified_folds_match_scikit_learn_s_up_to_their_order():
     # both spread each class; ours keeps the sizes even as well
     assert np.ptp(held, axis=0).max() == np.ptp(expected, axis=0).max() == 1
     assert np.ptp(held.sum(axis=1)) == 0
+
+
+def test_one_split_is_no_splits():
+    y = np.arange(12) % 2
+    one = make_plan("montecarlo", y, "binary", repeats=1, seed=1)
+    assert repr(one).startswith("<FoldPlan montecarlo: 1 split of 12 records, ")
+    assert "12 records, 1 split; folds" in str(one)
+    several = make_plan("kfold", y, "binary", k=3, seed=1)
+    assert repr(several).startswith("<FoldPlan kfold: 3 splits of 12 records, ")
+    assert "12 records, 3 splits; folds" in str(several)
