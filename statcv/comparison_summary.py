@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.comparison_checks import DRAWS_DIFFER, SCHEMES_DIFFER, in_words
+from statcv.comparison_checks import DRAWS_DIFFER, SCHEMES_DIFFER, in_words, same_folds
+from statcv.inference.measured import measured_comparison
 from statcv.inference.paired_methods import PairedMethod
 from statcv.metrics import Metric
 from statcv.result import CVResult
@@ -155,6 +156,9 @@ def _notes(compared: Compared) -> tuple[str, ...]:
         )
     assumes = compared.method.assumes
     notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
+    measured = _measured(compared)
+    if measured:
+        notes.append(f"{measured[0].upper()}{measured[1:]}.")
     refits = [getattr(r.learner, "refits", True) for r in compared.results.values()]
     if compared.against_null and all(refits):
         notes.append(AGAINST_NULL)
@@ -164,6 +168,22 @@ def _notes(compared: Compared) -> tuple[str, ...]:
             "number."
         )
     return tuple(notes)
+
+
+def _measured(compared: Compared) -> str | None:
+    """Say how often such a test errs, of models on the same folds."""
+    first, *others = compared.results.values()
+    binary = first.design.outcome.kind == "binary"
+    if compared.against_null or not binary:
+        return None
+    if not all(same_folds(first, other) for other in others):
+        return None
+    name, hows = compared.method.name, set(compared.table["how"])
+    how = "per_fold" if name == "corrected_t" else "pooled"
+    if name == "corrected_jackknife" and len(hows) == 1:
+        how = hows.pop()
+    share = float(first.design.y.mean())
+    return measured_comparison(first.plan, how, name, share, compared.metric.name)
 
 
 def _spread(table: pd.DataFrame) -> NDArray[np.float64]:

@@ -1,7 +1,8 @@
-"""What intervals and tests of auROC have kept of their promise, where it was measured.
+"""What intervals, tests and comparisons kept of their promise, where it was measured.
 
 The numbers are those of the study in ``statcv.studies.inference``, which ship with the
-package: two normal classes, logistic ridge regression with four covariates.
+package: two normal classes, logistic ridge regression with four covariates, and of two
+models that are compared either with two of them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.folds import FoldPlan
+from statcv.metrics import METRICS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,9 +35,9 @@ SCHEMES = {
 
 
 def measured_coverage(
-    plan: FoldPlan, how: str, interval: str, share: float
+    plan: FoldPlan, how: str, interval: str, share: float, metric: str = "auroc"
 ) -> str | None:
-    """Say how often 95 % intervals held the true auROC in the nearest cells.
+    """Say how often 95 % intervals held the true value in the nearest cells.
 
     Parameters
     ----------
@@ -45,13 +47,16 @@ def measured_coverage(
         The interval's name.
     share : float
         Of positive records.
+    metric : str
+        The metric's name.
 
     Returns
     -------
     str or None
         None where nothing of the kind was measured.
     """
-    rows = _nearest(plan, how, interval, share)
+    question = "no_skill" if metric == "auroc" else "losses"
+    rows = _nearest(study(question, metric), plan, how, interval, share)
     if rows is None:
         return None
     held = rows["covers"].dropna()
@@ -63,8 +68,9 @@ def measured_coverage(
         wrong = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}"
     error = rows["covers_se"].max()
     return (
-        f"measured {_where(rows)}: 95% intervals held the true auROC in "
-        f"{_range(held)} of data sets{wrong} (Monte Carlo error {_points(error)})"
+        f"measured {_where(rows)}: 95% intervals held the true "
+        f"{METRICS[metric].label} in {_range(held)} of data sets{wrong} "
+        f"(Monte Carlo error {_points(error)})"
     )
 
 
@@ -78,7 +84,7 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
     method : str
         The test's name.
     """
-    rows = _nearest(plan, how, method, share)
+    rows = _nearest(study(), plan, how, method, share)
     if rows is None:
         return None
     noise = rows[rows["auroc"] == 0.5]
@@ -91,24 +97,64 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
     )
 
 
+def measured_comparison(
+    plan: FoldPlan, how: str, test: str, share: float, metric: str = "auroc"
+) -> str | None:
+    """Say how often a test told equally good models apart in the nearest cells.
+
+    Parameters
+    ----------
+    plan, how, share, metric
+        As :func:`measured_coverage` takes them.
+    test : str
+        The name of the paired test.
+    """
+    rows = _nearest(study("equals", metric), plan, how, test, share)
+    if rows is None:
+        return None
+    told = rows.dropna(subset="rejects")
+    if not len(told):
+        return None
+    return (
+        f"measured {_where(rows)}: two-sided at 5% it told two equally good models "
+        f"apart in {_range(told['rejects'])} of data sets (Monte Carlo error "
+        f"{_points(told['rejects_se'].max())})"
+    )
+
+
+def study(question: str = "no_skill", metric: str = "auroc") -> pd.DataFrame:
+    """Return the table of the study, of data without copies.
+
+    Parameters
+    ----------
+    question : {"no_skill", "equals", "losses", "nested"}
+        What was asked; see :func:`statcv.studies.inference.run_study`.
+    metric : str
+        Of what; of models that are compared, of their difference in it.
+    """
+    table = _stored()
+    asked = (table["question"] == question) & (table["metric"] == metric)
+    return table[asked & ~table["duplicates"]]
+
+
 @cache
-def study() -> pd.DataFrame:
-    """Return the table of the study, of data without copies."""
+def _stored() -> pd.DataFrame:
     import pandas as pd
 
     with (files("statcv.data") / FILE).open("rb") as stored:
         table = pd.read_csv(stored)
-    return table[(table["metric"] == "auroc") & ~table["duplicates"]]
+    if "question" not in table:
+        table.insert(0, "question", "no_skill")
+    return table
 
 
 def _nearest(
-    plan: FoldPlan, how: str, method: str, share: float
+    table: pd.DataFrame, plan: FoldPlan, how: str, method: str, share: float
 ) -> pd.DataFrame | None:
     """Return the rows of the cells with the nearest size and balance."""
     if not _studied(plan):
         return None
     scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
-    table = study()
     rows = table[
         (table["scheme"] == scheme)
         & (table["how"] == how)

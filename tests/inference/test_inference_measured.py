@@ -5,7 +5,15 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.inference.measured import measured_coverage, measured_size, study
+from statcv.inference import measured
+from statcv.inference.measured import (
+    measured_comparison,
+    measured_coverage,
+    measured_size,
+    study,
+)
+from statcv.models import Logit
+from statcv.studies.inference import Population, run_study, study_table
 
 
 def plan(n=60, ones=18, **more):
@@ -93,3 +101,126 @@ def test_a_summary_says_what_was_measured():
         res.summary().notes
     )
     assert "rejected in" in str(res.test(n_permutations=9))
+
+
+# ---- what is said of comparisons and of losses, of a small study ----
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A study of a few data sets: no skill, two equally good models, and losses."""
+    directory = tmp_path_factory.mktemp("study")
+    run_study(
+        directory,
+        n=[40],
+        balances=[0.3],
+        auroc=[0.5, 0.85],
+        schemes=["rloocv"],
+        questions=["no_skill", "equals", "losses"],
+        data_sets=2,
+        refits=1,
+        n_permutations=9,
+    )
+    return study_table(directory)
+
+
+@pytest.fixture
+def stored(small, monkeypatch):
+    """The same as the study that ships with the package."""
+    monkeypatch.setattr(measured, "_stored", lambda: small)
+    return small
+
+
+def of_equals(table, test, metric):
+    return table[
+        (table["question"] == "equals")
+        & ~table["duplicates"]
+        & (table["method"] == test)
+        & (table["metric"] == metric)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("test", "how", "metric"),
+    [
+        ("delong", "pooled", "auroc"),
+        ("corrected_jackknife", "paired", "auroc"),
+        ("t", "pooled", "brier"),
+        ("corrected_t", "per_fold", "accuracy"),
+    ],
+)
+def test_a_comparison_is_told_how_often_it_errs(stored, test, how, metric):
+    rows = of_equals(stored, test, metric)
+    assert len(rows) == 2  # noise and signal
+    low, high = (f"{100 * rows['rejects'].agg(end):.0f}" for end in ("min", "max"))
+    said = measured_comparison(plan(40, 12), how, test, 0.3, metric)
+    assert "n = 40 with 30% positive" in said
+    share = low if low == high else f"{low} to {high}"
+    assert f"two equally good models apart in {share}% of data sets" in said
+    assert f"error {100 * rows['rejects_se'].max():.1f} points" in said
+
+
+def test_questions_are_not_mixed(stored):
+    once = plan(40, 12)
+    for question in ("no_skill", "equals", "losses"):
+        for metric in ("auroc", "brier"):
+            rows = study(question, metric)
+            assert set(rows["question"]) <= {question}
+            assert not rows["duplicates"].any()
+    alone = stored[(stored["question"] == "no_skill") & ~stored["duplicates"]]
+    alone = alone[(alone["method"] == "permutation") & (alone["how"] == "pooled")]
+    noise = alone.loc[alone["auroc"] == 0.5, "rejects"].iloc[0]
+    said = measured_size(once, "pooled", "permutation", 0.3)
+    assert f"rejected in {noise:.1%}" in said
+    # the permutation of paired predictions is another test of that name
+    assert said != measured_comparison(once, "pooled", "permutation", 0.3)
+    assert measured_comparison(once, "pooled", "influence", 0.3) is None
+    assert measured_comparison(once, "pooled", "delong", 0.3, "log_loss") is None
+
+
+def test_intervals_of_losses_are_told_their_coverage(stored):
+    rows = stored[
+        (stored["question"] == "losses")
+        & ~stored["duplicates"]
+        & (stored["method"] == "jackknife")
+        & (stored["metric"] == "brier")
+    ]
+    low, high = (f"{100 * rows['covers'].agg(end):.0f}" for end in ("min", "max"))
+    share = low if low == high else f"{low} to {high}"
+    said = measured_coverage(plan(40, 12), "pooled", "jackknife", 0.3, "brier")
+    assert f"held the true Brier score in {share}% of data sets (Monte" in said
+
+
+def two_models(**more):
+    data = Population(40, 0.3, 0.7).sample(np.random.default_rng(2))
+    a = scv.cv(
+        "y ~ x1", data, seed=1, model=Logit(C=1.0), **{"scheme": "rloocv", **more}
+    )
+    return a, a.update(formula="y ~ x2")
+
+
+def notes(comparison):
+    return " ".join(comparison.summary().notes)
+
+
+def test_a_comparison_shows_what_was_measured_of_its_test(stored):
+    a, b = two_models()
+    for test, how in (("delong", "pooled"), ("corrected_jackknife", "paired")):
+        said = measured_comparison(a.plan, how, test, 0.3)
+        assert said[1:] in notes(scv.compare(a, b, test=test))
+    losses = scv.compare(a, b, metric="brier", test="t")
+    assert measured_comparison(a.plan, "pooled", "t", 0.3, "brier")[1:] in notes(losses)
+
+
+def test_nothing_is_said_of_other_comparisons(stored):
+    a, b = two_models()
+    other = a.update(seed=2)  # other folds
+    null = scv.compare(a, reference="null", test="delong")
+    for comparison in (scv.compare(a, other, test="delong"), null):
+        assert "Measured" not in notes(comparison)
+    a, b = two_models(scheme="stratified_kfold")  # of which this study has nothing
+    assert "Measured" not in notes(scv.compare(a, b, test="delong"))
+
+
+def test_a_table_without_questions_is_of_no_skill():
+    assert set(study()["question"]) == {"no_skill"}

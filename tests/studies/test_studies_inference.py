@@ -21,7 +21,8 @@ from statcv.metrics import auroc
 from statcv.models import Logit
 from statcv.studies.inference import SCHEMES, Population, run_study, study_table
 from statcv.studies.inference.cells import Answers, Cell, Settings, measure
-from statcv.studies.inference.methods import LEVEL, Reading, methods_of
+from statcv.studies.inference.methods import LEVEL
+from statcv.studies.inference.no_skill import Reading, methods_of
 from statcv.studies.inference.run import write_answers
 from statcv.studies.inference.slopes import (
     harrell_slope,
@@ -29,7 +30,12 @@ from statcv.studies.inference.slopes import (
     slope_of_pairs,
 )
 
-ONE: dict[str, Any] = {"n": [30], "balances": [0.5], "auroc": [0.7]}
+ONE: dict[str, Any] = {
+    "n": [30],
+    "balances": [0.5],
+    "auroc": [0.7],
+    "questions": ["no_skill"],
+}
 PLAIN: dict[str, Any] = {**ONE, "duplicates": [False]}
 
 
@@ -151,6 +157,14 @@ def test_harrells_slope_takes_the_optimism_of_each_sample() -> None:
     assert harrell_slope(result, data) == pytest.approx(1 - np.mean(optimism), abs=1e-5)
 
 
+def test_harrells_slope_is_unknown_where_every_sample_is_separated() -> None:
+    data = sample_of().assign(x1=lambda frame: 10.0 * frame["y"])
+    result = cv(
+        "y ~ x1 + x2", data, model=Logit(C=1.0), scheme="bootstrap", repeats=4, seed=4
+    )
+    assert math.isnan(harrell_slope(result, data))
+
+
 # ---- methods ----
 
 
@@ -192,6 +206,7 @@ def test_a_scheme_that_refuses_a_data_set_says_nothing(tmp_path: Path) -> None:
         auroc=[0.7],
         duplicates=[True],
         schemes=["stratified_kfold"],
+        questions=["no_skill"],
         data_sets=3,
         refits=0,
     )
@@ -315,6 +330,7 @@ def test_directories_of_other_studies_are_refused(tmp_path: Path) -> None:
     ("argument", "message"),
     [
         ({"schemes": ["rlocv"]}, "rloocv"),
+        ({"questions": ["equal"]}, "equals"),
         ({"data_sets": 0}, "data_sets"),
         ({"refits": -1}, "refits"),
         ({"n_permutations": 0.5}, "n_permutations"),

@@ -1,21 +1,24 @@
-"""How far tests of no skill and intervals of auROC keep their word: a study.
+"""How far intervals, tests and comparisons keep their word: a study.
 
-Data sets are drawn from two normal classes, so that the true auROC and calibration
-slope of every fitted model are known in closed form. In each the schemes are run, and
-every interval and test is asked. What is counted: how often an interval holds the true
-auROC, how often a test rejects.
+Data sets are drawn from two normal classes, so that the true auROC, accuracy, Brier
+score and calibration slope of every fitted model are known in closed form, or by an
+integral. In each the schemes are run, and every interval, test and comparison of two
+models is asked. What is counted: how often an interval holds the truth, how often a
+test rejects.
 
 The stored table ``inference_study.csv`` is made by::
 
     python -m statcv.studies.inference DIRECTORY inference_study.csv --jobs 2
 
-with 500 data sets in each cell, the whole grid without duplicates and four populations
-with them. It can be interrupted, and goes on where it stopped.
+Of skill it has 500 data sets in each cell, the whole grid without duplicates and four
+populations with them; of losses and of two models 200, in a part of the grid
+(``--questions`` runs some of these alone). It can be interrupted, and goes on where it
+stopped.
 """
 
-from statcv.studies.inference.methods import SCHEMES
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.run import run_study
+from statcv.studies.inference.schemes import SCHEMES
 from statcv.studies.inference.table import study_table
 
 __all__ = ["SCHEMES", "Population", "run_study", "study_table"]

@@ -1,11 +1,42 @@
-"""Run the whole study, or go on with it, and write its table."""
+"""Run the whole study, or some of its questions, or go on; and write its table."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
+from statcv.studies.inference.questions import QUESTIONS
 from statcv.studies.inference.run import run_study
 from statcv.studies.inference.table import study_table
+
+COPIES: dict[str, Any] = {
+    "duplicates": [True],
+    "n": [60, 250],
+    "balances": [0.3],
+    "auroc": [0.5, 0.7],
+}
+FEWER = 200
+
+
+def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
+    """Return what is run of a question, the most telling cells first.
+
+    Whether there is skill is asked of the whole grid. The others are asked of fewer
+    data sets, at two balances, and at one with fewer schemes where n is large.
+    """
+    if question == "no_skill":
+        each = {"questions": [question], "data_sets": data_sets}
+        return [{**each, "duplicates": [False]}, {**each, **COPIES}]
+    each = {"questions": [question], "data_sets": min(data_sets, FEWER)}
+    plain = {**each, "duplicates": [False], "balances": [0.1, 0.3]}
+    few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
+    if question == "nested":
+        plain |= few
+    return [
+        {**plain, "n": [30, 60, 100]},
+        {**plain, "n": [250], "balances": [0.3], **few},
+        {**each, **COPIES, **few},
+    ]
 
 
 def main() -> None:
@@ -13,21 +44,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m statcv.studies.inference")
     parser.add_argument("directory", help="where parts are kept")
     parser.add_argument("table", help="the csv file to be written")
+    asked = list(QUESTIONS)
+    parser.add_argument("--questions", nargs="+", choices=asked, default=asked)
     parser.add_argument("--data-sets", type=int, default=500)
     parser.add_argument("--refits", type=int, default=200)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
-    counts = {"data_sets": given.data_sets, "refits": given.refits}
-    run_study(given.directory, duplicates=[False], n_jobs=given.jobs, **counts)
-    run_study(
-        given.directory,
-        duplicates=[True],
-        n=[60, 250],
-        balances=[0.3],
-        auroc=[0.5, 0.7],
-        n_jobs=given.jobs,
-        **counts,
-    )
+    for question in given.questions:
+        for grid in grids(question, given.data_sets):
+            run_study(given.directory, refits=given.refits, n_jobs=given.jobs, **grid)
     study_table(given.directory).to_csv(given.table, index=False, float_format="%.5g")
 
 

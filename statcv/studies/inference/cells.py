@@ -1,32 +1,24 @@
-"""One cell of the study: a population, a scheme, and what its methods say."""
+"""One cell of the study: a population, a scheme, a question, and what is answered."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.api import cv
 from statcv.errors import StatcvError, StatcvWarning
-from statcv.folds.strata import by_value
-from statcv.models import Logit
-from statcv.result import CVResult
-from statcv.studies.inference.methods import (
-    SCHEMES,
-    Answer,
-    Method,
-    Reading,
-    methods_of,
-)
+from statcv.studies.inference.draws import Draw
+from statcv.studies.inference.methods import Answer, Method
 from statcv.studies.inference.population import Population
+from statcv.studies.inference.questions import QUESTIONS
+from statcv.studies.inference.schemes import SCHEMES
 
 Floats = NDArray[np.float64]
 
-PENALTY = 1.0  # scikit-learn's default, for covariates of variance 1
-BUDGET = 2_300_000  # fits that a method makes again in a cell
 LEAST = 40  # data sets of which a share is told
 
 
@@ -50,38 +42,42 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cell:
-    """A population and a scheme."""
+    """A population, a scheme, and what is asked."""
 
     population: Population
     scheme: str
+    question: str = "no_skill"
 
     @property
     def name(self) -> str:
         """How its files begin."""
         population = self.population
         kind = "copies" if population.duplicates else "plain"
+        asked = "" if self.question == "no_skill" else f"-{self.question}"
         return (
             f"n{population.n}-balance{population.balance:g}-"
-            f"auroc{population.auroc:g}-{kind}-{self.scheme}"
+            f"auroc{population.auroc:g}-{kind}-{self.scheme}{asked}"
         )
 
     @property
     def methods(self) -> tuple[Method, ...]:
         """What is measured."""
-        return methods_of(self.scheme)
+        return QUESTIONS[self.question].methods(self.scheme, self.population)
 
     def data_sets(self, method: Method, settings: Settings) -> int | None:
         """Return on how many data sets a method is tried; None for all.
 
         The slow ones are tried on ``settings.refits``, or on as many as make no more
-        than `BUDGET` fits again; on none where that is fewer than `LEAST`.
+        than the question's budget of fits again; on none where that is fewer than
+        `LEAST`.
         """
         if not method.slow:
             return None
         population = self.population
         again = method.fits(population.n, settings.permutations)
         once = SCHEMES[self.scheme].fits(population.n, population.positives)
-        most = min(settings.refits, BUDGET // max(again * once, 1))
+        budget = QUESTIONS[self.question].budget
+        most = min(settings.refits, budget // max(again * once, 1))
         return most if most >= min(LEAST, settings.refits) else 0
 
 
@@ -98,9 +94,9 @@ class Answers:
     values : numpy.ndarray, shape (methods, data sets, 4)
         Estimate, lower and upper limit, p-value.
     seconds : numpy.ndarray, shape (methods, data sets)
-    truth : numpy.ndarray, shape (data sets, 2)
-        True auROC and true calibration slope of the model fitted to all records; NaN
-        where the scheme refuses the data set.
+    truth : numpy.ndarray, shape (data sets, targets)
+        The true values of the model fitted to all records; NaN where the scheme
+        refuses the data set.
     """
 
     first: int
@@ -121,12 +117,12 @@ def measure(cell: Cell, settings: Settings, numbers: range) -> Answers:
         Of the data sets. A data set has a seed of its own, and is the same for all
         schemes.
     """
-    methods = cell.methods
+    methods, targets = cell.methods, QUESTIONS[cell.question].targets
     most = [cell.data_sets(method, settings) for method in methods]
     shape = len(methods), len(numbers)
     made = np.zeros(shape, dtype=bool)
     values, seconds = np.full((*shape, 4), np.nan), np.zeros(shape)
-    truth = np.full((len(numbers), 2), np.nan)
+    truth = np.full((len(numbers), len(targets)), np.nan)
     for place, number in enumerate(numbers):
         reading, truth[place] = _read(cell, settings, number)
         for row, method in enumerate(methods):
@@ -143,44 +139,20 @@ def measure(cell: Cell, settings: Settings, numbers: range) -> Answers:
 
 def _read(
     cell: Cell, settings: Settings, number: int
-) -> tuple[Reading | None, tuple[float, float]]:
-    """Cross-validate a data set; also the truth of the fit to all of it."""
-    population = cell.population
-    stream = np.random.SeedSequence(
-        settings.seed,
-        spawn_key=(
-            population.n,
-            round(1000 * population.balance),
-            round(1000 * population.auroc),
-            int(population.duplicates),
-            number,
-        ),
+) -> tuple[Any, tuple[float, ...] | float]:
+    """Fit what is asked of a data set; nothing where the scheme refuses it."""
+    draw = Draw.of(
+        cell.population, cell.scheme, settings.permutations, settings.seed, number
     )
-    data = population.sample(np.random.default_rng(stream))
-    seed = int(stream.generate_state(1)[0])
-    model, formula = Logit(C=PENALTY), f"y ~ {' + '.join(population.names)}"
-    stratify = by_value("id") if population.duplicates else None
-    arguments = SCHEMES[cell.scheme].arguments
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         try:
-            result = cv(
-                formula, data, model=model, stratify=stratify, seed=seed, **arguments
-            )
+            return QUESTIONS[cell.question].read(draw)
         except StatcvError:
-            return None, (np.nan, np.nan)
-        truth = _truth(population, result)
-    return Reading(result, data, settings.permutations, seed), truth
+            return None, np.nan
 
 
-def _truth(population: Population, result: CVResult) -> tuple[float, float]:
-    fitted = result.model.coefficients
-    assert fitted is not None
-    coefficients: Floats = np.array([fitted[name] for name in population.names])
-    return population.true_auroc(coefficients), population.true_slope(coefficients)
-
-
-def _ask(method: Method, reading: Reading | None) -> Answer:
+def _ask(method: Method, reading: Any) -> Answer:
     """Return what a method says; nothing where it, or the scheme, refuses."""
     if reading is None:
         return Answer()

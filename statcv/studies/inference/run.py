@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
-import numpy as np
-
-from statcv.engine.storage import write_whole
 from statcv.engine.threads import one_thread
 from statcv.engine.workers import check_jobs
-from statcv.errors import ArgumentError, CheckpointError, suggestion
+from statcv.errors import ArgumentError, suggestion
 from statcv.seeds import resolve_seed
-from statcv.studies.inference.cells import BUDGET, Answers, Cell, Settings, measure
-from statcv.studies.inference.methods import SCHEMES
+from statcv.studies.inference.cells import Answers, Cell, Settings, measure
 from statcv.studies.inference.population import Population
+from statcv.studies.inference.questions import QUESTIONS
+from statcv.studies.inference.schemes import SCHEMES
+from statcv.studies.store import claim, undone, write_part
 from statcv.whole import is_whole
 
 CHUNK = 50  # data sets of a file
-SAID = "study.json"
-PART = re.compile(r"(.+)-(\d+)-(\d+)\.npz")
 
 SIZES = (30, 60, 100, 250)
 BALANCES = (0.1, 0.3, 0.5)
@@ -39,13 +34,14 @@ def run_study(
     auroc: Sequence[float] = AUROCS,
     duplicates: Sequence[bool] = (False, True),
     schemes: Sequence[str] = tuple(SCHEMES),
+    questions: Sequence[str] = tuple(QUESTIONS),
     data_sets: int = 1000,
     refits: int = 200,
     n_permutations: int = 99,
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Measure the size of tests and the coverage of intervals, into a directory.
+    """Measure how far tests, intervals and comparisons keep their word, into files.
 
     A study that was interrupted goes on from there, and one with more data sets, or
     more cells, does what is missing. Numbers are the same for any ``n_jobs``.
@@ -65,13 +61,19 @@ def run_study(
         together with them.
     schemes : sequence of str
         Names in ``statcv.studies.inference.SCHEMES``.
+    questions : sequence of str
+        ``"no_skill"``: intervals of auROC, and its tests against 0.5.
+        ``"equals"``: comparisons of two models, each with half of the covariates, so
+        that neither is better on average. ``"losses"``: intervals of accuracy, Brier
+        score and log-loss. ``"nested"``: comparisons of a model with half of the
+        covariates and one with all.
     data_sets : int, default 1000
         In each cell.
     refits : int, default 200
         Data sets, from the first, on which slow methods are tried: those that resample
         (bootstrap), or fit everything again (jackknife, permutation). Fewer where they
-        would make more than 2.3 million fits in a cell, and none where fewer than 40
-        are left.
+        would make too many fits in a cell (2.3 million for ``"no_skill"``, half of
+        that or less for others), and none where fewer than 40 are left.
     n_permutations : int, default 99
         Of a permutation test.
     seed : int, default 1
@@ -81,7 +83,7 @@ def run_study(
     Raises
     ------
     ArgumentError
-        If a scheme is unknown, or a number out of range.
+        If a scheme or a question is unknown, or a number out of range.
     CheckpointError
         If the directory holds a study with another seed, ``refits`` or
         ``n_permutations``.
@@ -91,8 +93,9 @@ def run_study(
     >>> from tempfile import TemporaryDirectory
     >>> from statcv.studies.inference import run_study, study_table
     >>> cell = {"n": [30], "balances": [0.5], "auroc": [0.5], "duplicates": [False]}
+    >>> asked = {"schemes": ["loocv"], "questions": ["no_skill"]}
     >>> with TemporaryDirectory() as directory:
-    ...     run_study(directory, **cell, schemes=["loocv"], data_sets=4, refits=0)
+    ...     run_study(directory, **cell, **asked, data_sets=4, refits=0)
     ...     table = study_table(directory)
     >>> table.loc[0, ["scheme", "how", "method"]].tolist()
     ['loocv', 'pooled', 'delong']
@@ -100,11 +103,13 @@ def run_study(
     settings = Settings(resolve_seed(seed), refits, n_permutations)
     _check_counts(data_sets, refits, n_permutations)
     check_jobs(n_jobs)
-    cells = _cells(n, balances, auroc, duplicates, schemes)
+    cells = _cells(n, balances, auroc, duplicates, schemes, questions)
     path = Path(directory)
-    _claim(path, settings)
+    claim(path, _said(settings))
     tasks = [
-        (cell, numbers) for cell in cells for numbers in _undone(path, cell, data_sets)
+        (cell, numbers)
+        for cell in cells
+        for numbers in undone(path, cell.name, data_sets, CHUNK)
     ]
     from joblib import Parallel, delayed
 
@@ -131,68 +136,39 @@ def _cells(
     auroc: Iterable[float],
     duplicates: Iterable[bool],
     schemes: Iterable[str],
+    questions: Iterable[str],
 ) -> list[Cell]:
-    """Return the cells of a grid."""
-    named = list(schemes)
-    for name in named:
-        if name not in SCHEMES:
-            raise ArgumentError(
-                f"scheme {name!r} is not of the study, which has "
-                f"{', '.join(SCHEMES)}.{suggestion(name, SCHEMES)}"
-            )
-    return [
-        Cell(Population(size, balance, area, bool(copies)), scheme)
-        for copies, size, balance, area, scheme in product(
-            duplicates, n, balances, auroc, named
+    """Return the cells of a grid, those of the first question first."""
+    named = _known("scheme", schemes, SCHEMES)
+    asked = _known("question", questions, QUESTIONS)
+    cells = [
+        Cell(Population(size, balance, area, bool(copies)), scheme, question)
+        for question, copies, size, balance, area, scheme in product(
+            asked, duplicates, n, balances, auroc, named
         )
     ]
+    return [cell for cell in cells if cell.methods]
 
 
-def _claim(path: Path, settings: Settings) -> None:
-    """Take up the directory of the study, or begin it."""
-    said = {
+def _known(kind: str, names: Iterable[str], there: Collection[str]) -> list[str]:
+    """Return names that are all of the study."""
+    named = list(names)
+    for name in named:
+        if name not in there:
+            raise ArgumentError(
+                f"{kind} {name!r} is not of the study, which has "
+                f"{', '.join(there)}.{suggestion(name, there)}"
+            )
+    return named
+
+
+def _said(settings: Settings) -> dict[str, int]:
+    return {
         "seed": settings.seed,
         "refits": settings.refits,
         "n_permutations": settings.permutations,
-        "budget": BUDGET,
+        "budget": QUESTIONS["no_skill"].budget,
     }
-    path.mkdir(parents=True, exist_ok=True)
-    file = path / SAID
-    if not file.exists():
-        if any(path.iterdir()):
-            raise CheckpointError(
-                f"{path} holds other files, and no study; give a directory of its own."
-            )
-        write_whole(file, json.dumps(said).encode())
-        return
-    there = json.loads(file.read_text())
-    differ = [name for name in said if there.get(name) != said[name]]
-    if differ:
-        listed = ", ".join(f"{name}={there.get(name)}" for name in differ)
-        raise CheckpointError(
-            f"{path} holds a study with {listed}; give another directory, or the same "
-            "arguments."
-        )
-
-
-def _undone(path: Path, cell: Cell, data_sets: int) -> Iterator[range]:
-    """Yield the data sets of a cell that no file holds, a file's worth at a time."""
-    done = {number for part in parts_of(path, cell.name) for number in part[1]}
-    for start in range(0, data_sets, CHUNK):
-        chunk = range(start, min(start + CHUNK, data_sets))
-        left = [number for number in chunk if number not in done]
-        if left:  # files hold the first of a chunk, if any
-            yield range(left[0], chunk.stop)
-
-
-def parts_of(path: Path, name: str | None = None) -> list[tuple[Path, range]]:
-    """Return the files of a study, or of one cell, with the data sets they hold."""
-    found = []
-    for file in sorted(path.glob(f"{name or ''}*.npz")):
-        match = PART.fullmatch(file.name)
-        if match and name in (None, match[1]):
-            found.append((file, range(int(match[2]), int(match[3]))))
-    return found
 
 
 def _do(path: Path, cell: Cell, settings: Settings, numbers: range) -> None:
@@ -210,17 +186,15 @@ def write_answers(path: Path, cell: Cell, answers: Answers) -> None:
         "auroc": population.auroc,
         "duplicates": population.duplicates,
         "scheme": cell.scheme,
+        "question": cell.question,
         "methods": [method.label for method in cell.methods],
     }
-    content = io.BytesIO()
-    np.savez_compressed(
-        content,
-        about=json.dumps(about),
-        made=answers.made,
-        values=answers.values,
-        seconds=answers.seconds,
-        truth=answers.truth,
-    )
-    stop = answers.first + answers.made.shape[1]
-    name = f"{cell.name}-{answers.first:06d}-{stop:06d}.npz"
-    write_whole(path / name, content.getvalue())
+    numbers = range(answers.first, answers.first + answers.made.shape[1])
+    arrays = {
+        "about": json.dumps(about),
+        "made": answers.made,
+        "values": answers.values,
+        "seconds": answers.seconds,
+        "truth": answers.truth,
+    }
+    write_part(path, cell.name, numbers, arrays)

@@ -7,63 +7,13 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from statcv.errors import StatcvWarning
-from statcv.metrics.recalibration import calibration_slope
+from statcv.metrics import calibration_slope, slope_of_pairs
 from statcv.result import CVResult
 
 Floats = NDArray[np.float64]
-
-STEPS = 100
-
-
-def slope_of_pairs(difference: ArrayLike) -> float:
-    """Return the calibration slope from pairs that one fit left out.
-
-    Of two records of different classes, predicted by the same fit, the positive one
-    is the one with the larger log-odds with probability ``expit(slope * difference)``
-    if the log-odds are right but for intercept and slope: a conditional logistic
-    regression (Breslow & Day 1980, chapter 7), in which the intercepts of the fits
-    cancel.
-
-    Parameters
-    ----------
-    difference : array_like of shape (pairs,)
-        Log-odds of the positive record less those of the negative one.
-
-    Returns
-    -------
-    float
-        NaN where all differences are of one sign, so that no finite slope is best.
-
-    Examples
-    --------
-    >>> round(slope_of_pairs([1.0, 1.0, 1.0, -1.0]), 6)  # log 3
-    1.098612
-    """
-    d = np.asarray(difference, dtype=float)
-    if not len(d) or not np.isfinite(d).all() or (d >= 0).all() or (d <= 0).all():
-        return math.nan
-    unit = float(np.abs(d).max())
-    d = d / unit
-    low, high = -1.0, 1.0
-    while _slope_score(d, low) < 0:
-        low *= 2
-    while _slope_score(d, high) > 0:
-        high *= 2
-    for _ in range(STEPS):
-        middle = (low + high) / 2
-        if _slope_score(d, middle) > 0:
-            low = middle
-        else:
-            high = middle
-    return (low + high) / 2 / unit
-
-
-def _slope_score(d: Floats, slope: float) -> float:
-    """Return the derivative of the log-likelihood, which falls with the slope."""
-    return float((d * 0.5 * (1 - np.tanh(slope * d / 2))).sum())
 
 
 def pooled_slope(result: CVResult) -> float:
@@ -124,7 +74,8 @@ def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
             _slope(y[train], p[train]) - _slope(y, p),
         )
     apparent = _slope(y, result.predict(data).to_numpy())
-    return apparent - float(np.nanmean(optimism))
+    known = [each for each in optimism if not math.isnan(each)]
+    return apparent - float(np.mean(known)) if known else math.nan
 
 
 def _slope(y: NDArray[np.generic], p: Floats) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import CheckpointError
-from statcv.studies.inference.run import parts_of
+from statcv.studies.inference.questions import QUESTIONS
+from statcv.studies.store import parts_of, read_part, unreadable
 
 Floats = NDArray[np.float64]
 
 ALPHA = 0.05
-TARGETS = ("auroc", "calibration_slope")
+FIRST = "no_skill"  # the question of files that name none
 
 
 def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
@@ -35,6 +35,10 @@ def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
     pandas.DataFrame
         A row a cell and method:
 
+        ``question``
+            What was asked: ``"no_skill"``, ``"equals"``, ``"losses"``, ``"nested"``,
+            as :func:`~statcv.studies.inference.run_study` says. Of two models what
+            follows is of their difference, the second less the first.
         ``n``, ``balance``, ``auroc``, ``duplicates``, ``scheme``
             The cell; ``auroc`` is that of the best score there is.
         ``metric``, ``how``, ``method``, ``kind``
@@ -49,10 +53,11 @@ def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
             very records, and that hold the mean true value, with Monte Carlo standard
             errors.
         ``excludes``, ``excludes_se``
-            Share of intervals without 0.5.
+            Share of intervals without 0.5, of two models without 0; NaN of losses.
         ``rejects``, ``rejects_se``
-            Share of one-sided p-values of at most .05: the size of the test where
-            ``auroc`` is 0.5, else its power.
+            Share of p-values of at most .05. Against no skill they are one-sided, and
+            this is the size of the test where ``auroc`` is 0.5, else its power. Of two
+            models they are two-sided: the size where these are equally good.
         ``width``, ``seconds``
             Mean width, and seconds a data set.
 
@@ -69,8 +74,14 @@ def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
     if not cells:
         raise CheckpointError(f"{os.fspath(directory)} holds no part of a study.")
     rows = [row for files in cells.values() for row in _rows(files)]
-    keys = ["duplicates", "n", "balance", "auroc"]
-    return pd.DataFrame(rows).sort_values(keys, kind="stable", ignore_index=True)
+    asked = list(QUESTIONS)
+    rows.sort(
+        key=lambda row: (
+            asked.index(row["question"]),
+            *(row[name] for name in ("duplicates", "n", "balance", "auroc")),
+        )
+    )
+    return pd.DataFrame(rows)
 
 
 def _rows(files: list[Path]) -> list[dict[str, Any]]:
@@ -80,16 +91,21 @@ def _rows(files: list[Path]) -> list[dict[str, Any]]:
     values = np.concatenate([part["values"] for part in parts], axis=1)
     seconds = np.concatenate([part["seconds"] for part in parts], axis=1)
     truth = np.concatenate([part["truth"] for part in parts])
-    cell = {key: about[key] for key in about if key != "methods"}
+    cell = {"question": FIRST} | {key: about[key] for key in about if key != "methods"}
+    question = QUESTIONS[cell["question"]]
     rows = []
     for row, (metric, how, name, kind) in enumerate(about["methods"]):
         tried = made[row]
         if not tried.any():
             continue
         named = {"metric": metric, "how": how, "method": name, "kind": kind}
-        target = truth[:, TARGETS.index(metric)]
+        target = truth[:, question.targets.index(metric)]
         told = _summary(
-            kind, values[row, tried], target[tried], _mean(target[~np.isnan(target)])
+            kind,
+            values[row, tried],
+            target[tried],
+            _mean(target[~np.isnan(target)]),
+            question.null,
         )
         told["seconds"] = float(seconds[row, tried].mean())
         rows.append(cell | named | told)
@@ -97,17 +113,16 @@ def _rows(files: list[Path]) -> list[dict[str, Any]]:
 
 
 def _load(file: Path) -> dict[str, Any]:
+    arrays = read_part(file)
     try:
-        with np.load(file) as stored:
-            arrays = {name: stored[name] for name in stored.files}
         return arrays | {"about": json.loads(str(arrays["about"]))}
-    except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile):
-        raise CheckpointError(
-            f"{file} cannot be read; delete it, and run the study again."
-        ) from None
+    except (ValueError, KeyError):
+        raise unreadable(file) from None
 
 
-def _summary(kind: str, values: Floats, truth: Floats, mean: float) -> dict[str, Any]:
+def _summary(
+    kind: str, values: Floats, truth: Floats, mean: float, null: float
+) -> dict[str, Any]:
     """Return the shares and means of one method over data sets."""
     estimate, lower, upper, p = values.T
     said = {"interval": lower, "test": p, "estimate": estimate}[kind]
@@ -127,7 +142,8 @@ def _summary(kind: str, values: Floats, truth: Floats, mean: float) -> dict[str,
     inside = (low <= truth[bounded]) & (truth[bounded] <= high)
     found |= _share("covers", inside)
     found |= _share("covers_mean", (low <= mean) & (mean <= high))
-    found |= _share("excludes", (low > 0.5) | (high < 0.5))
+    excluded = (low > null) | (high < null)
+    found |= _share("excludes", excluded[: 0 if np.isnan(null) else None])
     found |= _share("rejects", p[~np.isnan(p)] <= ALPHA + 1e-12)
     return found | {"width": _mean(high - low)}
 

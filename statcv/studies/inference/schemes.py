@@ -1,0 +1,50 @@
+"""The schemes of the study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A way of holding out, and the estimates that are had from it.
+
+    Attributes
+    ----------
+    arguments : dict
+        Of :func:`statcv.cv`.
+    hows : tuple of str
+        Of ``result.estimate``.
+    fits : callable
+        How many fits it makes of n records, n1 of them positive.
+    """
+
+    arguments: dict[str, Any]
+    hows: tuple[str, ...]
+    fits: Callable[[int, int], int]
+
+
+SCHEMES = {
+    "stratified_kfold": Scheme(
+        {"scheme": "stratified_kfold"}, ("pooled", "per_fold"), lambda n, n1: FOLDS
+    ),
+    "repeated_kfold": Scheme(
+        {"scheme": "stratified_kfold", "repeats": 10},
+        ("pooled", "per_fold"),
+        lambda n, n1: 10 * FOLDS,
+    ),
+    "loocv": Scheme({"scheme": "loocv"}, ("pooled",), lambda n, n1: n),
+    "rloocv": Scheme({"scheme": "rloocv"}, ("pooled", "paired"), lambda n, n1: n),
+    "repeated_rloocv": Scheme(
+        {"scheme": "rloocv", "repeats": 4}, ("pooled", "paired"), lambda n, n1: 4 * n
+    ),
+    "leave_pair_out": Scheme(
+        {"scheme": "leave_pair_out"}, ("paired",), lambda n, n1: n1 * (n - n1)
+    ),
+    "bootstrap": Scheme({"scheme": "bootstrap"}, (), lambda n, n1: 100),
+}
+"""The schemes of the study by name."""

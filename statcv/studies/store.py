@@ -1,0 +1,141 @@
+"""A study as files: a directory that is claimed, filled, and taken up where it stopped.
+
+A file holds the numbers of some data sets, which follow each other; its name says what
+was measured and of which. It is there whole, or not at all.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.storage import write_whole
+from statcv.errors import CheckpointError
+
+SAID = "study.json"
+PART = re.compile(r"(.+)-(\d+)-(\d+)\.npz")
+
+
+def claim(path: Path, said: Mapping[str, Any]) -> None:
+    """Take up the directory of a study, or begin it.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Made where there is none.
+    said : mapping
+        What may not differ between runs that share the directory: names, numbers,
+        lists of them.
+
+    Raises
+    ------
+    CheckpointError
+        If the directory holds something else, or a study of which other things are
+        said.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    file = path / SAID
+    if not file.exists():
+        if any(path.iterdir()):
+            raise CheckpointError(
+                f"{path} holds other files, and no study; give a directory of its own."
+            )
+        write_whole(file, json.dumps(said).encode())
+        return
+    there, wanted = json.loads(file.read_text()), json.loads(json.dumps(said))
+    differ = [name for name in wanted if there.get(name) != wanted[name]]
+    if differ:
+        listed = ", ".join(f"{name}={there.get(name)}" for name in differ)
+        raise CheckpointError(
+            f"{path} holds a study with {listed}; give another directory, or the same "
+            "arguments."
+        )
+
+
+def undone(path: Path, name: str, count: int, chunk: int) -> Iterator[range]:
+    """Yield the data sets of a part of a study that no file holds.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    name : str
+        How the files begin.
+    count : int
+        Data sets that are wanted.
+    chunk : int
+        Data sets of a file.
+    """
+    done = {number for part in parts_of(path, name) for number in part[1]}
+    for start in range(0, count, chunk):
+        whole = range(start, min(start + chunk, count))
+        left = [number for number in whole if number not in done]
+        if left:  # files hold the first of a chunk, if any
+            yield range(left[0], whole.stop)
+
+
+def parts_of(path: Path, name: str | None = None) -> list[tuple[Path, range]]:
+    """Return the files of a study, or of those one name, with the data sets they hold.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    name : str, optional
+        How the files begin.
+    """
+    found = []
+    for file in sorted(path.glob(f"{name or ''}*.npz")):
+        match = PART.fullmatch(file.name)
+        if match and name in (None, match[1]):
+            found.append((file, range(int(match[2]), int(match[3]))))
+    return found
+
+
+def write_part(
+    path: Path, name: str, numbers: range, arrays: Mapping[str, Any]
+) -> None:
+    """Write what was measured of some data sets.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    name : str
+    numbers : range
+        Of the data sets.
+    arrays : mapping
+        Arrays of numbers or text by name.
+    """
+    content = io.BytesIO()
+    np.savez_compressed(content, **arrays)
+    file = f"{name}-{numbers.start:06d}-{numbers.stop:06d}.npz"
+    write_whole(path / file, content.getvalue())
+
+
+def read_part(file: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file.
+
+    Raises
+    ------
+    CheckpointError
+        If it cannot be read.
+    """
+    try:
+        with np.load(file) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+        raise unreadable(file) from None
+
+
+def unreadable(file: str | os.PathLike[str]) -> CheckpointError:
+    """Return the error of a file that is torn, or not of the study."""
+    return CheckpointError(
+        f"{os.fspath(file)} cannot be read; delete it, and run the study again."
+    )
