@@ -22,6 +22,7 @@ from statcv.errors import (
 )
 from statcv.folds import FoldPlan
 from statcv.folds.audit import LEANS
+from statcv.folds.plan import PAIRS
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
@@ -379,13 +380,17 @@ def _warn_bias(result: CVResult) -> None:
     leaning = result.mean_model_auroc
     if headlines and abs(leaning - 0.5) > LEANS:
         named = " and ".join(metric.label for metric in headlines)
-        one = result.plan.scheme == "loocv"
+        one = result.plan.scheme in ("loocv", *PAIRS)
         remedy = "scheme='rloocv'" if one else "rebalance='subsample'"
         advice = f"; {remedy} evens out every training set"
+        several = result.design.outcome.kind == "multiclass"
+        means = "shares of the classes" if several else "means"
+        mean = "shares" if several else "mean"
+        area = "Hand–Till auROC" if several else "auROC"
         warn(
-            f"distributional bias: {named} pooled over folds whose training means "
+            f"distributional bias: {named} pooled over folds whose training {means} "
             "give the held-out labels away. With its predictors taken out the same "
-            f"model, which then predicts the training mean, has auROC {leaning:.3f} "
+            f"model, which then predicts the training {mean}, has {area} {leaning:.3f} "
             f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
             DistributionalBiasWarning,
         )

@@ -9,7 +9,7 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, plural
 from statcv.formula.design import counted
-from statcv.inference import BootstrapEstimate, Estimate
+from statcv.inference import BootstrapEstimate, Estimate, Scores
 from statcv.inference.measured import measured_coverage
 from statcv.readable import Readable
 from statcv.summary import Summary, number
@@ -34,10 +34,9 @@ def summarise(result: Readable, level: float, size: float | None = None) -> Summ
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
     columns = _metrics(tables["Metrics"], labels)
-    if result.scores.apart:  # each is pooled by itself, and its pairs are
-        twice = ["pooled"] if result.scores.pairwise else ["pooled", "paired"]
-        columns = columns.drop(columns=twice, errors="ignore")
-    shown = {f"Metrics, with {level:.0%} intervals": columns}
+    columns = columns.drop(columns=_said_twice(result.scores), errors="ignore")
+    limits = f", with {level:.0%} intervals" if "lower" in columns else ""
+    shown = {f"Metrics{limits}": columns}
     spread = result.held.coefficients
     if spread is not None:
         caption = f"Coefficients over {_fits(result)}"
@@ -57,6 +56,15 @@ def summarise(result: Readable, level: float, size: float | None = None) -> Summ
         shown=shown,
         notes=_notes(result, level, size),
     )
+
+
+def _said_twice(scores: Scores) -> list[str]:
+    """Name the columns that repeat another one under such folds."""
+    if not scores.by_split:
+        return []
+    # each split is pooled by itself, and its pairs are
+    other = "pooled" if scores.apart else "per fold (sd)"
+    return [other] if scores.pairwise else [other, "paired"]
 
 
 def _fits(result: Readable) -> str:
@@ -85,7 +93,8 @@ def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
         return shown
 
     shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
-    return shown if table["paired"].notna().any() else shown.drop(columns="paired")
+    said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
+    return shown[said]
 
 
 def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
@@ -128,9 +137,11 @@ def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...
     informative = not result.scores.apart  # a single fit has the same mean for all
     binary = result.design.outcome.kind == "binary"
     if informative and not np.isnan(result.mean_model_auroc):
+        mean, area = ("mean", "auROC") if binary else ("shares", "Hand–Till auROC")
         notes.append(
-            "Under these folds the training mean alone, without any predictor, has "
-            f"pooled auROC {result.mean_model_auroc:.3f} (0.5 is no skill)."
+            f"Under these folds the training {mean} alone, without any predictor, "
+            f"{'has' if binary else 'have'} pooled {area} "
+            f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
         )
     notes += [
         found.sentence
@@ -157,11 +168,11 @@ def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...
 
 def _measured(result: Readable, headline: Estimate) -> list[str]:
     """Say how often such intervals were right where that is known."""
-    if headline.metric != "auroc" or headline.level != 0.95:
+    if headline.level != 0.95 or result.design.outcome.kind != "binary":
         return []
     share = float(result.design.y.mean())
     name = headline.interval.name
-    said = measured_coverage(result.plan, headline.how, name, share)
+    said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
     return [f"{said[0].upper()}{said[1:]}."] if said else []
 
 

@@ -123,10 +123,11 @@ class Estimating:
         metric : str, optional
             A metric's name; the headline's where not given.
         how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
-            The headline's way where not given: ``paired`` for auROC where the scheme
-            compares pairs, as ``rloocv`` does; ``per_fold`` under ``montecarlo`` and
-            ``bootstrap``, and for a rank metric where every fold has both classes;
-            else ``pooled``. The last two are for ``bootstrap`` alone.
+            ``paired``, for auROC and the calibration slope, compares records that
+            one fit left out. The headline's way where not given: ``paired`` for auROC
+            where the scheme compares pairs, as ``rloocv`` does; ``per_fold`` under
+            ``montecarlo`` and ``bootstrap``, and for a rank metric where every fold
+            has both classes; else ``pooled``. The last two are for ``bootstrap`` alone.
         level : float, default 0.95
             Of the interval.
         interval : str, optional
@@ -134,9 +135,11 @@ class Estimating:
             which for auROC is ``"corrected_jackknife"`` where the model fits all folds
             together and its refits take no more than a second or two.
             Of the predictions as they are: ``"delong"``, ``"logit"`` (the same on the
-            logit scale), ``"influence"`` and ``"pairs"`` for auROC, ``"corrected_t"``
-            over folds, ``"records"`` for a mean over records, ``"bootstrap"`` and
-            ``"bca"``. With refits, which count that the fits vary too:
+            logit scale) and ``"influence"`` for auROC, ``"pairs"`` for what is paired,
+            ``"corrected_t"`` over folds, ``"records"`` for a mean over records,
+            ``"bootstrap"`` and ``"bca"``. An auROC of exactly 1 or 0 that leaves an
+            interval no width has the exact bound on disjoint pairs instead. With
+            refits, which count that the fits vary too:
             ``"jackknife"``, ``"jackknife_logit"``, for auROC ``"corrected_jackknife"``,
             and for a mean over records under k folds ``"nested_cv"``.
         seed : int, numpy.random.Generator or None

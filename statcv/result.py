@@ -20,6 +20,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc
 from statcv.formula import Design
 from statcv.full_model import FullModel
+from statcv.inference.mean_model import mean_model_hand_till
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import ThresholdedFit
@@ -246,11 +247,14 @@ class CVResult(Testing):
     def mean_model_auroc(self) -> float:
         """The pooled auROC of the training mean alone under this plan.
 
-        It is 0.5 where the folds give nothing away; NaN for an outcome that is not
-        binary.
+        Of several classes Hand and Till's, of their shares in the training sets. It is
+        0.5 where the folds give nothing away; NaN for an outcome of numbers.
         """
-        if self.design.outcome.kind != "binary":
+        kind = self.design.outcome.kind
+        if kind == "continuous":
             return np.nan
+        if kind == "multiclass":
+            return mean_model_hand_till(self.scores, self.plan, self.weights)
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     def __repr__(self) -> str:

@@ -124,7 +124,7 @@ def metric_row(scores: Scores, metric: Metric, headline: Estimate) -> dict[str, 
     """Return a metric in all the ways that exist, the headline with its interval."""
     pooled = make_estimate(scores, metric, "pooled")
     by_fold = make_estimate(scores, metric, "per_fold")
-    paired = make_estimate(scores, metric, "paired") if metric.name == "auroc" else None
+    paired = make_estimate(scores, metric, "paired") if metric.of_pairs else None
     return {
         "metric": metric.name,
         "how": headline.how,

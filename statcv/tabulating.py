@@ -28,8 +28,8 @@ class Tabulating(Estimating):
         Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
         ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
         the sd over folds, the number of folds and of those without a value;
-        ``paired``, for auROC alone; ``boot632`` and ``boot632plus``, for bootstrap
-        samples alone.
+        ``paired``, for auROC and the calibration slope; ``boot632`` and
+        ``boot632plus``, for bootstrap samples alone.
 
         Parameters
         ----------

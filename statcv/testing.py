@@ -12,6 +12,7 @@ from statcv.errors import (
     ArgumentTypeError,
     CostWarning,
     MetricError,
+    ModelError,
     SchemeError,
     suggestion,
     warn,
@@ -28,6 +29,7 @@ from statcv.inference import (
     values_by_split,
     wald_test,
 )
+from statcv.inference.exchange import said_of_few_ways
 from statcv.inference.htest import check_alternative
 from statcv.inference.measured import measured_size
 from statcv.inference.refit_cost import made_together
@@ -85,9 +87,11 @@ class Testing(Tabulating):
         ------
         MetricError
             If the metric is unknown, or cannot be had that way.
+        ModelError
+            If the predictions were made elsewhere, so that nothing can be fitted again.
         SchemeError
             If bins of a number and the outcome made the folds together, or no two
-            sources have as many records.
+            sources have as many records, or only such as have the same outcomes.
 
         Examples
         --------
@@ -100,6 +104,12 @@ class Testing(Tabulating):
         True
         """
         chosen = self._metric(metric)
+        if not self._refits:
+            raise ModelError(
+                f"{self.learner.label}: no model is here that could be fitted to "
+                "permuted outcomes; test() without method= tests by the interval of "
+                "the estimate."
+            )
         if how in BOOTSTRAPS:
             raise MetricError(
                 f"how={how!r} needs the fit on all rows beside those in the folds, "
@@ -178,6 +188,8 @@ class Testing(Tabulating):
             and none is given, or the one given is none of the metric's.
         ArgumentError, ArgumentTypeError
             If ``alternative`` or ``n_permutations`` is out of range.
+        ModelError
+            If ``method="permutation"`` is asked of predictions made elsewhere.
 
         Warns
         -----
@@ -232,6 +244,8 @@ class Testing(Tabulating):
                     found, [], alternative=side, about=about, reason=why
                 )
             test = permutation_test(found, values, alternative=side, about=about)
+            coarse = said_of_few_ways(self.plan, self.design.y)
+            test = replace(test, notes=(*test.notes, *filter(None, [coarse])))
             return self._with_size(test, chosen, found.how, "permutation")
         value = self._null(chosen, null)
         if method == "t":

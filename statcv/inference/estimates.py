@@ -12,7 +12,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import MetricError, suggestion
+from statcv.errors import MetricError, plural, suggestion
+from statcv.inference.ends import interval_at_end
 from statcv.inference.held_bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.influence import influence_interval
 from statcv.inference.intervals import (
@@ -26,6 +27,7 @@ from statcv.inference.intervals import (
     pairs_interval,
 )
 from statcv.inference.number import Estimate
+from statcv.inference.paired_slopes import slope_interval
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     casewise_by_record,
@@ -97,28 +99,34 @@ def estimate(
             f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
         )
     check_level(level, MetricError)
-    if how == "paired" and metric.name != "auroc":
-        raise MetricError(f"{metric.label} is no share of pairs; only auROC is.")
+    if how == "paired" and not metric.of_pairs:
+        raise MetricError(
+            f"{metric.label} is not had from pairs; auROC and the calibration slope "
+            "are."
+        )
     if interval is not None:
         check_interval(scores, metric, how, interval)
     values = _values(scores, metric, how)
     defined = values[~np.isnan(values)]
+    value = float(defined.mean()) if len(defined) else np.nan
 
     def make() -> Interval:
         name = interval or default_interval(scores, metric, how)
         if name is None:
-            return Interval.none(_why_none(scores, metric, how, values))
-        made = _interval(scores, metric, how, name, values, level, seed)
+            made = Interval.none(_why_none(scores, metric, how, values))
+        else:
+            made = _interval(scores, metric, how, name, values, level, seed)
         assumes = made.assumes
         if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
             assumes = OF_OTHERS
-        return replace(made, name=name, assumes=assumes)
+        made = replace(made, name=name or "", assumes=assumes)
+        return interval_at_end(made, scores, metric, how, value, level)
 
     return Estimate(
         metric=metric.name,
         label=metric.label,
         how=how,
-        value=float(defined.mean()) if len(defined) else np.nan,
+        value=value,
         level=level,
         n_undefined=len(values) - len(defined),
         n_values=len(values),
@@ -143,7 +151,7 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
     if how == "per_fold":
         return "corrected_t"
     if how == "paired":
-        return "pairs" if lists_pairs(scores) else None
+        return "pairs" if _has_pairs(scores, metric) else None
     if scores.apart:
         return None
     if metric.name == "auroc":
@@ -167,11 +175,11 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
         names.append("influence")
     if how == "per_fold":
         names.append("corrected_t")
-    if how == "paired" and lists_pairs(scores):
+    if how == "paired" and _has_pairs(scores, metric):
         names.append("pairs")
     if how == "pooled" and not scores.apart and _over_records(metric):
         names.append("records")
-    if not why_not_resampled(scores, how):
+    if not _why_not_resampled(scores, metric, how):
         names += ["bootstrap", "bca"]
     return tuple(names)
 
@@ -193,11 +201,25 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
         raise MetricError(
             f"interval={interval!r} is unknown; for {about} {there}.{hint}"
         )
-    why = why_not_resampled(scores, how) if interval in ("bootstrap", "bca") else ""
+    why = ""
+    if interval in ("bootstrap", "bca"):
+        why = _why_not_resampled(scores, metric, how)
     raise MetricError(
         f"interval={interval!r} is not for {about}{f', since {why}' if why else ''}; "
         f"{there}."
     )
+
+
+def _has_pairs(scores: Scores, metric: Metric) -> bool:
+    """Tell whether pairs have an interval of their own."""
+    return lists_pairs(scores) if metric.name == "auroc" else not scores.apart
+
+
+def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
+    """Say why records are not resampled; empty if they are."""
+    if how == "paired" and metric.name != "auroc":
+        return "its pairs are not resampled"
+    return why_not_resampled(scores, how)
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -210,7 +232,7 @@ def _over_records(metric: Metric) -> bool:
 
 def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
     """Say why there is no interval unless one is named."""
-    if how == "paired":
+    if how == "paired" and metric.name == "auroc":
         if not concordance(scores)[1]:
             return "no fit left out records of both classes"
         return (
@@ -260,10 +282,9 @@ def _interval(
     if name == "influence":
         return influence_interval(scores, how, level)
     if name == "corrected_t":
-        known, sizes = ~np.isnan(values), np.diff(scores.starts)
-        return corrected_t_interval(
-            values[known], scores.n_train[known], sizes[known], level
-        )
+        return _corrected_t(scores, values, level)
+    if name == "pairs" and metric.name != "auroc":
+        return slope_interval(scores, level)
     if name == "pairs":
         return _pairs(scores, level)
     if name == "records":
@@ -283,6 +304,17 @@ def _delong(scores: Scores, level: float, interval: str) -> Interval:
         interval=interval,
         clusters=None if codes is None else [codes[rows] for rows, _ in parts],
     )
+
+
+def _corrected_t(scores: Scores, values: Floats, level: float) -> Interval:
+    known, sizes = ~np.isnan(values), np.diff(scores.starts)
+    made = corrected_t_interval(
+        values[known], scores.n_train[known], sizes[known], level
+    )
+    if not scores.parted or np.isnan(made.lower):
+        return made
+    said = f"{plural(scores.parted, 'source')} with records in several folds"
+    return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
 
 
 def _pairs(scores: Scores, level: float) -> Interval:

@@ -32,6 +32,9 @@ class Interval:
         On which it is symmetric.
     name : str
         By which ``estimate(interval=)`` knows it.
+    pairs : int
+        Of an auROC of exactly 1 or 0: the pairs that share no record, on which its
+        exact bound stands. 0 for other intervals.
     """
 
     lower: float
@@ -42,6 +45,7 @@ class Interval:
     df: float = np.nan
     scale: str = "identity"
     name: str = ""
+    pairs: int = 0
 
     @classmethod
     def none(cls, why: str) -> Interval:
@@ -128,10 +132,13 @@ def delong_interval(
             delong(one, score, level=level, clusters=codes)
             for one, score, codes in zip(y, scores, clusters, strict=True)
         ]
-    if any(part.reason for part in parts):
-        return Interval.none(next(part.reason for part in parts if part.reason))
+    lacking = [part.reason for part in parts if np.isnan(part.se)]
+    if lacking:
+        return Interval.none(lacking[0])
     area = float(np.mean([part.auc for part in parts]))
     se = float(np.sqrt(np.mean([part.se**2 for part in parts])))
+    if se == 0:
+        return Interval.none(parts[0].reason)
     method, assumes = "DeLong", RECORDS_ONLY
     if clusters is not None:
         method, assumes = "clustered DeLong", SOURCES_ONLY
@@ -174,18 +181,7 @@ def pairs_interval(
         return Interval.none("a prediction is missing")
     if _constant(won):
         return Interval.none(f"all pairs are ranked alike, {NOTHING}")
-    deviation = won - won.mean()
-
-    def clustered(member: NDArray[Any], of: Floats = deviation) -> float:
-        return float((np.bincount(member, of) ** 2).sum())
-
-    # a pair counts for both of its members, and once if they are the same
-    members = np.concatenate([first, second])
-    apart = np.where(first != second, deviation, 0.0)
-    total = clustered(members, np.concatenate([deviation, apart]))
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    pair = low.astype(np.int64) * (int(high.max()) + 1) + high
-    total -= clustered(np.unique(pair, return_inverse=True)[1], apart)
+    total = squares_of_pairs(first, second, won - won.mean())
     if total <= 1e-9:
         return Interval.none("there are too few pairs for a variance")
     se = float(np.sqrt(total)) / len(won)
@@ -195,6 +191,33 @@ def pairs_interval(
     else:
         method, assumes = "pairs clustered by record", RECORDS_ONLY
     return symmetric(share, se, level, method, assumes)
+
+
+def squares_of_pairs(
+    first: NDArray[np.intp], second: NDArray[np.intp], moved: Floats
+) -> float:
+    """Return the variance of a sum over pairs that share records, or sources.
+
+    The sum of the products of any two pairs with a member in common.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray of int, shape (pairs,)
+        Both members of each pair.
+    moved : numpy.ndarray, shape (pairs,)
+        What each adds to the sum, whose expectation is zero.
+    """
+
+    def clustered(member: NDArray[Any], of: Floats) -> float:
+        return float((np.bincount(member, of) ** 2).sum())
+
+    # a pair counts for both of its members, and once if they are the same
+    members = np.concatenate([first, second])
+    apart = np.where(first != second, moved, 0.0)
+    total = clustered(members, np.concatenate([moved, apart]))
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    pair = low.astype(np.int64) * (int(high.max()) + 1) + high
+    return total - clustered(np.unique(pair, return_inverse=True)[1], apart)
 
 
 def corrected_t_interval(

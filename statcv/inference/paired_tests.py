@@ -99,7 +99,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     totals = np.bincount(group, change - mean)
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
     if se <= 1e-12 * float(np.abs(change).max()):
-        se = 0.0
+        return _without_variation(mean, unit)
     lower, upper = symmetric_limits(mean, se, level, df=g - 1)
     statistic = ratio(mean, se)
     return PairedTest(
@@ -109,7 +109,19 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
         upper=upper,
         statistic=statistic,
         p_value=tail(statistic, g - 1, "two-sided"),
-        reason="" if se > 0 else f"every {unit} differs by the same amount",
+    )
+
+
+def _without_variation(mean: float, unit: str) -> PairedTest:
+    """Return what equal differences tell: whether they are 0, and no interval."""
+    return PairedTest(
+        mean,
+        0.0,
+        np.nan,
+        np.nan,
+        statistic=ratio(mean, 0.0),
+        p_value=float(mean == 0),
+        reason=f"every {unit} differs by the same amount, which measures no variation",
     )
 
 
@@ -139,15 +151,7 @@ def paired_corrected_t(
         )
     mean = float(change.mean())
     if len(change) > 1 and np.ptp(change) == 0:
-        return PairedTest(
-            mean,
-            0.0,
-            mean,
-            mean,
-            statistic=ratio(mean, 0.0),
-            p_value=float(mean == 0),
-            reason="every fold differs by the same amount",
-        )
+        return _without_variation(mean, "fold")
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
         return PairedTest.none(mean, found.assumes)

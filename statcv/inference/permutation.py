@@ -23,12 +23,12 @@ from statcv.errors import (
     OutcomeError,
     SchemeError,
     UndefinedMetricWarning,
-    plural,
     warn,
 )
 from statcv.folds import SCHEMES, FoldPlan
 from statcv.folds.audit import training_means
 from statcv.folds.plan import PAIRS
+from statcv.inference.exchange import exchanged_sources
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.values import values_by_repeat
 from statcv.metrics import Metric
@@ -81,7 +81,7 @@ def permuted_values(
         If ``times`` is no whole number from 1.
     SchemeError
         If folds were made both for the outcome and by bins of a predictor, or no
-        two clusters have as many records.
+        two clusters have as many records, or only such as have the same outcomes.
     """
     if not is_whole(times):
         raise ArgumentTypeError(f"times must be a whole number, not {times!r}.")
@@ -90,7 +90,7 @@ def permuted_values(
     plan, design = setup.plan, setup.design
     with_plan = made_for_outcome(plan)
     _check_strata(plan, with_plan)
-    clusters = _clusters(plan)
+    clusters = exchanged_sources(plan, design.y)
     scores = Scores.of(plan, held, design.y)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
     size = min(WORK // cost, PREDICTIONS // max(len(held.row), 1))
@@ -202,20 +202,6 @@ def _check_strata(plan: FoldPlan, with_plan: bool) -> None:
             "well say neither how they would go with another outcome nor without; use "
             "scheme='kfold', or a stratifier by value or by hash."
         )
-
-
-def _clusters(plan: FoldPlan) -> Numbers | None:
-    """Return which records change places together."""
-    strata = plan.strata
-    if strata is None or not strata.identifies:
-        return None
-    sizes = np.bincount(strata.codes)
-    if len(np.unique(sizes)) == len(sizes):
-        raise SchemeError(
-            f"no two of the {plural(len(sizes), 'source')} that {strata.label} tells "
-            "have as many records, so that none can change places."
-        )
-    return strata.codes
 
 
 def _trains_all(plan: FoldPlan, y: NDArray[np.generic], setup: Setup) -> bool:

@@ -6,7 +6,8 @@ from typing import Any
 
 from statcv.engine import Setup
 from statcv.inference.corrected import corrected_jackknife_interval
-from statcv.inference.estimates import REFITS
+from statcv.inference.ends import at_end, interval_at_end
+from statcv.inference.estimates import REFITS, estimate
 from statcv.inference.intervals import Interval
 from statcv.inference.jackknife import Jackknife, jackknife_interval, try_jackknife
 from statcv.inference.nested_cv import nested_cv_interval
@@ -15,6 +16,7 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 SCALES = {"jackknife": "identity", "jackknife_logit": "logit"}
+ON_LOGITS = ("jackknife_logit", "corrected_jackknife")
 Kept = dict[tuple[Metric, str], Jackknife | str]
 
 
@@ -58,12 +60,17 @@ def refit_interval(
             threshold=fixed_threshold(scores),
             **running,
         )
+    value = estimate(scores, metric, how, level).value
+    if at_end(metric, value) and name in ON_LOGITS:
+        made = Interval.none(f"the logit of {value:g} is infinite")
+        return interval_at_end(made, scores, metric, how, value, level)
     deleted = keep_jackknife(setup, scores, metric, how, kept, **running)
     if name == "corrected_jackknife":
         return corrected_jackknife_interval(scores, metric, how, level, deleted)
-    return jackknife_interval(
+    made = jackknife_interval(
         setup, scores, metric, how, level, scale=SCALES[name], deleted=deleted
     )
+    return interval_at_end(made, scores, metric, how, value, level)
 
 
 def keep_jackknife(

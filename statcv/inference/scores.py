@@ -249,6 +249,16 @@ class Scores:
         """Whether what predicted was fitted to other records, and to none of these."""
         return not self.n_train.any()
 
+    @cached_property
+    def parted(self) -> int:
+        """How many sources have records in several folds of a repeat."""
+        if self.clusters is None:
+            return 0
+        source, repeat = self.clusters[self.row], self.repeat[self.split]
+        cells = np.unique(np.stack([source, repeat, self.split]), axis=1)
+        again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
+        return len(np.unique(cells[0, 1:][again]))
+
     @property
     def by_split(self) -> bool:
         """Whether every repeat is one split, as where splits overlap."""

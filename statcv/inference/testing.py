@@ -12,6 +12,7 @@ from statcv.inference.htest import HTest, check_alternative
 from statcv.inference.number import Estimate
 from statcv.level import check_level
 from statcv.metrics import Metric
+from statcv.metrics.disjoint_pairs import p_at_end
 from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
@@ -118,7 +119,8 @@ def wald_test(
     """Compare an estimate with one value by its standard error.
 
     By t where the interval is, else by the normal distribution; on the logit scale
-    where the interval is symmetric there.
+    where the interval is symmetric there. An auROC of exactly 1 or 0, whose interval
+    is the bound on pairs that share no record, is tested by them, exactly.
 
     Parameters
     ----------
@@ -133,6 +135,8 @@ def wald_test(
     HTest
     """
     check_alternative(alternative)
+    if estimate.interval.pairs:
+        return _test_at_end(estimate, null, alternative, about)
     by_t = not np.isnan(estimate.interval.df)
     statistic, p, reason = np.nan, np.nan, ""
     if np.isnan(estimate.se):
@@ -166,6 +170,28 @@ def wald_test(
         upper=estimate.upper,
         level=estimate.level,
         reason=reason,
+    )
+
+
+def _test_at_end(
+    estimate: Estimate, null: float, alternative: str, about: str
+) -> HTest:
+    """Test an auROC of exactly 1 or 0 by its pairs that share no record."""
+    pairs = estimate.interval.pairs
+    return HTest(
+        method=f"Exact test: {estimate.method}",
+        about=about,
+        label=_named(estimate),
+        estimate=estimate.value,
+        null=null,
+        alternative=alternative,
+        statistic=pairs * estimate.value,
+        statistic_name="pairs ranked right",
+        p_value=p_at_end(estimate.value, pairs, null, alternative),
+        assumes=estimate.assumes,
+        lower=estimate.lower,
+        upper=estimate.upper,
+        level=estimate.level,
     )
 
 

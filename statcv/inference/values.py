@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.paired_slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, auroc_by_group, ranked_higher
 
@@ -28,6 +29,8 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     """
     if how == "pooled":
         return pooled_values(scores, metric)
+    if how == "paired" and metric.name == "calibration_slope":
+        return paired_slopes(scores)
     if how == "paired":
         pairs = concordant_pairs(scores)
         return concordance(scores)[0] if pairs is None else pairs.shares

@@ -38,6 +38,7 @@ from statcv.metrics.grouped_calibration import CalibrationGroups, calibration_gr
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.own import get_metric, make_metric
+from statcv.metrics.paired_slope import slope_of_pairs
 from statcv.metrics.partial import partial_auroc
 from statcv.metrics.placements import DeLong, delong, delong_covariance
 from statcv.metrics.ranking import (
@@ -124,6 +125,7 @@ __all__ = [
     "roc_difference",
     "round_significant",
     "sensitivity",
+    "slope_of_pairs",
     "specificity",
     "spiegelhalter_test",
 ]

@@ -42,6 +42,8 @@ class Metric:
         The value of a perfect model, where neither more nor less is better.
     limits : tuple of float, optional
         Its least and largest value, where they are not those of a share or a loss.
+    of_pairs : bool
+        Whether it can be had from pairs of records that one fit left out.
 
     Examples
     --------
@@ -63,6 +65,7 @@ class Metric:
     takes_threshold: bool = False
     target: float | None = None
     limits: tuple[float, float] | None = None
+    of_pairs: bool = False
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError where it is not for outcomes of this kind."""

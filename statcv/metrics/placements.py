@@ -20,9 +20,11 @@ from statcv.metrics._inputs import (
     Floats,
     binary_outcome,
     binary_scores,
+    cluster_codes,
     one_of,
     score_rows,
 )
+from statcv.metrics.disjoint_pairs import FEWEST, disjoint_pairs, limits_at_end
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ def delong(
         Level of the interval, between 0 and 1.
     interval : {"wald", "logit"}
         Symmetric about the area and clipped to [0, 1], or symmetric about its
-        logit, which stays inside by itself.
+        logit, which stays inside by itself. An area of exactly 1 or 0 has no
+        logit; its interval is then the exact bound on pairs of records that have
+        none in common.
     clusters : array_like of shape (n,), optional
         Equal labels for records that belong together, such as visits of one
         patient: the standard error is then Obuchowski's (1997), for which clusters
@@ -92,7 +96,8 @@ def delong(
         With NaN for the standard error and the interval, and the reason, where a
         class has fewer than two records (or clusters) or a score is NaN. Where the
         standard error is 0 (all pairs ranked right, wrong, or tied) the interval is
-        the area itself, and the reason says that this measures nothing.
+        the area itself, and the reason says that this measures nothing; but for the
+        exact bound, of which it then tells.
 
     Raises
     ------
@@ -105,7 +110,8 @@ def delong(
     DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6;
     Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for ranks in place of
     pairs; Obuchowski (1997), Biometrics 53:567, for clusters. With each record its
-    own cluster the last equals the first.
+    own cluster the last equals the first. Clopper & Pearson (1934), Biometrika
+    26:404, for the exact bound.
 
     Examples
     --------
@@ -115,6 +121,9 @@ def delong(
     (0.8889, 0.1571, 0.5809, 1.0)
     >>> round(delong(y, score, clusters=["a", "b", "c", "a", "b", "c"]).se, 4)
     0.1111
+    >>> perfect = delong(y, y, interval="logit")  # all of 3 disjoint pairs right
+    >>> round(perfect.lower, 4), perfect.upper
+    (0.2924, 1.0)
     """
     check_level(level, MetricError)
     one_of(interval, ("wald", "logit"), "interval")
@@ -123,6 +132,12 @@ def delong(
     auc, se = float(placed.areas[0]), float(placed.standard_errors[0])
     lower, upper = _area_interval(auc, se, level, interval)
     constant = _CONSTANT if clusters is None else _CONSTANT_CLUSTERS
+    if interval == "logit" and se == 0 and auc in (0.0, 1.0):
+        codes = None if clusters is None else cluster_codes(clusters, positive.size)
+        pairs = disjoint_pairs(positive, codes)
+        lower, upper = limits_at_end(auc, pairs, level)
+        unit = "record" if codes is None else "cluster"
+        constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
     return DeLong(
         auc,
         se,
@@ -194,6 +209,14 @@ _CONSTANT = (
 _CONSTANT_CLUSTERS = (
     "the placement values do not vary from cluster to cluster, so the standard error "
     "is 0 and the interval a point: neither measures uncertainty"
+)
+_AT_END = (
+    "all pairs are ranked alike, so the standard error is 0; the interval is the exact "
+    "bound on {} pairs that share no {}"
+)
+_ONE_PAIR = (
+    "all pairs are ranked alike, so the standard error is 0; no more than {} of them "
+    "shares no {} with the others, too few for an interval"
 )
 
 

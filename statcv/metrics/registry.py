@@ -44,8 +44,10 @@ def _metric(
     return Metric(name, label, function, higher, frozenset(outcomes), **more)
 
 
-def _ranks(name: str, label: str, function: Callable[..., float], kind: str) -> Metric:
-    return _metric(name, label, function, kind, higher=True, reads="order")
+def _ranks(
+    name: str, label: str, function: Callable[..., float], kind: str, **more: Any
+) -> Metric:
+    return _metric(name, label, function, kind, higher=True, reads="order", **more)
 
 
 def _of_classes(
@@ -80,7 +82,7 @@ def _of_risks(
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
 _ALL = (
-    _ranks("auroc", "auROC", auroc, "binary"),
+    _ranks("auroc", "auROC", auroc, "binary", of_pairs=True),
     _ranks("auprc", "auPR", auprc, "binary"),
     _ranks("auprc_trapezoid", "auPR (trapezoid)", _auprc_trapezoid, "binary"),
     _ranks("auprc_interpolated", "auPR (interpolated)", _auprc_interpolated, "binary"),
@@ -109,6 +111,7 @@ _ALL = (
         calibration_slope,
         target=1.0,
         limits=_REAL,
+        of_pairs=True,
     ),
     _of_risks(
         "calibration_intercept",
@@ -156,7 +159,13 @@ _DEFAULTS = {
         "accuracy",
         "balanced_accuracy",
     ),
-    "multiclass": ("accuracy", "balanced_accuracy", "log_loss", "brier"),
+    "multiclass": (
+        "accuracy",
+        "balanced_accuracy",
+        "auroc_hand_till",
+        "log_loss",
+        "brier",
+    ),
     "continuous": ("rmse", "mae", "r2"),
 }
 

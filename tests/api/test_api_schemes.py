@@ -118,6 +118,7 @@ def test_a_tournament_ranks_records_by_the_pairs_that_they_win(data):
     assert paired == pytest.approx(float(plain.estimate("auroc")))
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_leave_pair_out_of_more_classes(data):
     model = LogisticRegression(C=1.0, tol=1e-10)
     result = scv.cv("g ~ a + b", data, model=model, scheme="leave_pair_out", seed=1)

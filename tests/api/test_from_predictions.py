@@ -67,6 +67,26 @@ def test_without_folds_the_model_is_external(made_here):
     assert read.summary() is not None
 
 
+def columns_printed(result):
+    (table,) = result.summary().shown.values()
+    return list(table.columns)
+
+
+def test_the_summary_leaves_out_columns_with_nothing_in_them(made_here):
+    once = made_here.predictions.query("repeat == 1").set_index("row")
+    always = ["estimate", "lower", "upper", "how", "pooled"]
+    one_fit = elsewhere(once)
+    assert columns_printed(one_fit) == always
+    assert "intervals" in str(one_fit.summary())
+    assert one_fit.metrics().loc[0, ["per_fold", "paired"]].notna().all()
+    in_folds = elsewhere(once, fold="fold")
+    assert columns_printed(in_folds) == [*always, "per fold (sd)", "paired"]
+    assert list(one_fit.metrics().columns) == list(in_folds.metrics().columns)
+    no_limits = elsewhere(once, metrics="auprc")
+    assert columns_printed(no_limits) == ["estimate", "how", "pooled"]
+    assert "intervals" not in str(no_limits.summary())
+
+
 def test_what_needs_refits_says_so(made_here):
     read = elsewhere(made_here.predictions, fold="fold", repeat="repeat", row="row")
     for refit in (
@@ -79,6 +99,18 @@ def test_what_needs_refits_says_so(made_here):
             refit()
     test = read.test()
     assert test.p_value == pytest.approx(made_here.test(method="corrected_t").p_value)
+
+
+@pytest.mark.parametrize("more", [{}, {"fold": "fold"}, {"cluster": "fold"}])
+def test_there_are_no_permutations_with_or_without_folds(made_here, more):
+    once = made_here.predictions.query("repeat == 1").set_index("row")
+    read = elsewhere(once, **more)
+    for metric in ("auroc", "brier", "accuracy"):
+        with pytest.raises(ModelError, match=r"no model is here .* permuted outcomes"):
+            read.test(metric, method="permutation")
+        with pytest.raises(ModelError, match="without method= tests by the interval"):
+            read.null_distribution(metric, times=2)
+    assert 0 < read.test().p_value < 0.5
 
 
 def test_update_reads_the_same_predictions_again(made_here):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.errors import CostWarning, FoldWarning, MetricError
+from statcv.errors import CostWarning, FoldWarning, MetricError, SchemeError
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,39 @@ def test_clusters_that_cannot_change_places_leave_no_test():
     assert "as many records" in str(test)
     alike = scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=scv.by_value("who"))
     assert alike.test(n_permutations=19).p_value > 0
+
+
+def of_sources(sizes, outcomes):
+    who = np.repeat(np.arange(len(sizes)), sizes)
+    df = pd.DataFrame({"who": who, "x": np.arange(len(who)) * 7 % 11, "y": outcomes})
+    return scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=scv.by_value("who"))
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_sources_that_can_change_places_but_change_nothing_leave_no_test():
+    """All permutations are one: p would be 1 whatever the predictors tell."""
+    first, last = [0, 1, 1, 0, 0, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0]
+    res = of_sources([2, 3, 4, 6, 6], [*first, *last, *last])
+    test = res.test(n_permutations=19)
+    assert np.isnan(test.p_value)
+    assert "have the same outcomes" in test.reason
+    with pytest.raises(SchemeError, match="5 sources that who tells, those with as"):
+        res.test(method="permutation", n_permutations=19)
+    with pytest.raises(SchemeError, match="nothing changes"):
+        res.null_distribution(times=3)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_few_ways_to_deal_outcomes_are_counted():
+    first, last = [0, 1, 1, 0, 0, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0]
+    res = of_sources([2, 3, 4, 6, 6], [*first, *last, *last[::-1]])
+    test = res.test(n_permutations=99)
+    assert len(set(test.replicates.round(9))) <= 2
+    assert test.p_value > 0.3
+    assert "in 2 ways only" in str(test)
+    assert "below 0.5" in str(test)
+    many = of_sources([2] * 20, [0, 0, 0, 1, 1, 1, 1, 0] * 5)
+    assert "ways" not in str(many.test(n_permutations=19))
 
 
 def test_groups_have_the_metrics_of_their_own_records(spector):

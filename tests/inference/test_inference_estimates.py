@@ -342,23 +342,25 @@ def test_records_are_averaged_over_repeats_once():
 def test_a_perfect_result_has_no_interval_of_no_width():
     y, split = np.tile([0, 1], 6), np.repeat(np.arange(3), 4)
     scores = make_scores(y, split, np.where(y == 1, 0.9, 0.1))
-    for name, how in (
-        ("auroc", "pooled"),
-        ("auroc", "per_fold"),
-        ("accuracy", "pooled"),
-        ("brier", "pooled"),
-    ):
-        found = make_estimate(scores, METRICS[name], how)
-        assert found.method == "none", (name, how)
+    for name in ("accuracy", "brier"):
+        found = make_estimate(scores, METRICS[name], "pooled")
+        assert found.method == "none", name
         assert found.assumes
         assert np.isnan([found.lower, found.upper, found.se]).all()
+    for how in ("pooled", "per_fold"):
+        area = make_estimate(scores, METRICS["auroc"], how)
+        assert (area.value, area.upper) == (1.0, 1.0)
+        assert area.lower < 0.6
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (("auroc", "pool"), r"how must be one of .* Did you mean 'pooled'\?"),
-        (("brier", "paired"), "Brier score is no share of pairs; only auROC is"),
+        (
+            ("brier", "paired"),
+            "Brier score is not had from pairs; auROC",
+        ),
         (("auroc", "pooled", 1.0), "level must lie between 0 and 1"),
         (("auroc", "pooled", 95), "level must lie between 0 and 1"),
         (("auroc", "pooled", "95%"), "level must lie between 0 and 1"),

@@ -1,9 +1,12 @@
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from scipy.special import expit
 
+from statcv import by_hash, cv, from_predictions
 from statcv.folds import make_plan
 from statcv.inference import (
     corrected_t_interval,
@@ -234,3 +237,23 @@ def test_delong_of_a_single_positive_says_why():
     assert found.method == "none"
     assert found.assumes
     assert np.isnan(found.se)
+
+
+def test_the_corrected_t_says_of_sources_that_it_does_not_count():
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"y": np.tile([0, 1], 20), "fold": np.arange(40) // 10})
+    table["p"] = expit(rng.normal(size=40) + table["y"])
+    table["apart"] = np.arange(40) // 2  # two records of each in a fold
+    table["across"] = np.arange(40) % 30  # ten of them come again, 30 records on
+    for cluster, count in (("apart", 0), ("across", 10)):
+        res = from_predictions(
+            table, observed="y", predicted="p", fold="fold", cluster=cluster
+        )
+        assert res.scores.parted == count
+        found = res.estimate("auroc", "per_fold", interval="corrected_t")
+        said = f"does not count that of {count} sources with records in several folds"
+        assert (said in found.assumes) == (count > 0)
+        assert found.lower < found.value
+    whole = cv("y ~ p", table, k=4, stratify=by_hash("across", key=b"k" * 32), seed=1)
+    assert whole.scores.clusters is not None
+    assert whole.scores.parted == 0

@@ -67,6 +67,13 @@ def test_one_cluster_only():
     assert found.reason == "there is one cluster only"
 
 
+def test_records_that_all_differ_alike_give_no_interval():
+    alike = paired_t(np.zeros(6), None, 0.95)
+    assert (alike.statistic, alike.p_value) == (0, 1)
+    assert np.isnan([alike.lower, alike.upper]).all()
+    assert "every record differs by the same amount" in alike.reason
+
+
 def test_corrected_t_is_nadeau_and_bengios():
     change = RNG(5).normal(0.1, 0.2, 20)
     n_train, n_test = np.full(20, 80.0), np.full(20, 20.0)
@@ -85,6 +92,7 @@ def test_corrected_t_of_equal_folds():
     assert (same.statistic, same.p_value) == (0, 1)
     apart = paired_corrected_t(0.5 * ones, ones, ones, 0.95)
     assert (apart.statistic, apart.p_value) == (np.inf, 0)
+    assert np.isnan([same.lower, apart.upper]).all()
     assert "every fold differs by the same amount" in apart.reason
 
 

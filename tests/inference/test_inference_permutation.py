@@ -1,6 +1,7 @@
 """Metrics under permuted outcomes against the whole cross-validation, done anew."""
 
 import warnings
+from itertools import permutations
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from sklearn.model_selection import StratifiedKFold
 
 import statcv as scv
 from statcv.errors import StatcvError
+from statcv.inference.exchange import ways_to_deal
 from statcv.inference.permutation import made_for_outcome, permuted_places
 
 TIMES = 4
@@ -135,6 +137,22 @@ def test_clusters_change_places_as_a_whole(codes, seed):
         taken = clusters[places[clusters == code]]
         assert len(set(taken)) == 1
         assert (clusters == taken[0]).sum() == len(taken)
+
+
+@given(
+    codes=st.lists(st.integers(0, 3), min_size=2, max_size=7),
+    outcomes=st.lists(st.integers(0, 1), min_size=7, max_size=7),
+)
+def test_ways_to_deal_are_those_that_are_found_by_going_through_all(codes, outcomes):
+    clusters = np.unique(codes, return_inverse=True)[1]
+    y = np.array(outcomes[: len(clusters)])
+    groups = [y[clusters == code] for code in range(clusters.max() + 1)]
+    dealt = {
+        tuple(map(tuple, order))
+        for order in permutations(groups)
+        if [len(one) for one in order] == [len(one) for one in groups]
+    }
+    assert ways_to_deal(clusters, y) == len(dealt)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")

@@ -180,9 +180,14 @@ def test_logit_interval_next_to_a_perfect_ranking_stays_inside(sign):
     assert 0 <= wald.lower < wald.auc < wald.upper <= 1
 
 
-@pytest.mark.parametrize("interval", ["wald", "logit"])
 @pytest.mark.parametrize(
-    ("score", "auc"), [([1, 2, 3, 4], 1), ([4, 3, 2, 1], 0), ([1, 1, 1, 1], 0.5)]
+    ("score", "auc", "interval"),
+    [
+        ([1, 2, 3, 4], 1, "wald"),
+        ([4, 3, 2, 1], 0, "wald"),
+        ([1, 1, 1, 1], 0.5, "wald"),
+        ([1, 1, 1, 1], 0.5, "logit"),
+    ],
 )
 def test_constant_placements_give_a_point_and_say_so(score, auc, interval):
     d = delong([0, 0, 1, 1], score, interval=interval)

@@ -1,0 +1,170 @@
+"""Intervals and tests of an auROC of exactly 1 or 0, by counting pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import statcv as scv
+from statcv.errors import MetricError
+from statcv.inference import delong_interval, make_estimate
+from statcv.inference.ends import compared_disjoint
+from statcv.metrics import METRICS
+from statcv.models import Logit
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+AUROC = METRICS["auroc"]
+
+
+def separated(ones=8, zeros=16, sign=1):
+    rng = np.random.default_rng(1)
+    y = rng.permutation(np.repeat([1, 0], [ones, zeros]))
+    x = 6 * sign * y + 0.5 * rng.normal(size=len(y))
+    return pd.DataFrame({"y": y, "x": x, "g": np.arange(len(y)) // 2})
+
+
+def result(data=None, **more):
+    data = separated() if data is None else data
+    given = {"model": Logit(C=1.0), "seed": 1, **more}
+    return scv.cv("y ~ x", data, **given)
+
+
+SCHEMES = [
+    ({"scheme": "stratified_kfold", "k": 4}, ("pooled", "per_fold", "paired")),
+    ({"scheme": "stratified_kfold", "k": 4, "repeats": 3}, ("pooled", "per_fold")),
+    ({"scheme": "loocv"}, ("pooled",)),
+    ({"scheme": "leave_pair_out"}, ("pooled", "paired")),
+]
+
+
+@pytest.mark.parametrize(("scheme", "hows"), SCHEMES)
+def test_a_perfect_auroc_has_the_bound_of_the_smaller_class(scheme, hows):
+    res = result(**scheme)
+    for how in hows:
+        for interval in (None, "jackknife_logit", "corrected_jackknife"):
+            found = res.estimate("auroc", how, 0.9, interval=interval)
+            assert (found.value, found.upper) == (1, 1)
+            assert found.lower == pytest.approx(0.05 ** (1 / 8))
+            assert "exact bound on 8 disjoint pairs" in found.method
+            assert "takes the fits as given; all of 8 pairs" in found.assumes
+    named = res.estimate("auroc", "pooled", interval="logit")
+    assert named.lower == pytest.approx(0.025 ** (1 / 8))
+    assert np.isnan(named.se)
+
+
+def test_no_fit_is_made_again_for_a_logit_that_is_infinite():
+    res = result(scheme="rloocv")
+    assert res.estimate().lower > 0.5
+    assert res.estimate(interval="jackknife_logit").lower > 0.5
+    assert not res._jackknives
+
+
+def test_pairs_that_one_fit_left_out_are_counted_as_they_are():
+    res = result(scheme="rloocv")
+    pairs = res.pairs[["row", "partner"]].to_numpy()
+    most = res.estimate().interval.pairs
+    taken = set()
+    for row, partner in pairs:  # any order finds half of the most at least
+        if not taken & {row, partner}:
+            taken |= {row, partner}
+    assert len(taken) // 2 <= most <= min(8, len(taken))
+    bound = res.estimate("auroc", interval="pairs")
+    assert bound.lower == pytest.approx(0.025 ** (1 / most))
+    again = result(scheme="rloocv", repeats=4)
+    assert again.estimate().interval.pairs >= most
+
+
+def mirrored(scores):
+    left = scores.left
+    turned = replace(left, predicted=1 - left.predicted)
+    return replace(scores, predicted=1 - scores.predicted, left=turned)
+
+
+@pytest.mark.parametrize("scheme", ["stratified_kfold", "loocv", "rloocv"])
+def test_an_auroc_of_zero_mirrors_one(scheme):
+    k = {"k": 4} if scheme == "stratified_kfold" else {}
+    scores = result(scheme=scheme, **k).scores
+    best = make_estimate(scores, AUROC)
+    worst = make_estimate(mirrored(scores), AUROC)
+    assert (worst.value, worst.lower) == (0, 0)
+    assert worst.upper == pytest.approx(1 - best.lower)
+    assert "ranked wrong" in worst.assumes
+
+
+def test_sources_are_paired_with_other_sources():
+    rng = np.random.default_rng(2)
+    y = np.tile([1, 0], 12)
+    data = pd.DataFrame({"y": y, "x": 6 * y + 0.3 * rng.normal(size=24)})
+    data["who"] = [f"p{i}" for i in np.arange(24) // 2]  # a record of either class
+    res = result(data, scheme="kfold", k=3, stratify="who")
+    assert res.estimate("auroc", "pooled").interval.pairs == 6
+    folds = res.predictions.merge(data[["who"]], left_on="row", right_index=True)
+    by_fold = folds.groupby("fold")["who"].nunique() // 2
+    found = res.estimate("auroc", "per_fold")
+    assert found.interval.pairs == by_fold.sum()
+    assert "share no source" in found.assumes
+
+
+def test_sources_in_several_folds_count_in_one():
+    y = np.tile([1, 0], 12)
+    table = pd.DataFrame({"y": y, "p": np.where(y == 1, 0.8, 0.1)})
+    table["fold"] = np.arange(24) // 8
+    table["who"] = np.arange(24) % 8 // 2  # the same four in each fold
+    res = scv.from_predictions(
+        table, observed="y", predicted="p", fold="fold", cluster="who"
+    )
+    assert compared_disjoint(res.scores, "per_fold") == 2
+    apart = scv.from_predictions(table, observed="y", predicted="p", fold="fold")
+    assert compared_disjoint(apart.scores, "per_fold") == 12
+
+
+def test_a_model_made_elsewhere_does_not_vary():
+    y = np.repeat([0, 1], 5)
+    table = pd.DataFrame({"y": y, "p": 0.2 + 0.5 * y})
+    found = scv.from_predictions(table, observed="y", predicted="p").estimate("auroc")
+    assert found.lower == pytest.approx(0.025 ** (1 / 5))
+    assert "fitted to other records" in found.assumes
+
+
+def test_one_record_of_a_class_and_other_metrics_have_none():
+    table = pd.DataFrame({"y": [1, 0, 0, 0], "p": [0.9, 0.1, 0.2, 0.3]})
+    res = scv.from_predictions(table, observed="y", predicted="p")
+    alone = res.estimate("auroc")
+    assert alone.value == 1
+    assert np.isnan([alone.lower, alone.upper]).all()
+    assert "one positive record" in alone.assumes
+    accurate = result(scheme="loocv").estimate("accuracy", interval="jackknife_logit")
+    assert accurate.value == 1
+    assert np.isnan(accurate.lower)
+
+
+def test_a_repeat_of_area_one_is_no_reason_against_the_others():
+    y = np.repeat([0, 1], 4)
+    best, next_best = np.arange(8.0), np.array([0.0, 1, 2, 4, 3, 5, 6, 7])
+    one = delong_interval([y], [next_best], 0.95)
+    both = delong_interval([y, y], [best, next_best], 0.95)
+    assert both.se == pytest.approx(one.se / np.sqrt(2))
+    assert "do not vary" in delong_interval([y, y], [best, best], 0.95).assumes
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_a_test_of_a_perfect_auroc_is_the_sign_test_of_its_pairs(alternative):
+    res = result(scheme="leave_pair_out")
+    test = res.test(method="corrected_jackknife", alternative=alternative)
+    assert (test.statistic, test.estimate) == (8, 1)
+    peer = stats.binomtest(8, 8, 0.5, alternative).pvalue
+    assert test.p_value == pytest.approx(peer)
+    assert not test.reason
+    assert "pairs ranked right = 8" in str(test)
+    higher = res.test(method="pairs", null=0.7, alternative=alternative)
+    sides = {"greater": 0.7**8, "less": 1.0, "two-sided": 2 * 0.7**8}
+    assert higher.p_value == pytest.approx(sides[alternative])
+
+
+def test_what_is_refused_stays_refused():
+    with pytest.raises(MetricError, match="interval='delong' is not for auROC"):
+        result(scheme="rloocv").estimate(interval="delong")
