@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 FILE = "inference_study.csv"
 SIGNAL = (0.5, 0.7, 0.85)
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
+LEAST = 40  # data sets with a number, of which a share is told
+MOST = 0.5  # of data sets have a number, else those that have are others
 FAR = 2.0  # a size is not near another that is so many times as large
 # Of the study: schemes once, and repeated.
 SCHEMES = {
@@ -143,9 +145,8 @@ def _stored() -> pd.DataFrame:
 
     with (files("statcv.data") / FILE).open("rb") as stored:
         table = pd.read_csv(stored)
-    if "question" not in table:
-        table.insert(0, "question", "no_skill")
-    return table
+    share = 1 - table["missing"]
+    return table[(table["data_sets"] * share >= LEAST) & (share >= MOST)]
 
 
 def _nearest(
