@@ -17,6 +17,7 @@ from statcv.comparison_records import NULL, Records, null_result
 from statcv.comparison_summary import ADJUSTED, Compared, summarise_comparison
 from statcv.errors import ArgumentError, ComparisonError, MetricError, suggestion
 from statcv.inference import values_by_split
+from statcv.inference.common_threshold import at_common_threshold
 from statcv.inference.paired_jackknife import paired_jackknife
 from statcv.inference.paired_methods import PairedMethod, paired_method
 from statcv.inference.paired_tests import (
@@ -292,7 +293,10 @@ def make_comparison(
             f"adjust must be one of {', '.join(ADJUSTED)}, not {adjust!r}."
             + suggestion(adjust, ADJUSTED)
         )
-    chosen = _metric(next(iter(joined.values())), metric)
+    chosen = at_common_threshold(
+        _metric(next(iter(joined.values())), metric),
+        [result.scores for result in joined.values()],
+    )
     cheap = test is None and chosen.name == "auroc" and reference != NULL
     cheap = cheap and all(
         result.refits_are_cheap(chosen)

@@ -77,12 +77,6 @@ class Records:
         """
         scores = result.scores
         predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
-        if cuts is not None and self.metric.takes_threshold:
-            raise ComparisonError(
-                f"no paired test of {self.metric.label} at the results' threshold is "
-                "known; metrics.make_metric(functools.partial(metrics.net_benefit_at, "
-                "threshold=…), casewise=…) makes a metric at one threshold."
-            )
         if cuts is not None and self.metric.reads == "classes":
             positive = round_significant(predicted) > round_significant(cuts)
             return np.where(np.isnan(cuts), np.nan, positive)

@@ -174,6 +174,7 @@ class Estimating:
                 self.scores, chosen, how, self._fitted, level, self._full_threshold
             )
         elif interval in REFITS:
+            self._check_refits(f"interval={interval!r}")
             bare = make_estimate(self.scores, chosen, how, level)
             found = self._refitted(bare, chosen, interval, drawn, n_jobs, progress)
             assert found.interval  # refits are made now
@@ -192,6 +193,13 @@ class Estimating:
     def _refits(self) -> bool:
         """Whether there is a model that can be fitted again."""
         return bool(getattr(self.learner, "refits", True))
+
+    def _check_refits(self, what: str) -> None:
+        if not self._refits:
+            raise MetricError(
+                f"{what} makes all fits again, and these predictions were made "
+                "elsewhere: there is no model to fit."
+            )
 
     @property
     def _setup(self) -> Setup:
@@ -303,8 +311,7 @@ class Estimating:
         """
         chosen = self._metric(metric)
         way = make_estimate(self.scores, chosen, how).how
-        if not self._refits:
-            raise MetricError(f"{self.learner.label} cannot be fitted again.")
+        self._check_refits("the jackknife")
         found = keep_jackknife(
             self._setup_of(chosen),
             self.scores,

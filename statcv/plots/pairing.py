@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError, MetricError
+from statcv.inference.common_threshold import at_common_threshold
 from statcv.inference.paired_methods import METHODS, PairedMethod, default_method
 from statcv.inference.paired_tests import (
     PairedTest,
@@ -23,7 +23,6 @@ from statcv.plots.records import how_averaged
 from statcv.readable import Readable
 
 Floats = NDArray[np.float64]
-HALF = 0.5  # above which class 1 is predicted, where no threshold is given
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
 
 
@@ -143,7 +142,7 @@ def of_results(
     chosen.check_outcome(outcome.kind, outcome.name)
     names = told_apart([first, second])
     _check_drawable(chosen)
-    chosen = _at_threshold(chosen, first, second)
+    chosen = at_common_threshold(chosen, [first.scores, second.scores])
     y, read, clusters = _joined(names, first, second, chosen)
     if chosen.name == "auroc":
         test = paired_delong(y, *read, clusters, level)
@@ -162,27 +161,6 @@ def of_results(
         how=_how([first, second]),
         level=level,
         seed=first.seed,
-    )
-
-
-def _at_threshold(metric: Metric, first: Readable, second: Readable) -> Metric:
-    """Hold a metric of predictions and a threshold at that of both results."""
-    if not metric.takes_threshold or metric.casewise is None:
-        return metric
-    cuts = [result.scores.threshold for result in (first, second)]
-    every = {float(cut) for one in cuts for cut in ([HALF] if one is None else one)}
-    if len(every) > 1:
-        raise MetricError(
-            f"{metric.label} is at thresholds that differ between or within the two "
-            "results, and at each it weighs false positives by another weight; "
-            "plot_decision() draws it along all thresholds."
-        )
-    cut = every.pop()
-    return replace(
-        metric,
-        label=f"{metric.label} (threshold {cut:g})",
-        casewise=partial(metric.casewise, threshold=cut),
-        takes_threshold=False,
     )
 
 
