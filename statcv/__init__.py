@@ -51,7 +51,9 @@ if TYPE_CHECKING:
         plot_referee,
         plot_risk,
         plot_roc,
+        plot_stratifier_bias,
     )
+    from statcv.stratifiers import stratifier_bias
     from statcv.tuning import Tuning
 
 __version__ = "0.1.0"
@@ -98,7 +100,9 @@ _HOMES = {
         "plot_referee",
         "plot_risk",
         "plot_roc",
+        "plot_stratifier_bias",
     ),
+    "statcv.stratifiers": ("stratifier_bias",),
     "statcv.tuning": ("Tuning",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -150,7 +154,9 @@ __all__ = [
     "plot_referee",
     "plot_risk",
     "plot_roc",
+    "plot_stratifier_bias",
     "replicates_test",
+    "stratifier_bias",
     "studies",
 ]
 

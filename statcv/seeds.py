@@ -11,6 +11,7 @@ from statcv.whole import is_whole
 # Streams of a seed: who draws from it.
 PLAN, FIT, FULL_FIT, PERMUTATION = 0, 1, 2, 4
 RESERVE, PAIR_SAMPLE, RESAMPLE, RESAMPLE_HELD = 8, 9, 10, 11
+PERMUTED_COLUMN = 12
 
 
 def resolve_seed(seed: object) -> int:

@@ -3,16 +3,19 @@
 from statcv.engine.checkpoint import kept_seed
 from statcv.engine.held import Held
 from statcv.engine.permuted import Permutations, PermutedFits, run_permuted
+from statcv.engine.reading import FoldFit, read_fits
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
 
 __all__ = [
+    "FoldFit",
     "Held",
     "Permutations",
     "PermutedFits",
     "Setup",
     "fit_all",
     "kept_seed",
+    "read_fits",
     "run",
     "run_permuted",
 ]

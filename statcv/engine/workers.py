@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from statcv.engine.part import Part
 from statcv.engine.setup import Setup
 from statcv.engine.shared import Shared
 from statcv.engine.threads import one_thread
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.whole import is_whole
 
-FitTask = Callable[[Setup, range], Part | None]
+Made = TypeVar("Made")
 
 
 def check_jobs(n_jobs: Any) -> None:
@@ -25,8 +24,11 @@ def check_jobs(n_jobs: Any) -> None:
 
 
 def do_tasks(
-    fit: FitTask, setup: Setup, ranges: Sequence[range], n_jobs: int | None
-) -> Generator[tuple[range, Part | None], None, None]:
+    fit: Callable[[Setup, range], Made],
+    setup: Setup,
+    ranges: Sequence[range],
+    n_jobs: int | None,
+) -> Generator[tuple[range, Made], None, None]:
     """Yield each task with what its fits gave, as they end.
 
     Parameters
@@ -66,7 +68,7 @@ def _jobs(n_jobs: int | None) -> int:
 
 
 def _do(
-    fit: FitTask, shared: Shared, task: range, caller: int
-) -> tuple[range, Part | None]:
+    fit: Callable[[Setup, range], Made], shared: Shared, task: range, caller: int
+) -> tuple[range, Made]:
     with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
         return task, fit(shared.value, task)

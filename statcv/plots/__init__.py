@@ -14,6 +14,7 @@ from statcv.plots.panel import plot_panel
 from statcv.plots.predicted import plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
+from statcv.plots.stratifiers import plot_stratifier_bias
 
 __all__ = [
     "plot_balance",
@@ -31,4 +32,5 @@ __all__ = [
     "plot_referee",
     "plot_risk",
     "plot_roc",
+    "plot_stratifier_bias",
 ]

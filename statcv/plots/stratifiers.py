@@ -1,0 +1,198 @@
+"""What stratifiers cost, against what was known of them before."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, suggestion
+from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LABELS = {
+    "importance": "normalised importance",
+    "total_gain": "normalised total gain",
+    "gain": "normalised gain",
+    "predicted": "predicted loss",
+    "clamp": "loss where values are clamped outside their fold",
+    "permutation": "loss where held-out values are permuted",
+    "mutual_information": "mutual information with the outcome (nats)",
+    "anova_f": "F, association with the outcome",
+    "heterogeneity": "auROC of the fold from other covariates",
+    "rank": "rank by predicted loss",
+}
+ONE_BIN = "quantiles, 1 bin a fold"
+LETTER, LINE = 5.0, 9.0  # how wide a letter of a name is, and how high a line
+
+
+class Biases(Protocol):
+    """What stratifiers cost, as the picture reads it."""
+
+    @property
+    def ranking(self) -> pd.DataFrame:
+        """A row a candidate: candidate, folds, in_model, and what was known."""
+
+    @property
+    def measured(self) -> pd.DataFrame | None:
+        """A row a candidate: ratio, ratio_lower, ratio_upper."""
+
+    @property
+    def metric(self) -> str:
+        """The label of the metric."""
+
+    @property
+    def level(self) -> float:
+        """Of the intervals."""
+
+
+def plot_stratifier_bias(
+    result: Biases, ax: Axes | None = None, *, against: str = "importance"
+) -> Axes:
+    """Draw the ratio of stratified to unbiased estimate against importance.
+
+    A point a candidate, with its interval over folds. Filled points are quantile bins
+    one a fold of what a term of the formula uses; of those the correlations are, as in
+    the paper. Others are open.
+
+    Parameters
+    ----------
+    result : StratifierBias
+    ax : matplotlib.axes.Axes, optional
+    against : str, default "importance"
+        A column of numbers of ``result.ranking``.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ArgumentError
+        If nothing was measured, no ratio can be had, or there is no such column.
+
+    References
+    ----------
+    Bey et al. (2020), JAMIA 27:1244, Figure 4.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.studies.simulate_ehr(300, 60, seed=1)
+    >>> bias = scv.stratifier_bias(
+    ...     "y ~ x3 + x7 + x10", df, ["x3", "x7", "x10"], repeats=3, seed=1
+    ... )
+    >>> scv.plot_stratifier_bias(bias).get_xlabel()
+    'normalised importance'
+    """
+    table = _joined(result, against)
+    ax = new_axes(ax)
+    ax.axhline(1, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
+    x, ratio = table[against].to_numpy(float), table["ratio"].to_numpy(float)
+    reach = np.abs(
+        np.vstack([ratio - table["ratio_lower"], table["ratio_upper"] - ratio])
+    )
+    filled = (table["in_model"] & (table["folds"] == ONE_BIN)).to_numpy()
+    for own, colour, face, name in (
+        (filled, COLOURS[0], COLOURS[0], _correlations(x[filled], ratio[filled])),
+        (~filled, COLOURS[1], "none", "other folds, or in no term"),
+    ):
+        if own.any():
+            ax.errorbar(
+                x[own],
+                ratio[own],
+                yerr=None if np.isnan(reach[:, own]).any() else reach[:, own],
+                fmt="o",
+                color=colour,
+                markerfacecolor=face,
+                linewidth=1,
+                label=name,
+            )
+    ax.margins(x=0.12)
+    ax.set(xlabel=LABELS.get(against, against), ylabel=_ylabel(result))
+    limits = f"{result.level:.0%} intervals over folds, given the records"
+    ax.set_title(fill(f"Bias by stratifier, {limits}", TITLE))
+    ax.legend(fontsize="small")
+    _name_points(ax, list(table.index), x, ratio)
+    return ax
+
+
+def _name_points(
+    ax: Axes, names: list[str], x: NDArray[np.float64], y: NDArray[np.float64]
+) -> None:
+    """Write names beside points, the lower one of two that would overlap further down.
+
+    Names are moved in points of the figure, as far as its size is now.
+    """
+    ax.autoscale_view()
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
+    inches = 72 / ax.figure.dpi
+    placed: list[tuple[float, float, float]] = []
+    for i in known[np.argsort(-y[known], kind="stable")].tolist():
+        across, up = ax.transData.transform((x[i], y[i])) * inches
+        width, at = LETTER * len(names[i]), up + 3.0
+        for left, right, other in sorted(placed, key=lambda one: -one[2]):
+            if left < across + width and across < right and abs(at - other) < LINE:
+                at = other - LINE
+        placed.append((across, across + width, at))
+        ax.annotate(
+            names[i],
+            (x[i], y[i]),
+            xytext=(5, at - up),
+            textcoords="offset points",
+            fontsize="small",
+        )
+
+
+def _ylabel(result: Biases) -> str:
+    return f"{result.metric}: stratified over unbiased"
+
+
+def _joined(result: Biases, against: str) -> pd.DataFrame:
+    ranking, measured = result.ranking, result.measured
+    known = ranking.select_dtypes("number").columns.tolist()
+    if against not in known:
+        raise ArgumentError(
+            f"against={against!r} is no column of numbers of the ranking; there is "
+            f"{', '.join(known)}.{suggestion(against, known)}"
+        )
+    if measured is None:
+        raise ArgumentError(
+            "nothing was measured, so that there is no ratio to draw; call "
+            "stratifier_bias(…, measure=True)."
+        )
+    if measured["ratio"].isna().all():
+        raise ArgumentError(
+            f"the unbiased {result.metric} is not above 0, so that there is no ratio."
+        )
+    joined = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
+    return joined.join(
+        ranking.set_index("candidate")[[*{against, "in_model", "folds"}]]
+    )
+
+
+def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
+    """Return Pearson's and Spearman's r of points, where there are three or more.
+
+    Examples
+    --------
+    >>> _correlations(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 0.0]))
+    'Pearson r = −0.98, Spearman r = −1.00 (3)'
+    """
+    known = np.isfinite(x) & np.isfinite(y)
+    x, y = x[known], y[known]
+    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+        return "quantile bins, one a fold"
+    from scipy.stats import rankdata
+
+    pearson = np.corrcoef(x, y)[0, 1]
+    spearman = np.corrcoef(rankdata(x), rankdata(y))[0, 1]
+    return (
+        f"Pearson r = {written(pearson, 2)}, Spearman r = {written(spearman, 2)} "
+        f"({len(x)})"
+    )
