@@ -1,4 +1,13 @@
-"""Studies: the simulators and experiments of the papers behind the package."""
+"""Studies: the simulators and experiments of the papers behind the package.
+
+The experiments are rooms of their own: ``statcv.studies.bey2020`` and
+``statcv.studies.inference``, which are imported when they are first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from statcv.studies.ehr import (
     EhrPopulation,
@@ -11,6 +20,10 @@ from statcv.studies.ehr import (
     simulate_ehr,
 )
 
+if TYPE_CHECKING:
+    from statcv.studies import bey2020 as bey2020
+    from statcv.studies import inference as inference
+
 __all__ = [
     "EhrPopulation",
     "Inexact",
@@ -21,3 +34,15 @@ __all__ = [
     "random_population",
     "simulate_ehr",
 ]
+
+_ROOMS = ("bey2020", "inference")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return import_module(f"statcv.studies.{name}")
+    raise AttributeError(f"module 'statcv.studies' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ROOMS})

@@ -1,0 +1,59 @@
+"""The simulations of Bey et al. (2020), at their scale or a smaller one, and more.
+
+:func:`figure2` to :func:`figure5` measure and draw what the paper's figures show. What
+goes beyond: the two models that an estimate may be of, on fresh records
+(:func:`fresh_records`); narrow bins (:func:`narrow_bins`); other numbers of folds
+(:func:`numbers_of_folds`); the limits that the paper names (:func:`limits`); what
+copies leak (:func:`leak_of_copies`); the rotation that is not printed
+(:func:`rotations`).
+
+What was measured at full scale ships with the package (:func:`stored`), and is set
+beside what the paper prints (:func:`paper_and_ours`). It is made by::
+
+    python -m statcv.studies.bey2020 DIRECTORY data --jobs 2
+
+which can be interrupted, and goes on where it stopped.
+
+R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
+cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
+(2020) 1244-1251.
+"""
+
+from statcv.studies.bey2020.differences import bias
+from statcv.studies.bey2020.folds import numbers_of_folds
+from statcv.studies.bey2020.fresh import fresh_records
+from statcv.studies.bey2020.importance import Figure4, figure4
+from statcv.studies.bey2020.leak import leak_of_copies
+from statcv.studies.bey2020.learning import Figure2, figure2
+from statcv.studies.bey2020.limitations import limits
+from statcv.studies.bey2020.narrow import narrow_bins
+from statcv.studies.bey2020.optima import rotations
+from statcv.studies.bey2020.pairs import Figure5, figure5
+from statcv.studies.bey2020.paper import paper_and_ours
+from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.strategies import STRATEGIES
+from statcv.studies.bey2020.tables import stored
+from statcv.studies.bey2020.violins import Figure3, figure3
+
+__all__ = [
+    "STRATEGIES",
+    "Figure2",
+    "Figure3",
+    "Figure4",
+    "Figure5",
+    "Scale",
+    "bias",
+    "figure2",
+    "figure3",
+    "figure4",
+    "figure5",
+    "fresh_records",
+    "leak_of_copies",
+    "limits",
+    "matched_population",
+    "narrow_bins",
+    "numbers_of_folds",
+    "paper_and_ours",
+    "rotations",
+    "stored",
+]

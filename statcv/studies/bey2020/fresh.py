@@ -1,0 +1,127 @@
+"""What models do on fresh records of their population, and what was estimated of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError
+from statcv.result import CVResult
+from statcv.seeds import resolve_seed
+from statcv.studies.bey2020.ranking import fold_models, trained_on
+from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.samples import Sample
+from statcv.studies.bey2020.scale import Scale
+from statcv.studies.bey2020.strategies import accuracy, cross_validate
+from statcv.studies.bey2020.violins import Rotations, population_of
+from statcv.studies.ehr import EhrPopulation
+from statcv.studies.ehr.checks import check_whole
+
+Floats = NDArray[np.float64]
+
+ASKED = ("unbiased", "random", "hash", "x5")
+TRUTHS = {"hash": "with copies", "unbiased": "without copies"}
+FRESH = 20_000
+
+
+def fresh_records(
+    simulations: int = 30,
+    *,
+    rotations: Rotations = "matched",
+    n_fresh: int = FRESH,
+    scale: Scale | None = None,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Compare estimates with the accuracy of models on fresh records.
+
+    There are two models to be estimated: that of the records with their copies, and
+    that of the same people, each once. A cross-validation estimates what is trained on
+    k − 1 of k folds; the model of all records is better, as it has more of them.
+
+    Parameters
+    ----------
+    simulations, rotations, scale, directory, seed, n_jobs
+        As :func:`figure3` has them.
+    n_fresh : int, default 20_000
+        Fresh people, others in each simulation. No outcome is drawn: of each the
+        probability counts that the prediction is right.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``simulation``, ``strategy``, ``accuracy``. Strategies ``"unbiased"``,
+        ``"random"``, ``"hash"`` and ``"x5"`` are estimates. ``"with copies"`` and
+        ``"without copies"`` are the mean accuracies on fresh records of the models of
+        the folds by hash, and of the unbiased folds; ``"with copies, all"`` and
+        ``"without copies, all"`` those of the models of all records.
+
+    Examples
+    --------
+    >>> from statcv.studies.bey2020 import Scale, bias, fresh_records
+    >>> small = Scale(n=400, n_duplicates=80, rounds=10)
+    >>> table = fresh_records(2, n_fresh=500, scale=small)
+    >>> bias(table, against="with copies").columns.tolist()
+    ['strategy', 'bias', 'se', 'simulations']
+    """
+    scale = scale or Scale()
+    if rotations not in ("matched", "drawn"):
+        raise ArgumentError(f"rotations is 'matched' or 'drawn', not {rotations!r}.")
+    check_whole(n_fresh, "n_fresh", least=1)
+    seed = resolve_seed(seed)
+    said = {
+        "rotations": rotations,
+        "n_fresh": n_fresh,
+        "scale": asdict(scale),
+        "seed": seed,
+    }
+    measure = partial(_measure, scale, rotations, n_fresh, seed)
+    return run(Study("fresh", measure, said), simulations, directory, n_jobs)
+
+
+def right(probability: Floats, predicted: Floats) -> float:
+    """Return the mean probability that a prediction is right.
+
+    Examples
+    --------
+    >>> right(np.array([0.9, 0.2]), np.array([0.8, 0.7]))
+    0.55
+    """
+    chosen = np.where(predicted > 0.5, probability, 1 - probability)
+    return float(chosen.mean())
+
+
+def _measure(
+    scale: Scale, rotations: Rotations, n_fresh: int, seed: int, number: int
+) -> pd.DataFrame:
+    population = population_of(rotations, seed, number)
+    sample = Sample.draw(scale, population, seed, number)
+    found = {}
+    for strategy in ASKED:
+        result = cross_validate(strategy, sample, scale)
+        found[strategy] = accuracy(result)
+        if strategy in TRUTHS:
+            name = TRUTHS[strategy]
+            truths = _truths(result, population, n_fresh, sample.seeds.fresh)
+            found[name], found[f"{name}, all"] = truths
+    return pd.DataFrame({"strategy": list(found), "accuracy": list(found.values())})
+
+
+def _truths(
+    result: CVResult, population: EhrPopulation, n_fresh: int, seed: int
+) -> tuple[float, float]:
+    """Return the accuracy of the models of folds, and of that of all records."""
+    x = population.draw_covariates(n_fresh, np.random.default_rng(seed))
+    probability, design = population.probability(x), result.design
+    X = x if design.intercept is None else np.insert(x, design.intercept, 1.0, axis=1)
+    folds = [
+        right(probability, np.asarray(model.fit.predict(X)))
+        for model in fold_models(result)
+    ]
+    whole = np.asarray(trained_on(result, np.arange(design.n)).predict(X))
+    return float(np.mean(folds)), right(probability, whole)

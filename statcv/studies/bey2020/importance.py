@@ -1,0 +1,176 @@
+"""Figure 4: what a stratifier costs, against its importance."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.seeds import resolve_seed
+from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
+from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.samples import Sample, drawn_population
+from statcv.studies.bey2020.scale import Scale
+from statcv.studies.bey2020.strategies import accuracy, cross_validate
+from statcv.studies.ehr.population import COVARIATES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RESAMPLES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class Figure4:
+    """Cost and importance of stratifiers; made by :func:`figure4`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row a data set and covariate: ``data_set``, ``stratifier``; ``unbiased``, the
+        unbiased estimate of accuracy, and ``ratio``, by which the stratified one is
+        less. The other columns are of the unbiased models or their data: ``gain``,
+        ``total_gain``, ``weight`` and ``cover``, XGBoost's importances, normalised to
+        sum one; ``permutation`` and ``clamp``, the loss of held-out accuracy when the
+        covariate is shuffled, and when it is moved to the nearest value outside its
+        quantile bin; ``mutual_information`` (nats, of ten quantile bins) and
+        ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by which the
+        other covariates tell the fold.
+    """
+
+    table: pd.DataFrame = field(repr=False)
+
+    @property
+    def drop(self) -> pd.Series[Any]:
+        """By how many points the stratified estimate is below the unbiased one."""
+        return 100 * self.table["unbiased"] * (1 - self.table["ratio"])
+
+    def correlations(self, seed: int = 1) -> pd.DataFrame:
+        """Return how well each number tells the ratio before any refit.
+
+        Parameters
+        ----------
+        seed : int, default 1
+            Of the bootstrap.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row a column of the table: ``pearson`` and ``spearman`` over all pairs of
+            a data set and a covariate, and ``within``, the mean over data sets of
+            Spearman's correlation of its ten covariates; each with its standard error,
+            from a bootstrap of whole data sets (500 times). NaN of fewer than two.
+        """
+        return correlations(self.table, seed)
+
+    def plot(self, importance: str = "total_gain", ax: Axes | None = None) -> Axes:
+        """Draw the ratio against an importance, or another column of the table."""
+        from statcv.studies.bey2020.drawing import draw_importance
+
+        return draw_importance(self.table, importance, ax)
+
+
+def figure4(
+    data_sets: int = 100,
+    *,
+    scale: Scale | None = None,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+) -> Figure4:
+    """Stratify along each covariate of many populations, and rank the covariates.
+
+    Parameters
+    ----------
+    data_sets : int, default 100
+        Each of a population of which all numbers are drawn
+        (:func:`statcv.studies.random_population`).
+    scale, directory, seed, n_jobs
+        As :func:`figure3` has them.
+
+    Returns
+    -------
+    Figure4
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an argument is not what it should be.
+    CheckpointError
+        If the directory holds another study.
+
+    Notes
+    -----
+    Bey et al. (2020), JAMIA 27:1244-1251, Figure 4. Importances are means over the
+    models of the folds of the unbiased cross-validation.
+
+    Examples
+    --------
+    >>> from statcv.studies.bey2020 import Scale, figure4
+    >>> found = figure4(2, scale=Scale(n=400, n_duplicates=80, rounds=10))
+    >>> len(found.table), float(found.table["total_gain"].sum().round(6))
+    (20, 2.0)
+    """
+    scale = scale or Scale()
+    seed = resolve_seed(seed)
+    said = {"scale": asdict(scale), "seed": seed}
+    study = Study("figure4", partial(_measure, scale, seed), said, counts="data_set")
+    return Figure4(run(study, data_sets, directory, n_jobs))
+
+
+def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """Return correlations of each ranking with the ratio; see `Figure4`."""
+    from scipy.stats import rankdata
+
+    sets = [group.index.to_numpy() for _, group in table.groupby("data_set")]
+    drawn = np.random.default_rng(seed).integers(len(sets), size=(RESAMPLES, len(sets)))
+    ratio, rows = table["ratio"].to_numpy(), {}
+    for name in RANKINGS:
+        x = table[name].to_numpy()
+        within = np.array(
+            [_correlation(rankdata(x[one]), rankdata(ratio[one])) for one in sets]
+        )
+
+        def told(chosen: list[int], x: Any = x, within: Any = within) -> list[float]:
+            every = np.concatenate([sets[one] for one in chosen])
+            a, b = x[every], ratio[every]
+            ranks = _correlation(rankdata(a), rankdata(b))
+            return [_correlation(a, b), ranks, float(within[chosen].mean())]
+
+        spread = np.std([told(list(one)) for one in drawn], axis=0, ddof=1)
+        if len(sets) < 2:
+            spread = np.full(3, np.nan)
+        found = told(list(range(len(sets))))
+        rows[name] = np.column_stack([found, spread]).ravel()
+    columns = [
+        f"{kind}{suffix}"
+        for kind in ("pearson", "spearman", "within")
+        for suffix in ("", "_se")
+    ]
+    return (
+        pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+        .rename_axis("ranking")
+        .reset_index()
+    )
+
+
+def _correlation(a: Any, b: Any) -> float:
+    """Return Pearson's correlation, NaN where a side is constant."""
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return np.nan
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def _measure(scale: Scale, seed: int, number: int) -> pd.DataFrame:
+    sample = Sample.draw(scale, drawn_population(seed, number), seed, number)
+    unbiased = cross_validate("unbiased", sample, scale)
+    told = rank(unbiased, fold_models(unbiased), sample.seeds.folds)
+    told = told.reindex(list(COVARIATES)).reset_index()
+    reference = accuracy(unbiased)
+    stratified = [accuracy(cross_validate(x, sample, scale)) for x in COVARIATES]
+    told.insert(1, "unbiased", reference)
+    told.insert(2, "ratio", np.array(stratified) / reference)
+    return told

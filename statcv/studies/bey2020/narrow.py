@@ -1,0 +1,108 @@
+"""Many narrow bins a fold: what they mend, and what inexact copies make of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from functools import partial
+
+import pandas as pd
+
+from statcv.seeds import resolve_seed
+from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.samples import Sample, records_of
+from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.strategies import (
+    accuracy,
+    check_strategies,
+    cross_validate,
+    share_parted,
+)
+from statcv.studies.ehr import Inexact
+
+PER_FOLD = (1, 2, 4, 20, 200)
+NOISES = (0.0, 0.01, 0.1)
+
+
+def narrow_bins(
+    simulations: int = 30,
+    *,
+    stratifiers: Sequence[str] = ("x5", "x3"),
+    per_fold: Sequence[int] = PER_FOLD,
+    noises: Sequence[float] = NOISES,
+    scale: Scale | None = None,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+) -> pd.DataFrame:
+    """Stratify along many narrow bins, of exact copies and of inexact ones.
+
+    Parameters
+    ----------
+    simulations, scale, directory, seed, n_jobs
+        As :func:`figure3` has them.
+    stratifiers : sequence of str
+        Covariates.
+    per_fold : sequence of int
+        Bins a fold, as :func:`statcv.by_quantile` has them.
+    noises : sequence of float
+        Standard deviations of what copies differ from their original, in units of each
+        covariate's own.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``simulation``, ``noise``, ``strategy`` (``"x5 ×20"`` for 20 bins a fold),
+        ``accuracy``, and ``parted``, the share of records with a copy in training.
+        ``"unbiased"`` is the same for any noise, as there are no copies in it.
+
+    Examples
+    --------
+    >>> from statcv.studies.bey2020 import Scale, narrow_bins
+    >>> small = Scale(n=400, n_duplicates=80, rounds=10)
+    >>> table = narrow_bins(1, per_fold=[4], noises=[0, 0.1], scale=small)
+    >>> table.query("strategy == 'x5 ×4'")["parted"].gt(0).tolist()
+    [False, True]
+    """
+    scale = scale or Scale()
+    for noise in noises:
+        Inexact(noise=noise)
+    strategies = tuple(
+        stratifier if many == 1 else f"{stratifier} ×{many}"
+        for stratifier in stratifiers
+        for many in per_fold
+    )
+    check_strategies(strategies)
+    seed = resolve_seed(seed)
+    levels = tuple(float(noise) for noise in noises)
+    said = {
+        "strategies": list(strategies),
+        "noises": list(levels),
+        "scale": asdict(scale),
+        "seed": seed,
+    }
+    measure = partial(_measure, scale, strategies, levels, seed)
+    return run(Study("per_fold", measure, said), simulations, directory, n_jobs)
+
+
+def _measure(
+    scale: Scale,
+    strategies: tuple[str, ...],
+    noises: tuple[float, ...],
+    seed: int,
+    number: int,
+) -> pd.DataFrame:
+    exact = Sample.draw(scale, matched_population(), seed, number)
+    reference = accuracy(cross_validate("unbiased", exact, scale))
+    person = exact.records["patient_id"]
+    rows: list[tuple[float, str, float, float]] = []
+    for noise in noises:
+        inexact = Inexact(noise=noise)
+        records = records_of(scale, exact.population, exact.seeds, inexact=inexact)
+        sample = replace(exact, records=records)
+        rows.append((noise, "unbiased", reference, 0.0))
+        for strategy in strategies:
+            result = cross_validate(strategy, sample, scale)
+            parted = share_parted(result, person)
+            rows.append((noise, strategy, accuracy(result), parted))
+    return pd.DataFrame(rows, columns=["noise", "strategy", "accuracy", "parted"])

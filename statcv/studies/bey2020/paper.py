@@ -1,0 +1,170 @@
+"""What the paper prints, and what was measured here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.studies.bey2020.differences import bias
+from statcv.studies.bey2020.importance import Figure4
+from statcv.studies.bey2020.ranking import KINDS, RANKINGS
+from statcv.studies.bey2020.scale import MATCHED
+from statcv.studies.bey2020.tables import stored
+from statcv.studies.bey2020.violins import OPTIMUM
+
+CLOSE = "close to 0"
+PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
+    ("x1", "x2", "x4", "x8", "x9", "x10"), CLOSE
+)
+Folder = str | os.PathLike[str] | None
+Row = tuple[str, str, str, float, float]
+
+
+def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
+    """Return every number of the paper beside ours, and what goes beyond it.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        Of the tables; those that ship with the package by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``part`` (a figure, or what is asked), ``quantity``, ``paper`` (as it prints
+        it, empty where it does not), ``ours``, and ``se``, the Monte Carlo standard
+        error. Biases are in points of accuracy, against the unbiased estimate if
+        nothing else is said.
+
+    Raises
+    ------
+    DataError
+        If a table was not written.
+    """
+    rows = [
+        *_population(folder),
+        *_learning(folder),
+        *_strategies(folder),
+        *_importance(stored("figure4", folder)),
+        *_fresh(folder),
+        *_beyond(folder),
+    ]
+    return pd.DataFrame(rows, columns=["part", "quantity", "paper", "ours", "se"])
+
+
+def _population(folder: Folder) -> list[Row]:
+    table, part = stored("rotations", folder), "population"
+    own = table[table["seed"] == MATCHED]
+    rows: list[Row] = []
+    for name, printed in (("optimum", "0.88"), ("positives", "~0.47")):
+        if len(own):
+            rows.append((part, f"{name}, matched rotation", printed, *_mean(own[name])))
+        rows.append((part, f"{name}, over rotations", printed, *_mean(table[name])))
+        spread = float(table[name].std(ddof=1))
+        rows.append((part, f"sd of {name} over rotations", "", spread, np.nan))
+    return rows
+
+
+def _learning(folder: Folder) -> list[Row]:
+    curves = stored("figure2", folder).curves
+    last = curves[curves["round"] == curves["round"].max()]
+    rows: list[Row] = []
+    for row in last.to_dict("records"):
+        printed = "equal" if row["strategy"] != "unbiased" else ""
+        name = f"{row['strategy']}, training"
+        rows.append(("Figure 2", name, printed, row["training"], np.nan))
+    for row in last.to_dict("records"):
+        name = f"{row['strategy']}, held out"
+        rows.append(("Figure 2", name, "", row["held_out"], row["held_out_se"]))
+    return rows
+
+
+def _strategies(folder: Folder) -> list[Row]:
+    rows: list[Row] = []
+    for name, part in (
+        ("figure3", "Figure 3"),
+        ("figure3_drawn", "Figure 3, over rotations"),
+    ):
+        figure = stored(name, folder)
+        accuracies = figure.table.groupby("strategy")["accuracy"]
+        for strategy in (OPTIMUM, "unbiased"):
+            found = _mean(accuracies.get_group(strategy))
+            printed = "0.88" if strategy == OPTIMUM else ""
+            rows.append((part, f"accuracy, {strategy}", printed, *found))
+        rows += _biases(part, figure.bias, PRINTED)
+    return rows
+
+
+def _importance(figure: Figure4) -> list[Row]:
+    table, rows = figure.correlations(), []
+    for row in table.to_dict("records"):
+        name = row["ranking"]
+        printed = "−0.77" if name in KINDS else ""
+        text = f"Pearson's r, {name}"
+        rows.append(("Figure 4", text, printed, row["pearson"], row["pearson_se"]))
+    for kind, text in (("spearman", "Spearman's ρ"), ("within", "ρ in a data set")):
+        for row in table.to_dict("records"):
+            name = f"{text}, {row['ranking']}"
+            rows.append(("Figure 4", name, "", row[kind], row[f"{kind}_se"]))
+    assert len(table) == len(RANKINGS)
+    return rows + _calibration(figure)
+
+
+def _calibration(figure: Figure4) -> list[Row]:
+    """Return the line from what clamping costs to what stratifying does, in points."""
+    clamped = 100 * figure.table["clamp"].to_numpy()
+    slope, intercept = np.polyfit(clamped, figure.drop.to_numpy(), 1)
+    text = "drop in points by clamp in points"
+    return [
+        ("Figure 4", f"{text}: intercept", "", float(intercept), np.nan),
+        ("Figure 4", f"{text}: slope", "", float(slope), np.nan),
+    ]
+
+
+def _fresh(folder: Folder) -> list[Row]:
+    rows: list[Row] = []
+    for name, rotation in (("fresh", ""), ("fresh_drawn", ", over rotations")):
+        table = stored(name, folder)
+        for truth in ("with copies", "without copies"):
+            for models in ("", ", all"):
+                against = f"{truth}{models}"
+                part = f"against fresh records, {against}{rotation}"
+                found = bias(table, against=against)
+                found = found[~found["strategy"].str.startswith("with")]
+                rows += _biases(part, found, {})
+    return rows
+
+
+def _beyond(folder: Folder) -> list[Row]:
+    narrow = stored("per_fold", folder)
+    rows: list[Row] = []
+    for noise, table in narrow.groupby("noise"):
+        rows += _biases(f"bins a fold, noise {noise:g} sd", bias(table), {})
+    for k, table in stored("k", folder).groupby("k"):
+        rows += _biases(f"k = {k}", bias(table), {})
+    rows += _biases("limits", bias(stored("limits", folder)), {})
+    leak = stored("leak", folder)
+    for name in ("predicted", "measured"):
+        rows.append(("leak of copies", name, "", *_mean(leak[name])))
+    return rows
+
+
+def _biases(part: str, table: pd.DataFrame, printed: dict[str, str]) -> list[Row]:
+    return [
+        (
+            part,
+            f"bias, {row['strategy']}",
+            printed.get(row["strategy"], ""),
+            row["bias"],
+            row["se"],
+        )
+        for row in table.to_dict("records")
+    ]
+
+
+def _mean(values: pd.Series[Any]) -> tuple[float, float]:
+    """Return the mean and its Monte Carlo standard error."""
+    return float(values.mean()), float(values.std(ddof=1)) / len(values) ** 0.5

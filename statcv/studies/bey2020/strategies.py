@@ -1,0 +1,140 @@
+"""How records are partitioned: at random, by a hash, along a covariate."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.api import cv
+from statcv.errors import ArgumentError, suggestion
+from statcv.folds.strata import by_hash, by_quantile
+from statcv.result import CVResult
+from statcv.studies.bey2020.samples import Sample
+from statcv.studies.bey2020.scale import Scale
+from statcv.studies.ehr.population import COVARIATES
+
+FORMULA = f"y ~ {' + '.join(COVARIATES)}"
+STRATEGIES = ("unbiased", "random", *COVARIATES, "hash")
+KEY = "the secret of the hospitals"
+NARROW = re.compile(r"(x\d+)(?: ×(\d+))?")
+
+
+def cross_validate(
+    strategy: str,
+    sample: Sample,
+    scale: Scale,
+    *,
+    k: int | None = None,
+    curves: bool = False,
+) -> CVResult:
+    """Cross-validate the paper's model on a data set.
+
+    Parameters
+    ----------
+    strategy : str
+        ``"unbiased"``: the people before copies were added, in random folds.
+        ``"random"``: all records, in random folds. ``"x1"`` to ``"x10"``: all records,
+        in quantile bins of a covariate, one a fold; ``"x5 ×20"``: in 20 a fold, dealt
+        at random. ``"hash"``: all records, by a keyed hash of the identifier.
+    sample : Sample
+    scale : Scale
+    k : int, optional
+        Folds, if not the scale's.
+    curves : bool
+        Whether to keep the accuracies after every round.
+    """
+    number = scale.k if k is None else k
+    model = scale.model(curves)
+    seed = sample.seeds.folds
+    if strategy in ("unbiased", "random"):
+        data = sample.people if strategy == "unbiased" else sample.records
+        folds = random_folds(data["site"], number, np.random.default_rng(seed))
+        return cv(
+            FORMULA, data, model=model, scheme=folds, metrics="accuracy", seed=seed
+        )
+    return stratified(stratifier_of(strategy), sample.records, model, number, seed)
+
+
+def stratified(
+    stratifier: Any, records: pd.DataFrame, model: Any, k: int, seed: int
+) -> CVResult:
+    """Cross-validate on records of which equal ones, by a stratifier, never part."""
+    return cv(
+        FORMULA,
+        records,
+        model=model,
+        scheme="kfold",
+        k=k,
+        stratify=stratifier,
+        metrics="accuracy",
+        seed=seed,
+    )
+
+
+def stratifier_of(strategy: str) -> Any:
+    """Return the stratifier of a strategy that has one.
+
+    Examples
+    --------
+    >>> stratifier_of("x5 ×20")
+    ByQuantile(columns=('x5',), per_fold=20)
+    """
+    if strategy == "hash":
+        return by_hash("patient_id", key=KEY)
+    match = NARROW.fullmatch(strategy)
+    if match is None or match[1] not in COVARIATES:
+        raise ArgumentError(
+            f"strategy {strategy!r} is none of {', '.join(STRATEGIES)}, nor like "
+            f"'x5 ×20'.{suggestion(strategy, STRATEGIES)}"
+        )
+    return by_quantile(match[1], per_fold=int(match[2] or 1))
+
+
+def check_strategies(strategies: tuple[str, ...]) -> None:
+    """Refuse strategies that there are not."""
+    for strategy in strategies:
+        if strategy not in ("unbiased", "random"):
+            stratifier_of(strategy)
+
+
+def random_folds(
+    sites: pd.Series[Any], k: int, rng: np.random.Generator
+) -> NDArray[np.intp]:
+    """Return a fold of each record, from 1: in each hospital at random, and even.
+
+    The sizes of folds differ by one at most, in each hospital and over all.
+
+    Examples
+    --------
+    >>> sites = pd.Series(["A", "B", "A", "A", "B"])
+    >>> folds = random_folds(sites, 2, np.random.default_rng(1))
+    >>> np.bincount(folds), np.bincount(folds[sites == "B"])
+    (array([0, 3, 2]), array([0, 1, 1]))
+    """
+    shuffled = rng.permutation(len(sites))
+    order = shuffled[np.argsort(sites.to_numpy()[shuffled], kind="stable")]
+    folds = np.empty(len(sites), dtype=np.intp)
+    folds[order] = np.arange(len(sites)) % k + 1
+    return folds
+
+
+def accuracy(result: CVResult) -> float:
+    """Return the mean over folds of the share that is predicted right."""
+    return result.estimate("accuracy", how="per_fold").value
+
+
+def share_parted(result: CVResult, person: pd.Series[Any]) -> float:
+    """Return the share of held-out records of which a copy is in the training set.
+
+    Parameters
+    ----------
+    result : CVResult
+    person : pandas.Series
+        Whose record it is, in truth.
+    """
+    fold = result.predictions.set_index("row")["fold"].loc[person.index]
+    return float((fold.groupby(person).transform("nunique") > 1).mean())

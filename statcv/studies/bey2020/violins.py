@@ -1,0 +1,155 @@
+"""Figure 3: the accuracies that strategies estimate, over many data sets."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import pandas as pd
+
+from statcv.errors import ArgumentError
+from statcv.seeds import resolve_seed
+from statcv.studies.bey2020.differences import bias
+from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.samples import Sample, rotated_population
+from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.strategies import (
+    STRATEGIES,
+    accuracy,
+    check_strategies,
+    cross_validate,
+)
+from statcv.studies.ehr import EhrPopulation, optimal_accuracy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Rotations = Literal["matched", "drawn"]
+OPTIMUM = "optimum"
+
+
+@dataclass(frozen=True, eq=False)
+class Figure3:
+    """Estimates of accuracy by strategy; made by :func:`figure3`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        ``simulation``, ``strategy``, ``accuracy``: the mean over folds. Of the strategy
+        ``"optimum"`` the accuracy is that of a model that knows each probability.
+    """
+
+    table: pd.DataFrame = field(repr=False)
+
+    @property
+    def bias(self) -> pd.DataFrame:
+        """A row a strategy: mean difference from the unbiased estimate, in points."""
+        return bias(self.table[self.table["strategy"] != OPTIMUM])
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw a violin a strategy, and lines at the optimum and the unbiased mean."""
+        from statcv.studies.bey2020.drawing import draw_violins
+
+        return draw_violins(self.table, ax)
+
+
+def figure3(
+    simulations: int = 30,
+    *,
+    rotations: Rotations = "matched",
+    strategies: tuple[str, ...] = STRATEGIES,
+    scale: Scale | None = None,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+) -> Figure3:
+    """Estimate the accuracy by every strategy, on many data sets.
+
+    Parameters
+    ----------
+    simulations : int, default 30
+        Data sets.
+    rotations : {"matched", "drawn"}
+        Whether all are from one population, which has the two numbers that the paper
+        prints of its own, or each from one whose rotation is drawn.
+    strategies : tuple of str
+        ``"unbiased"``: people before copies were added, in random folds of equal size
+        in each hospital; ``"random"``: with copies, alike; ``"x1"`` to ``"x10"``:
+        along quantiles of a covariate, ``"x5 ×20"`` in 20 bins a fold; ``"hash"``: by
+        a keyed hash of the identifier.
+    scale : Scale, optional
+        The paper's where not given.
+    directory : str or path, optional
+        That keeps what was measured: a study that was interrupted goes on, and one
+        with more simulations does what is missing.
+    seed : int, default 1
+        The data set of one number is the same in all studies with one seed.
+    n_jobs : int, optional
+        Processes, as joblib takes it. The numbers are the same for any.
+
+    Returns
+    -------
+    Figure3
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an argument is not what it should be.
+    CheckpointError
+        If the directory holds another study.
+
+    Notes
+    -----
+    R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
+    cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
+    (2020) 1244-1251, Figure 3.
+
+    Examples
+    --------
+    >>> from statcv.studies.bey2020 import Scale, figure3
+    >>> small = Scale(n=400, n_duplicates=80, rounds=10)
+    >>> found = figure3(2, strategies=("unbiased", "random", "x5"), scale=small)
+    >>> found.bias["strategy"].tolist()
+    ['random', 'x5']
+    """
+    scale = scale or Scale()
+    strategies = tuple(strategies)
+    check_strategies(strategies)
+    if rotations not in ("matched", "drawn"):
+        raise ArgumentError(f"rotations is 'matched' or 'drawn', not {rotations!r}.")
+    seed = resolve_seed(seed)
+    said = {
+        "rotations": rotations,
+        "strategies": list(strategies),
+        "scale": asdict(scale),
+        "seed": seed,
+    }
+    measure = partial(_measure, scale, rotations, strategies, seed)
+    study = Study("figure3", measure, said)
+    return Figure3(run(study, simulations, directory, n_jobs))
+
+
+def population_of(rotations: Rotations, seed: int, number: int) -> EhrPopulation:
+    """Return the population of the data set of that number."""
+    if rotations == "matched":
+        return matched_population()
+    return rotated_population(seed, number)
+
+
+def _measure(
+    scale: Scale,
+    rotations: Rotations,
+    strategies: tuple[str, ...],
+    seed: int,
+    number: int,
+) -> pd.DataFrame:
+    population = population_of(rotations, seed, number)
+    sample = Sample.draw(scale, population, seed, number)
+    found = {
+        strategy: accuracy(cross_validate(strategy, sample, scale))
+        for strategy in strategies
+    }
+    optimum = optimal_accuracy(**vars(population), seed=sample.seeds.population)
+    found[OPTIMUM] = optimum.accuracy
+    return pd.DataFrame({"strategy": list(found), "accuracy": list(found.values())})
