@@ -295,7 +295,7 @@ def make_comparison(
         )
     chosen = at_common_threshold(
         _metric(next(iter(joined.values())), metric),
-        [result.scores for result in joined.values()],
+        [joined[name].scores for name in results],  # the null model has no threshold
     )
     cheap = test is None and chosen.name == "auroc" and reference != NULL
     cheap = cheap and all(

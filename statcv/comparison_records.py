@@ -16,7 +16,8 @@ from statcv.comparison_checks import held_out, observed
 from statcv.engine import run
 from statcv.errors import ComparisonError
 from statcv.inference.paired_tests import joined_clusters
-from statcv.metrics import Metric, round_significant
+from statcv.inference.record_reading import read_by_record
+from statcv.metrics import Metric
 from statcv.models import Mean, resolve_model
 from statcv.result import CVResult
 
@@ -58,7 +59,9 @@ class Records:
     def predictions(self) -> dict[str, Floats]:
         """What the metric reads of each result."""
         read = {
-            name: self._read(result)[held_out(result).get_indexer(self.labels)]
+            name: read_by_record(result.scores, self.metric)[
+                held_out(result).get_indexer(self.labels)
+            ]
             for name, result in self.results.items()
         }
         if self._null_ranks_nobody:
@@ -69,18 +72,6 @@ class Records:
     def _null_ranks_nobody(self) -> bool:
         against = self.reference == NULL and self.metric.rank
         return against and isinstance(self.results[NULL].learner, Mean)
-
-    def _read(self, result: CVResult) -> Floats:
-        """Return what the metric reads of each record's mean prediction.
-
-        Where there are thresholds and it reads classes, these: 0 and 1.
-        """
-        scores = result.scores
-        predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
-        if cuts is not None and self.metric.reads == "classes":
-            positive = round_significant(predicted) > round_significant(cuts)
-            return np.where(np.isnan(cuts), np.nan, positive)
-        return self.metric.readable(predicted, scores.probabilities)
 
     @cached_property
     def _baseline(self) -> Floats | None:

@@ -170,6 +170,8 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
     """Say how often such intervals were right where that is known."""
     if headline.level != 0.95 or result.design.outcome.kind != "binary":
         return []
+    if headline.interval.pairs:  # exact, and not the interval that was measured
+        return []
     share = float(result.design.y.mean())
     name = headline.interval.name
     said = measured_coverage(result.plan, headline.how, name, share, headline.metric)

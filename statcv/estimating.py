@@ -138,8 +138,9 @@ class Estimating:
             logit scale) and ``"influence"`` for auROC, ``"pairs"`` for what is paired,
             ``"corrected_t"`` over folds, ``"records"`` for a mean over records,
             ``"bootstrap"`` and ``"bca"``. An auROC of exactly 1 or 0 that leaves an
-            interval no width has the exact bound on disjoint pairs instead. With
-            refits, which count that the fits vary too:
+            interval no width has the exact bound on disjoint pairs instead, but not a
+            0 that the training means alone have, as under ``loocv``. With refits,
+            which count that the fits vary too:
             ``"jackknife"``, ``"jackknife_logit"``, for auROC ``"corrected_jackknife"``,
             and for a mean over records under k folds ``"nested_cv"``.
         seed : int, numpy.random.Generator or None

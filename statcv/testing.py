@@ -270,6 +270,8 @@ class Testing(Tabulating):
             progress=progress,
         )
         test = wald_test(found, value, alternative=side, about=about)
+        if found.interval.pairs or np.isnan(test.p_value):
+            return test  # an exact test, or none: not the one that was measured
         return self._with_size(test, chosen, found.how, method)
 
     def _with_size(self, test: HTest, metric: Metric, how: str, method: str) -> HTest:

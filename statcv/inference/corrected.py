@@ -58,8 +58,8 @@ def corrected_jackknife_interval(
             f"the corrected jackknife is for auROC, not for {metric.label}; "
             "interval='jackknife' is for every metric"
         )
-    if isinstance(deleted, str):
-        return Interval.none(deleted)
+    if isinstance(deleted, str) or deleted.unmoved:
+        return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
     value = estimate(scores, metric, how, level).value
     if not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")

@@ -8,7 +8,7 @@ import numpy as np
 
 from statcv.inference.intervals import Interval
 from statcv.inference.scores import Scores
-from statcv.inference.values import concordant_pairs
+from statcv.inference.values import concordant_pairs, pooled_values
 from statcv.metrics import Metric
 from statcv.metrics.disjoint_pairs import (
     FEWEST,
@@ -20,6 +20,10 @@ from statcv.metrics.disjoint_pairs import (
 ENDS = (0.0, 1.0)
 GIVEN = "takes the fits as given"
 OF_OTHERS = "the model was fitted to other records and does not vary"
+OF_FOLDS = (
+    "the training means alone rank all pairs wrong under these folds, so that an auROC "
+    "of 0 tells nothing of the model"
+)
 ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
 
 
@@ -45,10 +49,15 @@ def interval_at_end(
     Returns
     -------
     Interval
-        Without a standard error. ``made`` where fewer than two pairs share no record.
+        Without a standard error. ``made`` where fewer than two pairs share no record,
+        or the training means alone rank all pairs wrong, as under leave-one-out: a
+        pooled auROC of 0 is then one of the folds, and each fit depends on whom it
+        left out.
     """
     if not (at_end(metric, value) and np.isnan(made.lower)):
         return made
+    if how == "pooled" and value == 0 and _means_rank_wrong(scores, metric):
+        return replace(made, assumes=OF_FOLDS)
     pairs = compared_disjoint(scores, how)
     if pairs < FEWEST:
         return made
@@ -68,6 +77,14 @@ def interval_at_end(
         ),
         pairs=pairs,
     )
+
+
+def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
+    """Tell whether training means in place of predictions have a pooled auROC of 0."""
+    if scores.external:
+        return False
+    alone = replace(scores, predicted=scores.baseline[scores.split])
+    return not pooled_values(alone, metric).any()
 
 
 def compared_disjoint(scores: Scores, how: str) -> int:

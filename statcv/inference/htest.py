@@ -94,9 +94,9 @@ class HTest:
         degrees = "" if math.isnan(self.df) else f", df = {self.df:g}"
         equal = "" if self.p_value < 1e-4 else "= "
         shown = "< 0.0001" if self.p_value < 1e-4 else f"{self.p_value:.4f}"
-        return (
-            f"{self.statistic_name} = {self.statistic:.4f}{degrees}, p {equal}{shown}"
-        )
+        digits = "g" if self.statistic_name.startswith("pairs") else ".4f"  # a count
+        statistic = f"{self.statistic_name} = {self.statistic:{digits}}"
+        return f"{statistic}{degrees}, p {equal}{shown}"
 
     def _side(self) -> str:
         side = {"two-sided": "not equal to", "greater": "greater than"}

@@ -138,7 +138,8 @@ def delong_interval(
     area = float(np.mean([part.auc for part in parts]))
     se = float(np.sqrt(np.mean([part.se**2 for part in parts])))
     if se == 0:
-        return Interval.none(parts[0].reason)
+        among = "" if clusters is None else " from cluster to cluster"
+        return Interval.none(f"the placement values do not vary{among}, {NOTHING}")
     method, assumes = "DeLong", RECORDS_ONLY
     if clusters is not None:
         method, assumes = "clustered DeLong", SOURCES_ONLY

@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
+LEAST = 1e-24  # variance; what is less is rounding
 SCALES = ("identity", "logit")
 ASSUMES = (
     "fits everything again without each {unit} in turn, so that the fits may vary too; "
@@ -94,6 +95,12 @@ class Jackknife:
         several samples).
         """
         return float(self.parts.sum())
+
+    @property
+    def unmoved(self) -> str:
+        """Say that no deletion moves the estimate; nothing where one does."""
+        same = f"it is the same whichever {self.unit} is deleted"
+        return same if self.variance <= LEAST else ""
 
     @property
     def parts(self) -> Floats:
@@ -184,8 +191,8 @@ def jackknife_interval(
             n_jobs=n_jobs,
             progress=progress,
         )
-    if isinstance(jack, str):
-        return Interval.none(jack)
+    if isinstance(jack, str) or jack.unmoved:
+        return Interval.none(jack if isinstance(jack, str) else jack.unmoved)
     on = " on the logit scale" if scale == "logit" else ""
     assumes = ASSUMES.format(unit=jack.unit, scale=on)
     assumes += jack.caveats
@@ -281,12 +288,7 @@ def _unfit(jack: Jackknife) -> str:
             f"it has no value when any of {unknown} of {len(jack.values)} "
             f"{jack.unit}s is deleted"
         )
-    variance = jack.variance
-    if math.isnan(variance):
-        return f"one class has a single {jack.unit}"
-    if variance <= 1e-24:
-        return f"it is the same whichever {jack.unit} is deleted"
-    return ""
+    return f"one class has a single {jack.unit}" if math.isnan(jack.variance) else ""
 
 
 def _units(

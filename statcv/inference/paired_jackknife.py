@@ -12,6 +12,8 @@ from statcv.inference.paired_tests import PairedTest
 from statcv.inference.testing import ratio, tail
 from statcv.metrics.placements import symmetric_limits
 
+ROUNDING = 1e-12  # of a difference of areas
+
 
 def paired_jackknife(
     first: Jackknife,
@@ -47,12 +49,13 @@ def paired_jackknife(
     moved = Jackknife(
         second.values - first.values, first.group, first.unit, first.n_fits
     )
-    se = corrected_se(moved, given.se)
+    se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
+    if se <= ROUNDING:
+        se, difference = 0.0, 0.0 if abs(difference) <= ROUNDING else difference
     statistic = ratio(difference, se)
-    df = moved.df if moved.variance > 0 else math.nan
     lower, upper = symmetric_limits(difference, se, level, df=df)
     reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
-    if math.isinf(statistic):
+    if se == 0:
         reasons = {"no record moves the difference": None}
     return PairedTest(
         difference=difference,

@@ -39,7 +39,8 @@ METHODS = {
             "DeLong",
             "z",
             "DeLong's test takes the fits as given and counts the variation of the "
-            "records alone; at small n its true error rate is above the nominal one",
+            "records alone; its true error rate is above the nominal one, by much at "
+            "small n and on noise",
         ),
         PairedMethod(
             "corrected_jackknife",
@@ -56,8 +57,8 @@ METHODS = {
             "t on casewise losses",
             "t",
             "the t test takes the fits as given and the records (or clusters) as "
-            "independent; at small n its true error rate is above the nominal one, and "
-            "a few records with very large losses can decide it",
+            "independent, so that its interval is somewhat narrow at small n; a few "
+            "records with very large losses can decide it",
         ),
         PairedMethod(
             "permutation",
@@ -74,8 +75,8 @@ METHODS = {
             "t",
             "the corrected t test (Nadeau & Bengio 2003) takes the correlation of two "
             "folds' differences as n_test/n, which is a guess; with few folds it has "
-            "little power, and with many repeats its true error rate is above the "
-            "nominal one",
+            "little power, and with many repeats, or over the pairs of leave-pair-out, "
+            "its true error rate is above the nominal one",
             pools=False,
         ),
     )

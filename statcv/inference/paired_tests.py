@@ -18,6 +18,8 @@ from statcv.metrics.placements import symmetric_limits
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
 
+_ALIKE = 1e-12  # differences nearer than this, relative to the largest, are equal
+
 
 @dataclass(frozen=True)
 class PairedTest:
@@ -98,8 +100,8 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
         return PairedTest.none(mean, f"there is one {unit} only")
     totals = np.bincount(group, change - mean)
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
-    if se <= 1e-12 * float(np.abs(change).max()):
-        return _without_variation(mean, unit)
+    if se <= _ALIKE * float(np.abs(change).max()):
+        return _without_variation(change, unit)
     lower, upper = symmetric_limits(mean, se, level, df=g - 1)
     statistic = ratio(mean, se)
     return PairedTest(
@@ -112,8 +114,14 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     )
 
 
-def _without_variation(mean: float, unit: str) -> PairedTest:
-    """Return what equal differences tell: whether they are 0, and no interval."""
+def _without_variation(change: Floats, unit: str) -> PairedTest:
+    """Return what equal differences tell: whether they are 0, and no interval.
+
+    A mean that is nothing beside the single differences is 0 but for rounding.
+    """
+    mean = float(change.mean())
+    if abs(mean) <= _ALIKE * float(np.abs(change).max()):
+        mean = 0.0
     return PairedTest(
         mean,
         0.0,
@@ -150,8 +158,8 @@ def paired_corrected_t(
             np.nan, f"the metric has no value in {odd} of {len(change)} folds"
         )
     mean = float(change.mean())
-    if len(change) > 1 and np.ptp(change) == 0:
-        return _without_variation(mean, "fold")
+    if len(change) > 1 and np.ptp(change) <= _ALIKE * np.abs(change).max():
+        return _without_variation(change, "fold")
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
         return PairedTest.none(mean, found.assumes)

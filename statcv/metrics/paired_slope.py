@@ -83,7 +83,8 @@ def log_odds_difference(first: Floats, second: Floats) -> Floats:
     with np.errstate(invalid="ignore"):
         difference = one - other
         same = _SAME * np.maximum(1.0, np.maximum(np.abs(one), np.abs(other)))
-    return np.where(np.abs(difference) <= same, 0.0, difference)
+        equal = np.isfinite(difference) & (np.abs(difference) <= same)
+    return np.where(equal, 0.0, difference)
 
 
 def slope_influence(difference: Floats, slope: float) -> Floats:

@@ -17,7 +17,8 @@ from statcv.inference.paired_tests import (
     paired_delong,
     paired_t,
 )
-from statcv.metrics import Metric, get_metric, round_significant
+from statcv.inference.record_reading import read_by_record
+from statcv.metrics import Metric, get_metric
 from statcv.plots.base import told_apart
 from statcv.plots.records import how_averaged
 from statcv.readable import Readable
@@ -219,15 +220,8 @@ def _joined(
         for result, row in zip(results, rows, strict=True)
     ]
     codes[1] = None if codes[1] is None else codes[1][place]
-    read = (_read(first, metric), _read(second, metric)[place])
+    read = (
+        read_by_record(first.scores, metric),
+        read_by_record(second.scores, metric)[place],
+    )
     return y, read, joined_clusters(codes[0], codes[1])
-
-
-def _read(result: Readable, metric: Metric) -> Floats:
-    """Return what the metric reads of each record's mean prediction."""
-    scores = result.scores
-    predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
-    if cuts is not None and metric.reads == "classes":
-        positive = round_significant(predicted) > round_significant(cuts)
-        return np.where(np.isnan(cuts), np.nan, positive)
-    return metric.readable(predicted, scores.probabilities)

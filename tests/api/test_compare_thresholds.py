@@ -30,6 +30,17 @@ def test_net_benefit_is_compared_at_the_threshold_of_both(pair, test):
     assert "net benefit (threshold 0.3)" in str(compared)
 
 
+@pytest.mark.parametrize("test", ["t", "corrected_t"])
+def test_the_null_model_is_held_at_the_threshold_of_the_results(pair, test):
+    """It predicts the training mean, which is above 0.3 in every fold: all treated."""
+    compared = scv.compare(*pair, metric="net_benefit", test=test, reference="null")
+    share = pair[0].design.y.mean()
+    assert compared.table["pooled"]["null"] == pytest.approx(
+        share - (1 - share) * 0.3 / 0.7
+    )
+    assert "net benefit (threshold 0.3)" in str(compared)
+
+
 def test_thresholds_that_differ_are_refused(pair):
     other = pair[1].update(threshold=0.4)
     with pytest.raises(MetricError, match="thresholds that differ"):

@@ -84,7 +84,20 @@ def mirrored(scores):
     return replace(scores, predicted=1 - scores.predicted, left=turned)
 
 
-@pytest.mark.parametrize("scheme", ["stratified_kfold", "loocv", "rloocv"])
+def test_a_zero_that_training_means_have_too_has_no_bound():
+    res = result(scheme="loocv", model="mean")
+    found = res.estimate()
+    assert found.value == 0
+    assert np.isnan([found.lower, found.upper]).all()
+    assert "training means alone rank all pairs wrong" in found.assumes
+    test = res.test(method="delong")
+    assert np.isnan(test.p_value)
+    assert not test.notes  # nothing was measured of a test that is not there
+    turned = make_estimate(mirrored(result(scheme="loocv").scores), AUROC)
+    assert (turned.value, turned.method) == (0, "none")
+
+
+@pytest.mark.parametrize("scheme", ["stratified_kfold", "rloocv"])
 def test_an_auroc_of_zero_mirrors_one(scheme):
     k = {"k": 4} if scheme == "stratified_kfold" else {}
     scores = result(scheme=scheme, **k).scores
@@ -163,6 +176,25 @@ def test_a_test_of_a_perfect_auroc_is_the_sign_test_of_its_pairs(alternative):
     higher = res.test(method="pairs", null=0.7, alternative=alternative)
     sides = {"greater": 0.7**8, "less": 1.0, "two-sided": 2 * 0.7**8}
     assert higher.p_value == pytest.approx(sides[alternative])
+
+
+def test_what_was_measured_of_other_intervals_is_not_said_of_it():
+    res = result(separated(9, 21), scheme="loocv")
+    assert not any("easured" in note for note in res.summary().notes)
+    assert not res.test(method="delong").notes
+    told = result(separated(9, 21, sign=0.1), scheme="loocv")
+    assert 0 < float(told.estimate()) < 1
+    assert any("easured" in note for note in told.summary().notes)
+    assert told.test(method="delong").notes
+
+
+def test_no_interval_is_not_called_a_point():
+    table = pd.DataFrame({"y": [0, 0, 1, 1], "p": 0.3})
+    tied = scv.from_predictions(table, observed="y", predicted="p").estimate("auroc")
+    assert np.isnan(tied.lower)
+    assert tied.assumes == (
+        "the placement values do not vary, which measures no variation"
+    )
 
 
 def test_what_is_refused_stays_refused():

@@ -80,6 +80,30 @@ def test_a_result_against_itself_does_not_differ():
     assert (row["difference"], row["p"]) == (0, 1)
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
+    df = data()
+    df["perfect"], df["also"] = 8.0 * df["y"] + df["c"] / 10, 9.0 * df["y"]
+    model = scv.models.Logit(C=1.0)
+    best = scv.cv("y ~ perfect", df, model=model, scheme="loocv")
+    some = best.update(formula="y ~ a")
+    compared = scv.compare(best=best, some=some)
+    row = compared.differences.iloc[0]
+    assert compared.method.name == "corrected_jackknife"
+    moved = some.jackknife("auroc", "pooled")
+    assert best.jackknife("auroc", "pooled").variance == 0
+    delong = scv.compare(best=best, some=some, test="delong").differences["se"][0]
+    spread = max((moved.variance + delong**2) / 2, delong**2)
+    assert row["se"] == pytest.approx(np.sqrt(spread))
+    assert row["p"] == pytest.approx(
+        2 * stats.t.sf(abs(row["difference"]) / row["se"], moved.df)
+    )
+    same = scv.compare(best=best, other=best.update(formula="y ~ also"))
+    row = same.differences.iloc[0]
+    assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
+    assert "no record moves the difference" in row["mind"]
+
+
 def test_models_fitted_one_by_one_are_compared_by_delong():
     from sklearn.linear_model import LogisticRegression
 

@@ -74,6 +74,19 @@ def test_records_that_all_differ_alike_give_no_interval():
     assert "every record differs by the same amount" in alike.reason
 
 
+def test_a_mean_that_is_rounding_is_no_difference():
+    """Three clusters that sum to 0 but for the last bit, and folds likewise."""
+    change, clusters = np.tile([0.1, 0.7, -0.8], 3), np.repeat([0, 1, 2], 3)
+    assert change.mean() != 0
+    found = paired_t(change, clusters, 0.95)
+    assert (found.difference, found.statistic, found.p_value) == (0, 0, 1)
+    folds, ones = np.array([0.1 + 0.2, 0.3, 0.3]), np.ones(3)
+    assert np.ptp(folds) > 0
+    apart = paired_corrected_t(folds, 9 * ones, ones, 0.95)
+    assert (apart.statistic, apart.p_value) == (np.inf, 0)
+    assert "every fold differs by the same amount" in apart.reason
+
+
 def test_corrected_t_is_nadeau_and_bengios():
     change = RNG(5).normal(0.1, 0.2, 20)
     n_train, n_test = np.full(20, 80.0), np.full(20, 20.0)

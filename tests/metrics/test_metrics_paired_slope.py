@@ -113,6 +113,15 @@ def test_rounding_is_no_difference():
     assert np.isnan(log_odds_difference(np.array([1.0]), np.array([1.0]))).all()
 
 
+def test_a_prediction_without_a_logit_is_no_tie():
+    found = log_odds_difference(
+        np.array([0.0, 0.5, 0.0, 1.0, 1.2]), np.array([0.5, 1.0, 0.0, 0.0, 0.5])
+    )
+    assert not np.isfinite(found).any()
+    assert found[0] == found[1] == -np.inf
+    assert np.isnan(slope_of_pairs([*found[:1], 1.0, -1.0]))
+
+
 def test_what_is_no_vector_is_refused():
     with pytest.raises(MetricError, match="difference has shape"):
         slope_of_pairs([[1.0, -1.0]])
