@@ -106,7 +106,7 @@ def plot_stratifier_bias(
             ax.errorbar(
                 x[own],
                 ratio[own],
-                yerr=None if np.isnan(reach[:, own]).any() else reach[:, own],
+                yerr=reach[:, own],
                 fmt="o",
                 color=colour,
                 markerfacecolor=face,
@@ -115,8 +115,9 @@ def plot_stratifier_bias(
             )
     ax.margins(x=0.12)
     ax.set(xlabel=LABELS.get(against, against), ylabel=_ylabel(result))
-    limits = f"{result.level:.0%} intervals over folds, given the records"
-    ax.set_title(fill(f"Bias by stratifier, {limits}", TITLE))
+    limits = f", {result.level:.0%} intervals over folds, given the records"
+    known = np.isfinite(reach).any()
+    ax.set_title(fill(f"Bias by stratifier{limits if known else ''}", TITLE))
     ax.legend(fontsize="small")
     _name_points(ax, list(table.index), x, ratio)
     return ax

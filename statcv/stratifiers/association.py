@@ -59,13 +59,13 @@ def mutual_information(x: Codes, y: Codes) -> float:
     >>> round(mutual_information(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])), 3)
     0.818
     """
-    both = np.unique(np.stack([x, y]), axis=1, return_inverse=True)[1].ravel()
-    return _entropy(x) + _entropy(y) - _entropy(both)
+    rows, columns = (np.unique(codes, return_inverse=True)[1] for codes in (x, y))
+    both = rows * (columns.max() + 1) + columns
+    return _entropy(rows) + _entropy(columns) - _entropy(both)
 
 
 def _entropy(codes: Codes) -> float:
-    counts = np.bincount(codes)
-    shares = counts[counts > 0] / len(codes)
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
     return float(-(shares * np.log(shares)).sum() + (len(shares) - 1) / 2 / len(codes))
 
 
@@ -80,7 +80,8 @@ def anova(values: Floats, groups: Codes) -> Ratio:
     Returns
     -------
     Ratio
-        NaN where there is one group, or no record beyond one a group.
+        NaN where there is one group, no record beyond one a group, or a number that is
+        not finite.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def anova(values: Floats, groups: Codes) -> Ratio:
     place = np.unique(groups, return_inverse=True)[1]
     counts = np.bincount(place)
     between, within = len(counts) - 1, len(values) - len(counts)
-    if between == 0 or within <= 0:
+    if between == 0 or within <= 0 or not np.isfinite(values).all():
         return NONE
     centred = values - values.mean()
     means = np.bincount(place, centred) / counts
@@ -115,6 +116,8 @@ def regression(x: Floats, y: Floats) -> Ratio:
     from scipy.special import fdtrc
 
     left = len(x) - 2
+    if not np.isfinite(x).all():
+        return NONE
     x, y = x - x.mean(), y - y.mean()
     size = float((x**2).sum() * (y**2).sum())
     if left <= 0 or size <= 0:

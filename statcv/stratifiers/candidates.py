@@ -19,7 +19,7 @@ from statcv.errors import (
     suggestion,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.hashing import Key
+from statcv.folds.hashing import Key, check_key
 from statcv.folds.identifiers import count_missing
 from statcv.folds.strata import (
     ByHash,
@@ -34,6 +34,7 @@ from statcv.formula.frames import is_number, plain_column
 from statcv.stratifiers.setting import Setting
 
 DAY = np.timedelta64(1, "D")
+UNBIASED = "unbiased"  # the folds with which all candidates are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,10 +45,22 @@ class Candidate:
     ----------
     name : str
     stratifier : Stratifier
+
+    Raises
+    ------
+    ArgumentError
+        If its name is that of the unbiased folds.
     """
 
     name: str
     stratifier: Stratifier
+
+    def __post_init__(self) -> None:
+        if self.name == UNBIASED:
+            raise ArgumentError(
+                f"a candidate cannot be called {UNBIASED!r}, as the folds are with "
+                "which it is compared; rename the column."
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,8 +92,7 @@ def read_candidates(
 
     Parameters
     ----------
-    given : str, Stratifier, or a list of those and of lists of names; or None
-        None: every column of the data.
+    given : str, Stratifier, or a list of those and of lists of names
     table : pandas.DataFrame
     per_fold : sequence of int
         Numbers of bins a fold that a column of numbers is tried with.
@@ -94,8 +106,6 @@ def read_candidates(
     ArgumentError, ArgumentTypeError
         If a candidate is given twice, or is none.
     """
-    if given is None:
-        given = list(table.columns)
     if isinstance(given, (str, Stratifier)):
         given = [given]
     if not isinstance(given, (list, tuple)):
@@ -106,11 +116,31 @@ def read_candidates(
     if not given:
         raise ArgumentError("candidates is empty; leave it out for every column.")
     found = [one for item in given for one in _read(item, table, per_fold, key)]
-    names = [candidate.name for candidate in found]
+    return _each_once(found)
+
+
+def every_candidate(
+    table: pd.DataFrame, per_fold: Sequence[int], key: Key | None
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return a candidate of each column, and why some columns are none."""
+    if key is not None:
+        check_key(key)
+    found: list[Candidate] = []
+    skipped = {}
+    for name in table.columns:
+        try:
+            found += _read(name, table, per_fold, key)
+        except StatcvError as error:
+            skipped[name] = str(error)
+    return _each_once(found), skipped
+
+
+def _each_once(candidates: list[Candidate]) -> list[Candidate]:
+    names = [candidate.name for candidate in candidates]
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise ArgumentError(f"the candidate {twice[0]!r} is given twice.")
-    return found
+    return candidates
 
 
 def _read(
@@ -155,10 +185,30 @@ def _name(stratifier: Stratifier) -> str:
     return f"hash of {label}" if isinstance(stratifier, ByHash) else label
 
 
-def not_in_dot(candidates: Sequence[Candidate]) -> list[str]:
-    """Return the columns that identify, so that they are no predictors in ``y ~ .``."""
-    own = [one for one in candidates if one.stratifier.drops_out_of_dot]
-    return list(dict.fromkeys(name for one in own for name in one.columns))
+def not_in_dot(
+    candidates: Sequence[Candidate], table: pd.DataFrame, k: int
+) -> list[str]:
+    """Return the columns that identify, so that they are no predictors in ``y ~ .``.
+
+    A factor with fewer levels than there are folds can make none, and stays.
+    """
+    own = [
+        one.columns
+        for one in candidates
+        if one.stratifier.drops_out_of_dot and not _few_levels(table, one.columns, k)
+    ]
+    return list(dict.fromkeys(name for columns in own for name in columns))
+
+
+def _few_levels(table: pd.DataFrame, columns: Sequence[str], k: int) -> bool:
+    if len(columns) > 1:
+        return False
+    try:
+        column = plain_column(table[columns[0]], columns[0])
+    except StatcvError:  # values of several types
+        return False
+    factor = isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind == "b"
+    return factor and 1 < column.nunique() < k
 
 
 def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
@@ -224,7 +274,10 @@ def numbers_of(column: pd.Series[Any]) -> NDArray[np.float64] | None:
     >>> numbers_of(pd.Series(["b", "a"])) is None
     True
     """
-    plain = plain_column(column, str(column.name))
+    try:
+        plain = plain_column(column, str(column.name))
+    except StatcvError:  # values of several types, which can be hashed
+        return None
     if is_number(plain.dtype) or plain.dtype.kind == "b":
         return plain.to_numpy(dtype=float)
     if plain.dtype.kind == "M":

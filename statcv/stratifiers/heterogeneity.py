@@ -39,7 +39,8 @@ def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
     >>> fold_auroc(np.column_stack([x]), (x >= 20).astype(int), np.arange(40) % 2)
     1.0
     """
-    spread = np.nanstd(X, axis=0) if len(X) else np.empty(0)
+    X = X[:, ~np.isnan(X).all(axis=0)]
+    spread = np.nanstd(X, axis=0)
     X = X[:, spread > 0]
     if not X.shape[1]:
         return np.nan

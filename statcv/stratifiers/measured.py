@@ -25,7 +25,7 @@ from statcv.stratifiers.values import (
     undefined_folds,
     values_of,
 )
-from statcv.summary import number
+from statcv.stratifiers.verdicts import verdict
 
 Floats = NDArray[np.float64]
 
@@ -203,9 +203,6 @@ def _row(
     }
 
 
-# ---- intervals ----
-
-
 def fold_interval(own: Floats, unbiased: Floats, fixed: bool, level: float) -> float:
     """Return half the width of an interval of the bias over folds, given the data.
 
@@ -266,54 +263,3 @@ def _records_interval(
 
 def _sd(values: Floats) -> float:
     return float(values.std(ddof=1)) if len(values) > 1 else np.nan
-
-
-# ---- in words ----
-
-
-def shown_to(width: float, setting: Setting) -> float:
-    """Return what decides the digits of a loss that is known to a width.
-
-    Of points a tenth is the last that is of use.
-    """
-    return float(np.fmax(width, 1.0)) if setting.points else width
-
-
-def verdict(
-    cost: float, half: float, of_records: float, parted: float, setting: Setting
-) -> str:
-    """Say what a candidate costs.
-
-    Parameters
-    ----------
-    cost : float
-        How much worse the estimate is than the unbiased one, in points or units.
-    half, of_records : float
-        Half the width of its interval over folds, and over records; NaN for none.
-    parted : float
-        Known copies that it parts; NaN where none are known.
-    setting : Setting
-    """
-    said = _said(cost, half, of_records, setting)
-    if not parted > 0:
-        return said
-    return f"leaks: parts {parted:,.0f} known duplicates; {said}"
-
-
-def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
-    unit = "points" if setting.points else f"of {setting.metric.label}"
-    if np.isnan(cost):
-        return f"{setting.metric.label} has no value"
-    verb = "costs" if cost >= 0 else "flatters by"
-    if np.isnan(half):
-        return f"{verb} {number(abs(cost))} {unit} (no interval over folds)"
-    digits = shown_to(2 * half, setting)
-    if abs(cost) <= half:
-        most = number(abs(cost) + np.fmax(half, of_records), digits)
-        return f"no bias to be seen: at most {most} {unit}"
-    low, high = abs(cost) - half, abs(cost) + half
-    limits = f"({number(low, digits)} to {number(high, digits)})"
-    size = f"{verb} {number(abs(cost), digits)} {unit}"
-    if abs(cost) <= of_records:
-        return f"{size} in these records {limits}, within the chance of records"
-    return f"{size} {limits}"

@@ -22,7 +22,6 @@ from statcv.stratifiers.alterations import (
 )
 from statcv.stratifiers.altered import AlteredScores, predict_altered
 from statcv.stratifiers.association import (
-    NONE,
     Ratio,
     anova,
     chi_square,
@@ -114,8 +113,7 @@ def rank(
     way = how or found.scores.headline(setting.metric)
     drops = _Drops(setting, found, way)
     rows = [
-        _row(setting, candidate, own, plan)
-        | drops.row(setting, candidate, clamp, shuffled)
+        _row(setting, candidate, own, plan) | drops.row(candidate, clamp, shuffled)
         for candidate, own, clamp, shuffled in zip(
             candidates, owns, clamped, permuted, strict=True
         )
@@ -145,8 +143,9 @@ class _Drops:
         self.moved = moved_by_records([found.scores], setting.metric, how)
 
     def row(
-        self, setting: Setting, candidate: Candidate, clamped: range, permuted: range
+        self, candidate: Candidate, clamped: range, permuted: range
     ) -> dict[str, float]:
+        setting = self.setting
         used = bool(used_columns(setting, candidate))
         clamp = self._mean(clamped)
         predicted = clamp if np.isnan(clamp) else max(clamp, 0.0)
@@ -230,7 +229,7 @@ def _association(
         return mutual_information(cells, classes), ratio
     cells = quantile_codes(values)
     ratio = anova(values, classes) if by_class else regression(values, y)
-    return mutual_information(cells, classes), ratio if len(values) else NONE
+    return mutual_information(cells, classes), ratio
 
 
 def _add_importance(

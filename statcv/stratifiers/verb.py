@@ -30,6 +30,7 @@ from statcv.seeds import resolve_seed
 from statcv.stratifiers.bias import StratifierBias
 from statcv.stratifiers.candidates import (
     Candidate,
+    every_candidate,
     first_plan,
     not_in_dot,
     read_candidates,
@@ -86,7 +87,8 @@ def stratifier_bias(
     ----------
     formula, data, model, positive, na_action, weights
         As :func:`cv` takes them. The formula as text. A dot leaves out columns that
-        identify: those of `duplicates`, and candidates of text, dates and categories.
+        identify: those of `duplicates`, and candidates of dates, and of text and
+        categories with as many levels as there are folds or more.
     candidates : list, optional
         Names of columns, each as ``cv(stratify=…)`` takes it (quantile bins of a
         number, a hash of anything else), lists of names that count together, or
@@ -160,7 +162,11 @@ def stratifier_bias(
     table = as_frame(data)
     seed = resolve_seed(seed)
     copies = read_copies(duplicates, table)
-    found = read_candidates(candidates, table, _bins(per_fold), key)
+    bins, skipped = _bins(per_fold), dict[str, str]()
+    if candidates is None:
+        found, skipped = every_candidate(table, bins, key)
+    else:
+        found = read_candidates(candidates, table, bins, key)
     design = make_design(
         formula,
         table,
@@ -170,7 +176,7 @@ def stratifier_bias(
         not_in_dot=[
             *([weights] if isinstance(weights, str) else []),
             *(copies.columns if copies else ()),
-            *not_in_dot(found),
+            *not_in_dot(found, table, int(k)),
         ],
     )
     kind = design.outcome.kind
@@ -187,9 +193,9 @@ def stratifier_bias(
         copies=copies,
         seed=seed,
     )
-    skipped: dict[str, str] = {}
     if candidates is None:
-        plans, skipped = usable_plans(found, setting)
+        plans, unusable = usable_plans(found, setting)
+        skipped |= unusable
         found = [one for one in found if one.name in plans]
     else:
         plans = {one.name: first_plan(one, setting) for one in found}

@@ -2,82 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.errors import plural
-from statcv.folds import FoldPlan
-from statcv.inference import MonteCarlo
-from statcv.stratifiers.importance import LABELS
-from statcv.stratifiers.measured import shown_to
-from statcv.stratifiers.ranking import INTERCEPT, SLOPE
+from statcv.stratifiers.found import Found
+from statcv.stratifiers.notes import notes_on
 from statcv.stratifiers.setting import RECORD, Setting
+from statcv.stratifiers.verdicts import shown_to
 from statcv.summary import Summary, number, p_value
 
 PARTED = "known copies parted"
-
-
-class Found(Protocol):
-    """What is read of :class:`statcv.stratifiers.StratifierBias`."""
-
-    @property
-    def ranking(self) -> pd.DataFrame:
-        """A row a candidate, before any fit on its folds."""
-
-    @property
-    def measured(self) -> pd.DataFrame | None:
-        """A row a candidate, fitted on its folds."""
-
-    @property
-    def unbiased(self) -> float:
-        """The unbiased estimate."""
-
-    @property
-    def chance(self) -> MonteCarlo:
-        """How far it moves with the folds."""
-
-    @property
-    def plans(self) -> dict[str, FoldPlan]:
-        """The folds by name."""
-
-    @property
-    def skipped(self) -> dict[str, str]:
-        """Columns that can make no folds."""
-
-    @property
-    def importance(self) -> str:
-        """What importance is."""
-
-    @property
-    def how(self) -> str:
-        """In which way the metric is stated."""
-
-    @property
-    def level(self) -> float:
-        """Of intervals."""
-
-    @property
-    def failed(self) -> int:
-        """Fits that did not converge or were separated."""
-
-    @property
-    def fits(self) -> int:
-        """All fits."""
-
-    @property
-    def least(self) -> str:
-        """The candidate that costs least."""
-
-    @property
-    def unit(self) -> str:
-        """Of losses and bias."""
-
-    @property
-    def setting(self) -> Setting:
-        """What is fitted."""
 
 
 def in_three_lines(found: Found) -> str:
@@ -100,8 +37,14 @@ def _in_brief(found: Found, name: str) -> str:
         table = found.measured.set_index("candidate")
         return str(table.loc[name, "verdict"])
     row = found.ranking.set_index("candidate").loc[name]
+    leaks = ""
+    if row["parted"] > 0:
+        leaks = f"leaks: parts {row['parted']:,.0f} known duplicates; "
+    if np.isnan(row["predicted"]):
+        return f"{leaks}no prediction of what it costs"
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
-    return f"is predicted to cost {cost} {found.unit}"
+    unused = "" if row["in_model"] else " (no term uses it)"
+    return f"{leaks}is predicted to cost {cost} {found.unit}{unused}"
 
 
 def _records(setting: Setting) -> str:
@@ -158,7 +101,7 @@ def summarise(found: Found) -> Summary:
         ),
         tables=tables,
         shown=shown,
-        notes=_notes(found),
+        notes=notes_on(found),
     )
 
 
@@ -212,84 +155,3 @@ def _ranges(found: Found, table: pd.DataFrame, lower: str, upper: str) -> list[s
             strict=True,
         )
     ]
-
-
-def _notes(found: Found) -> tuple[str, ...]:
-    setting, table = found.setting, found.ranking
-    notes = [_predicted(setting)]
-    if (~table["in_model"]).any():
-        outside = table.loc[~table["in_model"], "candidate"]
-        notes.append(
-            f"No term uses {', '.join(outside)}: there is nothing to clamp or permute. "
-            "What folds by them would differ in is told by information, F and the "
-            "auROC of folds."
-        )
-    if found.importance == "linear":
-        notes.append(
-            "A linear predictor goes on beyond the values on which it was fitted, so "
-            "that folds may cost it less than clamping does."
-        )
-    notes.append(f"Importance: {LABELS[found.importance]}, as a share.")
-    if found.measured is not None:
-        notes += _of_intervals(found)
-    if setting.copies is None:
-        notes.append(
-            "No copies of records are known, and the unbiased folds part them at "
-            "random: where there are some, name what they share in duplicates=."
-        )
-    else:
-        notes.append(
-            "The unbiased estimate is of a model trained on the data with their "
-            "copies, and keeps those together that are known."
-        )
-    notes += _skipped(found.skipped)
-    if found.failed:
-        notes.append(
-            f"{found.failed} of {found.fits} fits did not converge, or separate the "
-            "classes."
-        )
-    return tuple(notes)
-
-
-def _predicted(setting: Setting) -> str:
-    if setting.metric.name == "accuracy":
-        return (
-            "Clamp is the loss of held-out accuracy where each value is moved to the "
-            "nearest one outside its own fold. Predicted, of quantile bins one a fold, "
-            f"is {INTERCEPT} + {SLOPE} × clamp, as measured with boosted trees on "
-            "12 000 simulated records; of fewer records folds cost more than that, and "
-            "small losses are not told from chance."
-        )
-    return (
-        f"Clamp is the loss of held-out {setting.metric.label} where each value is "
-        "moved to the nearest one outside its own fold; predicted is the same, since "
-        "it was calibrated for accuracy only."
-    )
-
-
-def _of_intervals(found: Found) -> list[str]:
-    assert found.measured is not None
-    notes = [
-        "Intervals over folds are Monte Carlo, given these records: t over "
-        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that no seed "
-        "changes count as one draw more. They do not say how far the bias would be "
-        "another one in other records.",
-        "Intervals over records are paired record by record, the fits being given"
-        + ("" if found.setting.copies is None else ", known copies counted together")
-        + "; they do not count that the fits would be others.",
-    ]
-    if found.measured["records_lower"].isna().all():
-        notes[1] = (
-            f"There is no interval over records for {found.setting.metric.label}, "
-            "which is no mean over records."
-        )
-    if len(found.measured) > 1:
-        notes.append(
-            f"The {len(found.measured)} verdicts are each by itself, not adjusted for "
-            "their number."
-        )
-    return notes
-
-
-def _skipped(skipped: Mapping[str, str]) -> list[str]:
-    return [f"Left out: {reason}" for reason in skipped.values()]

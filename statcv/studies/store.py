@@ -10,7 +10,6 @@ import io
 import json
 import os
 import re
-import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ def claim(path: Path, said: Mapping[str, Any]) -> None:
             )
         write_whole(file, json.dumps(said).encode())
         return
-    there, wanted = json.loads(file.read_text()), json.loads(json.dumps(said))
+    there, wanted = _said(file), json.loads(json.dumps(said))
     differ = [name for name in wanted if there.get(name) != wanted[name]]
     if differ:
         listed = ", ".join(f"{name}={there.get(name)}" for name in differ)
@@ -59,6 +58,16 @@ def claim(path: Path, said: Mapping[str, Any]) -> None:
             f"{path} holds a study with {listed}; give another directory, or the same "
             "arguments."
         )
+
+
+def _said(file: Path) -> dict[str, Any]:
+    try:
+        there = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError:
+        there = None
+    if not isinstance(there, dict):
+        raise CheckpointError(f"{file} is not of a study; give another directory.")
+    return there
 
 
 def undone(path: Path, name: str, count: int, chunk: int) -> Iterator[range]:
@@ -128,9 +137,9 @@ def read_part(file: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
         If it cannot be read.
     """
     try:
-        with np.load(file) as stored:
+        with np.load(io.BytesIO(Path(file).read_bytes())) as stored:
             return {name: stored[name] for name in stored.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile):
+    except Exception:  # whatever NumPy and zlib make of other bytes
         raise unreadable(file) from None
 
 

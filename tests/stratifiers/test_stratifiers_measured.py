@@ -1,6 +1,7 @@
 """The estimates on the folds of candidates beside the unbiased one."""
 
 import pickle
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 import statcv as scv
 from statcv import errors
 from statcv.models import XGBoost
+from statcv.stratifiers.verdicts import verdict
 from statcv.studies import Inexact, simulate_ehr
 
 TREES = XGBoost(max_depth=3, n_estimators=30, learning_rate=0.6)
@@ -198,6 +200,40 @@ def test_repeats_that_do_not_differ_have_no_interval(records):
     assert found.ranking["clamp"].item() == 0
 
 
+@pytest.mark.parametrize(
+    ("cost", "half", "of_records", "parted", "says"),
+    [
+        (6.11, 6.015, 5.0, 0.0, "costs 6 points (0.10 to 12)"),  # 0 is not in it
+        (-0.51, 0.48, 0.1, np.nan, "flatters by 0.5 points (0.03 to 1.0)"),
+        (2.0, 0.5, 1.0, 0.0, "costs 2.0 points (1.5 to 2.5)"),
+        (2.0, 0.5, 2.5, 0.0, "costs 2.0 points in these records (1.5 to 2.5), within"),
+        (-0.2, 0.5, 0.9, 0.0, "no bias to be seen: at most 1.1 points"),
+        (-3.0, 0.5, 0.9, 1234.0, "leaks: parts 1,234 known duplicates; flatters by 3"),
+        (1.5, np.nan, 0.9, 0.0, "costs 1.500 points (no interval over folds)"),
+        (0.0, np.nan, np.nan, 0.0, "no difference (no interval over folds)"),
+        (np.nan, np.nan, np.nan, 0.0, "accuracy has no value"),
+    ],
+)
+def test_verdicts(found, cost, half, of_records, parted, says):
+    assert verdict(cost, half, of_records, parted, found.setting).startswith(says)
+
+
+def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
+    def ranked(candidate):
+        return scv.stratifier_bias(
+            FORMULA, records, [candidate], duplicates="person", measure=False, seed=1
+        )
+
+    dates = ranked("birth_date")
+    parted = dates.ranking["parted"].item()
+    said = f"birth_date leaks: parts {parted:,.0f} known duplicates; is predicted to"
+    last = repr(dates).splitlines()[2]
+    assert last == f"{said} cost 0.0 points (no term uses it)"
+    both = ranked(["x5", "x6"])
+    assert both.ranking["predicted"].isna().all()
+    assert repr(both).endswith("x5 + x6 no prediction of what it costs")
+
+
 def test_every_column_is_a_candidate_where_none_is_named(records):
     data = records.drop(columns=["x1", "x2", "x3", "x4", "x7", "x8", "x9"])
     data = data.assign(one=1, flag=data["x6"] > 0)
@@ -220,6 +256,52 @@ def test_a_dot_leaves_out_what_identifies(records):
     assert found.setting.design.formula.columns == tuple(f"x{i}" for i in range(1, 11))
 
 
+def test_a_dot_keeps_factors_of_which_no_folds_can_be_made(records):
+    """Two levels cannot fill five folds: the model is that of ``cv``, with them."""
+    few = records[["y", "x5", "patient_id"]].assign(
+        sex=np.where(records["x1"] > 0, "f", "m"),
+        born=pd.Timestamp("2001-01-01"),
+        flag=records["x6"] > 0,
+        half=pd.Categorical(records["x7"] > 0),
+    )
+    found = scv.stratifier_bias("y ~ .", few, measure=False, seed=1)
+    assert found.setting.design.formula.columns == ("x5", "sex", "flag", "half")
+    assert {"sex", "flag", "half", "born"} == set(found.skipped)
+    plain = few.drop(columns=["patient_id", "born"])
+    with pytest.warns(errors.FoldWarning, match="of sex has more than 1/2"):
+        two = scv.stratifier_bias("y ~ .", plain, ["sex"], k=2, measure=False, seed=1)
+    assert "sex" not in two.setting.design.formula.columns
+
+
+def test_columns_that_are_no_candidates_are_left_out_and_say_why(records):
+    data = records[["y", "x5", "x6", "x10", "patient_id"]].assign(
+        void=None,
+        span=records["birth_date"] - records["birth_date"].min(),
+        mixed=[i if i % 2 else f"a{i}" for i in range(len(records))],
+        unbiased=records["x7"],
+    )
+    found = scv.stratifier_bias(FORMULA, data, measure=False, seed=1)
+    assert set(found.skipped) == {"void", "span", "unbiased"}
+    assert "is missing in 650 of 650" in found.skipped["void"]
+    assert "Timedelta cannot be hashed" in found.skipped["span"]
+    table = found.ranking.set_index("candidate")
+    assert table.loc["mixed", "folds"] == "hash"
+    assert table["mutual_information"].notna().all()
+    twice = {"data": data.rename(columns={"x10": "x5 × 20"}), "per_fold": (1, 20)}
+    with pytest.raises(errors.ArgumentError, match="'x5 × 20' is given twice"):
+        scv.stratifier_bias("y ~ x5 + x6", measure=False, seed=1, **twice)
+    for key in (5, ""):
+        with pytest.raises(errors.StatcvError, match="key"):
+            scv.stratifier_bias(FORMULA, data, key=key, measure=False, seed=1)
+
+
+def test_an_infinite_value_that_no_term_uses_is_a_value(records):
+    data = records.assign(far=records["x5"].where(records["x5"] < 2, np.inf))
+    found = scv.stratifier_bias(FORMULA, data, ["far"], measure=False, seed=1)
+    assert found.ranking["anova_f"].isna().all()
+    assert found.ranking["mutual_information"].notna().all()
+
+
 def test_equal_records_are_copies_where_all_columns_are_named(records):
     data = records[["y", "x5", "x6", "x10"]]
     found = scv.stratifier_bias(
@@ -236,6 +318,7 @@ def test_equal_records_are_copies_where_all_columns_are_named(records):
         (["few"], {}, errors.SchemeError, "few has 3 distinct values.*k=5"),
         (["lacking"], {}, errors.DataError, "'lacking' is missing in .* of 650"),
         (["y"], {}, errors.ArgumentError, "'y' is the outcome"),
+        (["unbiased"], {}, errors.ArgumentError, "cannot be called 'unbiased'"),
         (["x6", "x6"], {}, errors.ArgumentError, "'x6' is given twice"),
         ([], {}, errors.ArgumentError, "candidates is empty"),
         ([3], {}, errors.ArgumentTypeError, "not 3"),
@@ -249,7 +332,9 @@ def test_equal_records_are_copies_where_all_columns_are_named(records):
     ],
 )
 def test_what_makes_no_sense_is_refused(records, candidates, more, error, says):
-    data = records.assign(one=1, few=np.arange(len(records)) % 3)
+    data = records.assign(
+        one=1, few=np.arange(len(records)) % 3, unbiased=records["x5"]
+    )
     data["lacking"] = data["x5"].where(data["x5"] > 0)
     with pytest.raises(error, match=says):
         scv.stratifier_bias(FORMULA, data, candidates, **{"seed": 1, **more})
@@ -264,6 +349,7 @@ def test_text_and_summary(found):
     summary = found.summary()
     assert list(summary.tables) == ["Ranking", "Measured"]
     assert "Monte Carlo, given these records" in str(summary)
+    assert "Information is mutual information" in str(summary)
     assert "known copies parted" in summary.to_markdown()
     assert summary.to_latex()
     assert "<table" in summary._repr_html_()
@@ -284,6 +370,25 @@ def test_the_picture_has_a_named_point_a_candidate_and_both_correlations(found):
     assert ax.get_ylabel() == "accuracy: stratified over unbiased"
     other = scv.plot_stratifier_bias(found, against="clamp")
     assert "clamped" in other.get_xlabel()
+
+
+def test_the_picture_has_intervals_where_there_are_some(found):
+    def intervals(ax):
+        bars = [bar for lines in ax.collections for bar in lines.get_segments()]
+        return [bar for bar in bars if len(bar) and np.isfinite(bar).all()]
+
+    ax = found.plot()
+    assert "95% intervals" in ax.get_title()
+    assert len(intervals(ax)) == len(found.measured)
+    lacking = found.measured.copy()
+    lacking.loc[0, ["ratio_lower", "ratio_upper"]] = np.nan
+    some = replace(found, measured=lacking).plot()
+    assert len(intervals(some)) == len(lacking) - 1
+    lacking[["ratio_lower", "ratio_upper"]] = np.nan
+    bare = replace(found, measured=lacking).plot()
+    assert bare.get_title() == "Bias by stratifier"
+    assert not intervals(bare)
+    assert len(bare.texts) == len(lacking)
 
 
 def test_what_the_picture_refuses(records, found):

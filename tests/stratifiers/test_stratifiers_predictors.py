@@ -115,6 +115,9 @@ def test_what_has_no_ratio_is_nan():
     assert np.isnan(anova(np.zeros(4), np.array([0, 0, 1, 1])).value)
     assert np.isnan(regression(np.zeros(4), np.arange(4.0)).value)
     assert np.isnan(chi_square(one, np.array([0, 1, 0, 1])).value)
+    far = np.array([0.0, 1.0, 2.0, np.inf])
+    assert np.isnan(anova(far, np.array([0, 0, 1, 1]))).all()
+    assert np.isnan(regression(far, np.arange(4.0))).all()
     assert anova(np.array([0.0, 0.0, 1.0, 1.0]), np.array([0, 0, 1, 1])).p == 0
 
 
@@ -153,6 +156,13 @@ def test_there_is_nothing_to_tell_folds_by():
     fold = np.arange(20) % 2
     assert np.isnan(fold_auroc(np.empty((20, 0)), fold, fold))
     assert np.isnan(fold_auroc(np.ones((20, 2)), fold, np.arange(20) % 5))
+
+
+def test_a_column_without_any_value_tells_nothing_of_folds():
+    rng = np.random.default_rng(6)
+    X, fold, held_out = rng.normal(size=(80, 2)), np.arange(80) % 2, np.arange(80) // 16
+    more = np.column_stack([X, np.full(80, np.nan)])
+    assert fold_auroc(more, fold, held_out) == fold_auroc(X, fold, held_out)
 
 
 def test_numbers_of_columns():

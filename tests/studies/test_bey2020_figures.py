@@ -146,6 +146,12 @@ def test_figure_5_shows_covariates_two_by_two() -> None:
         figure.plot(("x1", "y"))
 
 
+def test_figure_5_of_very_few_people_can_be_drawn() -> None:
+    assert figure5(2).plot().shape == (4, 4)
+    with pytest.raises(ArgumentError, match="n is at least 2"):
+        figure5(1)
+
+
 # ---- stored tables ----
 
 

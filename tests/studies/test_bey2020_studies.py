@@ -29,6 +29,7 @@ from statcv.studies.bey2020 import (
 from statcv.studies.bey2020.fresh import right
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.ehr import Inexact
+from statcv.studies.store import read_part
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 SOME = ("unbiased", "random", "x5")
@@ -89,6 +90,33 @@ def test_a_directory_is_of_one_study(tmp_path: Path) -> None:
         figure3(1, strategies=SOME, **arguments)
 
 
+@pytest.mark.parametrize("content", ["[1, 2]", "{torn", "null"])
+def test_a_directory_with_a_file_of_that_name_is_no_study(
+    tmp_path: Path, content: str
+) -> None:
+    (tmp_path / "study.json").write_text(content)
+    with pytest.raises(CheckpointError, match=r"study\.json is not of a study"):
+        rotations(1, directory=tmp_path)
+
+
+def test_a_file_in_which_a_byte_changed_cannot_be_read(tmp_path: Path) -> None:
+    """Or is as it was, where nothing depends on that byte."""
+    file, values, torn = tmp_path / "part.npz", np.arange(500.0), 0
+    np.savez_compressed(file, values=values)
+    content = file.read_bytes()
+    for place in range(0, len(content), 3):
+        changed = bytearray(content)
+        changed[place] ^= 0xFF
+        file.write_bytes(changed)
+        try:
+            (found,) = read_part(file).values()
+        except CheckpointError:
+            torn += 1
+        else:
+            np.testing.assert_array_equal(found, values)
+    assert torn > len(content) / 4
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -101,6 +129,11 @@ def test_a_directory_is_of_one_study(tmp_path: Path) -> None:
         (lambda: narrow_bins(1, noises=[-1]), "noise"),
         (lambda: narrow_bins(1, per_fold=[0]), "per_fold"),
         (lambda: numbers_of_folds(1, k=[1]), "k is at least 2"),
+        (lambda: numbers_of_folds(1, k=[2, 5, 2]), "k has 2 twice"),
+        (lambda: narrow_bins(1, noises=[0, 0.0]), "noises has 0.0 twice"),
+        (lambda: narrow_bins(1, per_fold=[4, 4]), "'x5 ×4' twice"),
+        (lambda: figure2(1, strategies=("x5", "x5")), "strategies has 'x5' twice"),
+        (lambda: figure2(1, strategies=()), "strategies is empty"),
         (lambda: bias(pd.DataFrame({"strategy": ["x1"]})), "'unbiased'"),
     ],
 )

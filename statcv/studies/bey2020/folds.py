@@ -14,6 +14,7 @@ from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
     accuracy,
+    check_once,
     check_strategies,
     cross_validate,
 )
@@ -59,6 +60,7 @@ def numbers_of_folds(
         check_whole(number, "k", least=2, most=scale.n // 10)
     seed = resolve_seed(seed)
     numbers = tuple(int(number) for number in k)
+    check_once(numbers, "k")
     said = {
         "k": list(numbers),
         "strategies": list(strategies),

@@ -57,7 +57,7 @@ def limits(
             Each hospital adds a number of its own to x1, uniform within one standard
             deviation.
         ``"hash, hard cases"``
-            People are copied in proportion to (1 − |2 p − 1|)², where p is the
+            People are copied in proportion to (1 − abs(2 p − 1))², where p is the
             probability of their outcome: hard cases most.
 
     Examples

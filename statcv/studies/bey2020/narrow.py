@@ -14,6 +14,7 @@ from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
     accuracy,
+    check_once,
     check_strategies,
     cross_validate,
     share_parted,
@@ -75,6 +76,7 @@ def narrow_bins(
     check_strategies(strategies)
     seed = resolve_seed(seed)
     levels = tuple(float(noise) for noise in noises)
+    check_once(levels, "noises")
     said = {
         "strategies": list(strategies),
         "noises": list(levels),

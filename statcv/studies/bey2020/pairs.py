@@ -14,6 +14,7 @@ from statcv.plots.base import COLOURS
 from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.samples import Seeds
 from statcv.studies.bey2020.scale import matched_population
+from statcv.studies.ehr.checks import check_whole
 from statcv.studies.ehr.population import COVARIATES
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ def figure5(n: int = 10_000, *, seed: int = 1) -> Figure5:
     Parameters
     ----------
     n : int, default 10_000
-        People, of the population that has the two numbers which the paper prints of
-        its own.
+        People, two at least, of the population that has the two numbers which the
+        paper prints of its own.
     seed : int, default 1
 
     Returns
@@ -109,6 +110,7 @@ def figure5(n: int = 10_000, *, seed: int = 1) -> Figure5:
     >>> figure5(500).people.shape
     (500, 11)
     """
+    check_whole(n, "n", least=2)
     rng = np.random.default_rng(Seeds.of(resolve_seed(seed), 0).fresh)
     return Figure5(matched_population().draw(n, rng))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -95,10 +96,20 @@ def stratifier_of(strategy: str) -> Any:
 
 
 def check_strategies(strategies: tuple[str, ...]) -> None:
-    """Refuse strategies that there are not."""
+    """Refuse strategies that there are not, none, and one that is given twice."""
+    check_once(strategies, "strategies")
     for strategy in strategies:
         if strategy not in ("unbiased", "random"):
             stratifier_of(strategy)
+
+
+def check_once(values: Sequence[Any], name: str) -> None:
+    """Refuse an empty list, and one that holds a value twice."""
+    if not values:
+        raise ArgumentError(f"{name} is empty; give one or more.")
+    twice = [value for value in values if values.count(value) > 1]
+    if twice:
+        raise ArgumentError(f"{name} has {twice[0]!r} twice; give each once.")
 
 
 def random_folds(
