@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 LONG = 24  # a name longer than this makes the tables too wide
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
 DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
+STRATIFIERS_DIFFER = "tests what the folds keep together, not the models: {} against {}"
 FOLDS_DIFFER = "the folds differ, which adds to the difference"
 
 
@@ -133,7 +134,15 @@ def to_mind(a: CVResult, b: CVResult) -> str:
         return ""
     if _models_differ(a, b):
         return FOLDS_DIFFER
-    return SCHEMES_DIFFER if a.plan.scheme != b.plan.scheme else DRAWS_DIFFER
+    if a.plan.scheme != b.plan.scheme:
+        return SCHEMES_DIFFER
+    kept = [_kept_together(result) for result in (a, b)]
+    return STRATIFIERS_DIFFER.format(*kept) if kept[0] != kept[1] else DRAWS_DIFFER
+
+
+def _kept_together(result: CVResult) -> str:
+    strata = result.plan.strata
+    return "nothing" if strata is None else f"equal {strata.label}"
 
 
 def _models_differ(a: CVResult, b: CVResult) -> bool:
