@@ -55,7 +55,7 @@ def bias(
     points = 100 * wide[names].sub(wide[against], axis=0)
     columns = ["bias", "se", "simulations"]
     if by:
-        groups = points.groupby(level=list(by), sort=False)
+        groups = points.groupby(level=by[0] if len(by) == 1 else list(by), sort=False)
         parts = {key: _summary(group) for key, group in groups}
         found = pd.concat(parts, names=[*by, "strategy"])
     else:
