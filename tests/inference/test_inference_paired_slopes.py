@@ -93,7 +93,8 @@ def test_the_interval_is_two_way_clustered_as_by_statsmodels():
     assert found.se == pytest.approx(np.sqrt(covariance[0, 0]), rel=1e-5)
     assert found.upper - found.lower == pytest.approx(2 * 1.959964 * found.se)
     assert "takes the fits as given" in found.assumes
-    assert found.interval == res.estimate(SLOPE, "paired").interval  # the default
+    usual = res.estimate(SLOPE, "paired").interval
+    assert repr(found.interval) == repr(usual)  # as nan is not nan
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
