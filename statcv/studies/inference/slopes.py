@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import StatcvWarning
 from statcv.metrics import calibration_slope, slope_of_pairs
+from statcv.metrics.paired_slope import log_odds_difference
 from statcv.result import CVResult
 
 Floats = NDArray[np.float64]
@@ -39,8 +40,8 @@ def paired_slope(result: CVResult) -> float:
     """
     pairs = result.pairs
     sign = 2 * pairs["observed"].to_numpy(dtype=float) - 1
-    mine = _log_odds(pairs["predicted"])
-    return slope_of_pairs(sign * (mine - _log_odds(pairs["predicted_partner"])))
+    mine, partner = pairs["predicted"].to_numpy(), pairs["predicted_partner"].to_numpy()
+    return slope_of_pairs(sign * log_odds_difference(mine, partner))
 
 
 def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
@@ -82,9 +83,3 @@ def _slope(y: NDArray[np.generic], p: Floats) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         return calibration_slope(y, p)
-
-
-def _log_odds(probability: pd.Series[float]) -> Floats:
-    from scipy.special import logit
-
-    return np.asarray(logit(probability.to_numpy(dtype=float)))
