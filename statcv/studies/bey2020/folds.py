@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
 
 import pandas as pd
 
-from statcv.seeds import resolve_seed
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -58,25 +55,27 @@ def numbers_of_folds(
     check_strategies(strategies)
     for number in k:
         check_whole(number, "k", least=2, most=scale.n // 10)
-    seed = resolve_seed(seed)
     numbers = tuple(int(number) for number in k)
     check_once(numbers, "k")
-    said = {
-        "k": list(numbers),
-        "strategies": list(strategies),
-        "scale": asdict(scale),
-        "seed": seed,
-    }
-    measure = partial(_measure, scale, numbers, strategies, seed)
-    return run(Study("k", measure, said), simulations, directory, n_jobs)
+    return simulate(
+        "k",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        k=numbers,
+        strategies=strategies,
+    )
 
 
 def _measure(
     scale: Scale,
-    k: tuple[int, ...],
-    strategies: tuple[str, ...],
     seed: int,
     number: int,
+    k: tuple[int, ...],
+    strategies: tuple[str, ...],
 ) -> pd.DataFrame:
     sample = Sample.draw(scale, matched_population(), seed, number)
     rows = [

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError
 from statcv.result import CVResult
-from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.ranking import fold_models, trained_on
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
-from statcv.studies.bey2020.violins import Rotations, population_of
+from statcv.studies.bey2020.violins import Rotations, check_rotations, population_of
 from statcv.studies.ehr import EhrPopulation
 from statcv.studies.ehr.checks import check_whole
 
@@ -69,19 +64,19 @@ def fresh_records(
     >>> bias(table, against="with copies").columns.tolist()
     ['strategy', 'bias', 'se', 'simulations']
     """
-    scale = scale or Scale()
-    if rotations not in ("matched", "drawn"):
-        raise ArgumentError(f"rotations is 'matched' or 'drawn', not {rotations!r}.")
+    check_rotations(rotations)
     check_whole(n_fresh, "n_fresh", least=1)
-    seed = resolve_seed(seed)
-    said = {
-        "rotations": rotations,
-        "n_fresh": n_fresh,
-        "scale": asdict(scale),
-        "seed": seed,
-    }
-    measure = partial(_measure, scale, rotations, n_fresh, seed)
-    return run(Study("fresh", measure, said), simulations, directory, n_jobs)
+    return simulate(
+        "fresh",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        rotations=rotations,
+        n_fresh=n_fresh,
+    )
 
 
 def right(probability: Floats, predicted: Floats) -> float:
@@ -97,7 +92,7 @@ def right(probability: Floats, predicted: Floats) -> float:
 
 
 def _measure(
-    scale: Scale, rotations: Rotations, n_fresh: int, seed: int, number: int
+    scale: Scale, seed: int, number: int, rotations: Rotations, n_fresh: int
 ) -> pd.DataFrame:
     population = population_of(rotations, seed, number)
     sample = Sample.draw(scale, population, seed, number)

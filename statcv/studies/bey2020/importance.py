@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample, drawn_population
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
@@ -114,11 +112,17 @@ def figure4(
     >>> len(found.table), float(found.table["total_gain"].sum().round(6))
     (20, 2.0)
     """
-    scale = scale or Scale()
-    seed = resolve_seed(seed)
-    said = {"scale": asdict(scale), "seed": seed}
-    study = Study("figure4", partial(_measure, scale, seed), said, counts="data_set")
-    return Figure4(run(study, data_sets, directory, n_jobs))
+    table = simulate(
+        "figure4",
+        _measure,
+        data_sets,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        counts="data_set",
+    )
+    return Figure4(table)
 
 
 def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:

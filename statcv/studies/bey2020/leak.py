@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
-
 import pandas as pd
 
-from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.learning import learning_of
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -53,11 +49,15 @@ def leak_of_copies(
     >>> bool(0.2 < table["parted"].item() < 0.34)
     True
     """
-    scale = scale or Scale()
-    seed = resolve_seed(seed)
-    said = {"scale": asdict(scale), "seed": seed}
-    study = Study("leak", partial(_measure, scale, seed), said)
-    return run(study, simulations, directory, n_jobs)
+    return simulate(
+        "leak",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
 
 
 def _measure(scale: Scale, seed: int, number: int) -> pd.DataFrame:

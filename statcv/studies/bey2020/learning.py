@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from statcv.result import CVResult
-from statcv.seeds import resolve_seed
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import check_strategies, cross_validate
@@ -101,13 +99,18 @@ def figure2(
     >>> found.curves.groupby("strategy", sort=False)["round"].max().to_dict()
     {'unbiased': 10, 'random': 10, 'x1': 10}
     """
-    scale = scale or Scale()
     strategies = tuple(strategies)
     check_strategies(strategies)
-    seed = resolve_seed(seed)
-    said = {"strategies": list(strategies), "scale": asdict(scale), "seed": seed}
-    measure = partial(_measure, scale, strategies, seed)
-    table = run(Study("figure2", measure, said), simulations, directory, n_jobs)
+    table = simulate(
+        "figure2",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        strategies=strategies,
+    )
     return Figure2(_means(table))
 
 
@@ -119,7 +122,7 @@ def learning_of(result: CVResult) -> pd.DataFrame:
 
 
 def _measure(
-    scale: Scale, strategies: tuple[str, ...], seed: int, number: int
+    scale: Scale, seed: int, number: int, strategies: tuple[str, ...]
 ) -> pd.DataFrame:
     sample = Sample.draw(scale, matched_population(), seed, number)
     tables = []

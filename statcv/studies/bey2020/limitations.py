@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.folds.strata import by_hash, by_quantile
-from statcv.seeds import resolve_seed
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -67,11 +64,15 @@ def limits(
     >>> table.loc[table["parted"] > 0.1, "strategy"].tolist()
     ['hash, salted', 'x1, shifted']
     """
-    scale = scale or Scale()
-    seed = resolve_seed(seed)
-    said = {"scale": asdict(scale), "seed": seed}
-    study = Study("limits", partial(_measure, scale, seed), said)
-    return run(study, simulations, directory, n_jobs)
+    return simulate(
+        "limits",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+    )
 
 
 def _measure(scale: Scale, seed: int, number: int) -> pd.DataFrame:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from functools import partial
+from dataclasses import replace
 
 import pandas as pd
 
-from statcv.seeds import resolve_seed
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -65,7 +63,6 @@ def narrow_bins(
     >>> table.query("strategy == 'x5 ×4'")["parted"].gt(0).tolist()
     [False, True]
     """
-    scale = scale or Scale()
     for noise in noises:
         Inexact(noise=noise)
     strategies = tuple(
@@ -74,25 +71,27 @@ def narrow_bins(
         for many in per_fold
     )
     check_strategies(strategies)
-    seed = resolve_seed(seed)
     levels = tuple(float(noise) for noise in noises)
     check_once(levels, "noises")
-    said = {
-        "strategies": list(strategies),
-        "noises": list(levels),
-        "scale": asdict(scale),
-        "seed": seed,
-    }
-    measure = partial(_measure, scale, strategies, levels, seed)
-    return run(Study("per_fold", measure, said), simulations, directory, n_jobs)
+    return simulate(
+        "per_fold",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        strategies=strategies,
+        noises=levels,
+    )
 
 
 def _measure(
     scale: Scale,
-    strategies: tuple[str, ...],
-    noises: tuple[float, ...],
     seed: int,
     number: int,
+    strategies: tuple[str, ...],
+    noises: tuple[float, ...],
 ) -> pd.DataFrame:
     exact = Sample.draw(scale, matched_population(), seed, number)
     reference = accuracy(cross_validate("unbiased", exact, scale))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 from statcv.engine.threads import one_thread
 from statcv.engine.workers import check_jobs
 from statcv.errors import CheckpointError
+from statcv.seeds import resolve_seed
+from statcv.studies.bey2020.scale import Scale
 from statcv.studies.ehr.checks import check_whole
 from statcv.studies.store import claim, parts_of, read_part, undone, write_part
 
@@ -45,6 +48,43 @@ class Study:
     said: Mapping[str, Any]
     counts: str = "simulation"
     chunk: int = 1
+
+
+def simulate(
+    name: str,
+    measure: Callable[..., pd.DataFrame],
+    simulations: int,
+    *,
+    scale: Scale | None,
+    directory: Directory,
+    seed: int,
+    n_jobs: int | None,
+    counts: str = "simulation",
+    **asked: Any,
+) -> pd.DataFrame:
+    """Measure data sets of a scale that are drawn from a seed.
+
+    Parameters
+    ----------
+    name, counts
+        As `Study` has them.
+    measure : callable
+        From scale, seed and number of a data set, and what else is asked, to a table.
+    simulations : int
+        Data sets.
+    scale : Scale or None
+        The paper's, where not given.
+    directory, n_jobs
+        As :func:`run` has them.
+    seed : int
+    **asked
+        What else the tables depend on.
+    """
+    scale, seed = scale or Scale(), resolve_seed(seed)
+    said = {key: list(v) if isinstance(v, tuple) else v for key, v in asked.items()}
+    said |= {"scale": asdict(scale), "seed": seed}
+    study = Study(name, partial(measure, scale, seed, **asked), said, counts=counts)
+    return run(study, simulations, directory, n_jobs)
 
 
 def run(

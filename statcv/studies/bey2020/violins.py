@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from functools import partial
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 
 from statcv.errors import ArgumentError
-from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.differences import bias
-from statcv.studies.bey2020.running import Directory, Study, run
+from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample, rotated_population
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -113,21 +111,27 @@ def figure3(
     >>> found.bias["strategy"].tolist()
     ['random', 'x5']
     """
-    scale = scale or Scale()
     strategies = tuple(strategies)
     check_strategies(strategies)
+    check_rotations(rotations)
+    table = simulate(
+        "figure3",
+        _measure,
+        simulations,
+        scale=scale,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        rotations=rotations,
+        strategies=strategies,
+    )
+    return Figure3(table)
+
+
+def check_rotations(rotations: object) -> None:
+    """Raise where there are no such rotations."""
     if rotations not in ("matched", "drawn"):
         raise ArgumentError(f"rotations is 'matched' or 'drawn', not {rotations!r}.")
-    seed = resolve_seed(seed)
-    said = {
-        "rotations": rotations,
-        "strategies": list(strategies),
-        "scale": asdict(scale),
-        "seed": seed,
-    }
-    measure = partial(_measure, scale, rotations, strategies, seed)
-    study = Study("figure3", measure, said)
-    return Figure3(run(study, simulations, directory, n_jobs))
 
 
 def population_of(rotations: Rotations, seed: int, number: int) -> EhrPopulation:
@@ -139,10 +143,10 @@ def population_of(rotations: Rotations, seed: int, number: int) -> EhrPopulation
 
 def _measure(
     scale: Scale,
-    rotations: Rotations,
-    strategies: tuple[str, ...],
     seed: int,
     number: int,
+    rotations: Rotations,
+    strategies: tuple[str, ...],
 ) -> pd.DataFrame:
     population = population_of(rotations, seed, number)
     sample = Sample.draw(scale, population, seed, number)
