@@ -79,18 +79,20 @@ def test_clusters_that_cannot_change_places_leave_no_test():
         }
     )
     odd = df.assign(who=np.repeat([0, 1, 2, 3, 4, 5], [1, 2, 3, 4, 5, 6]))
-    res = scv.cv("y ~ x", odd, scheme="kfold", k=3, stratify=scv.by_value("who"))
+    kfold = {"scheme": "kfold", "k": 3, "stratify": scv.by_value("who"), "seed": 1}
+    res = scv.cv("y ~ x", odd, **kfold)
     test = res.test(n_permutations=19)
     assert np.isnan(test.p_value)
     assert "as many records" in str(test)
-    alike = scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=scv.by_value("who"))
+    alike = scv.cv("y ~ x", df, **kfold)
     assert alike.test(n_permutations=19).p_value > 0
 
 
 def of_sources(sizes, outcomes):
     who = np.repeat(np.arange(len(sizes)), sizes)
     df = pd.DataFrame({"who": who, "x": np.arange(len(who)) * 7 % 11, "y": outcomes})
-    return scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=scv.by_value("who"))
+    stratify = scv.by_value("who")
+    return scv.cv("y ~ x", df, scheme="kfold", k=3, stratify=stratify, seed=1)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
