@@ -28,6 +28,7 @@ LABELS = {
     "rank": "rank by predicted loss",
 }
 ONE_BIN = "quantiles, 1 bin a fold"
+LEAST = 5  # points of which a correlation says something
 LETTER, LINE = 5.0, 9.0  # how wide a letter of a name is, and how high a line
 
 
@@ -36,7 +37,7 @@ class Biases(Protocol):
 
     @property
     def ranking(self) -> pd.DataFrame:
-        """A row a candidate: candidate, folds, in_model, and what was known."""
+        """A row a candidate: candidate, folds, in_model, parted, and what was known."""
 
     @property
     def measured(self) -> pd.DataFrame | None:
@@ -58,7 +59,8 @@ def plot_stratifier_bias(
 
     A point a candidate, with its interval over folds. Filled points are quantile bins
     one a fold of what a term of the formula uses; of those the correlations are, as in
-    the paper. Others are open.
+    the paper, where there are five or more. Others are open. A cross lies on those that
+    part known copies, whose estimates may be flattered.
 
     Parameters
     ----------
@@ -113,6 +115,10 @@ def plot_stratifier_bias(
                 linewidth=1,
                 label=name,
             )
+    leaks = (table["parted"] > 0).to_numpy()
+    if leaks.any():
+        (crosses,) = ax.plot(x[leaks], ratio[leaks], "x", color=COLOURS[3])
+        crosses.set(markersize=9, label="parts known copies")
     ax.margins(x=0.12)
     ax.set(xlabel=LABELS.get(against, against), ylabel=_ylabel(result))
     limits = f", {result.level:.0%} intervals over folds, given the records"
@@ -173,21 +179,21 @@ def _joined(result: Biases, against: str) -> pd.DataFrame:
         )
     joined = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
     return joined.join(
-        ranking.set_index("candidate")[[*{against, "in_model", "folds"}]]
+        ranking.set_index("candidate")[[*{against, "in_model", "folds", "parted"}]]
     )
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return Pearson's and Spearman's r of points, where there are three or more.
+    """Return Pearson's and Spearman's r of points, where there are five or more.
 
     Examples
     --------
-    >>> _correlations(np.array([1.0, 2.0, 3.0]), np.array([3.0, 2.0, 0.0]))
-    'Pearson r = −0.98, Spearman r = −1.00 (3)'
+    >>> _correlations(np.arange(5.0), np.array([3.0, 2.0, 1.0, 0.0, -2.0]))
+    'Pearson r = −0.99, Spearman r = −1.00 (5)'
     """
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
-    if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
+    if len(x) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
         return "quantile bins, one a fold"
     from scipy.stats import rankdata
 

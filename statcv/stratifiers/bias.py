@@ -33,9 +33,10 @@ class StratifierBias:
         - ``folds``: how the candidate makes folds; ``in_model``: whether a term of the
           formula uses it.
         - ``rank``: from 1, the largest predicted loss; importance decides where it is
-          the same.
+          the same, or where there is none: those come last.
         - ``predicted``: of accuracy and quantile bins one a fold, 0.13 + 1.09 times
-          ``clamp``; else ``clamp`` as it is; 0 where that is negative.
+          ``clamp``; else ``clamp`` as it is; 0 where that is negative. NaN where no
+          term uses the candidate: its folds may differ in what terms do use.
         - ``clamp``: loss of held-out predictions where each value is moved to the
           nearest one outside its own fold (values without an order: to the commonest
           one), by models fitted to random folds, and judged in the candidate's folds;
@@ -132,7 +133,7 @@ class StratifierBias:
             inside |= (own["records_lower"] <= 0) & (own["records_upper"] >= 0)
             order["cost"] = own["bias"].abs().where(~inside, 0.0)
         else:
-            order["cost"] = table["predicted"]
+            order["cost"] = table["predicted"].where(table["in_model"], 0.0)
         return str(order.sort_values(order.columns.tolist()).index[0])
 
     def plot(self, against: str = "importance", ax: Axes | None = None) -> Axes:

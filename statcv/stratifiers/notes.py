@@ -24,9 +24,9 @@ def notes_on(found: Found) -> tuple[str, ...]:
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
         notes.append(
-            f"No term uses {', '.join(outside)}: there is nothing to clamp or permute. "
-            "What folds by them would differ in is told by information, F and the "
-            "auROC of folds."
+            f"No term uses {', '.join(outside)}: there is nothing to clamp or permute, "
+            "and no prediction. Whether folds by them would differ in what matters is "
+            "told by information, F and the auROC of folds."
         )
     if found.importance == "linear":
         notes.append(

@@ -148,14 +148,14 @@ class _Drops:
         setting = self.setting
         used = bool(used_columns(setting, candidate))
         clamp = self._mean(clamped)
-        predicted = clamp if np.isnan(clamp) else max(clamp, 0.0)
-        if setting.metric.name == "accuracy" and candidate.one_bin and used:
-            predicted = max(INTERCEPT + SLOPE * clamp, 0.0)
+        predicted = clamp if used else np.nan  # unused: others may tell its folds
+        if setting.metric.name == "accuracy" and candidate.one_bin:
+            predicted = INTERCEPT + SLOPE * predicted
         return {
             "clamp": clamp,
             "clamp_se": self._se(clamped),
             "permutation": self._mean(permuted) if used else 0.0,
-            "predicted": predicted,
+            "predicted": float(np.maximum(predicted, 0.0)),
         }
 
     def _mean(self, where: range) -> float:

@@ -41,10 +41,10 @@ def _in_brief(found: Found, name: str) -> str:
     if row["parted"] > 0:
         leaks = f"leaks: parts {row['parted']:,.0f} known duplicates; "
     if np.isnan(row["predicted"]):
-        return f"{leaks}no prediction of what it costs"
+        unused = "" if row["in_model"] else " (no term uses it)"
+        return f"{leaks}no prediction of what it costs{unused}"
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
-    unused = "" if row["in_model"] else " (no term uses it)"
-    return f"{leaks}is predicted to cost {cost} {found.unit}{unused}"
+    return f"{leaks}is predicted to cost {cost} {found.unit}"
 
 
 def _records(setting: Setting) -> str:

@@ -226,9 +226,9 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
 
     dates = ranked("birth_date")
     parted = dates.ranking["parted"].item()
-    said = f"birth_date leaks: parts {parted:,.0f} known duplicates; is predicted to"
+    said = f"birth_date leaks: parts {parted:,.0f} known duplicates; no prediction of"
     last = repr(dates).splitlines()[2]
-    assert last == f"{said} cost 0.0 points (no term uses it)"
+    assert last == f"{said} what it costs (no term uses it)"
     both = ranked(["x5", "x6"])
     assert both.ranking["predicted"].isna().all()
     assert repr(both).endswith("x5 + x6 no prediction of what it costs")
@@ -357,19 +357,28 @@ def test_text_and_summary(found):
     pd.testing.assert_frame_equal(again.measured, found.measured)
 
 
-def test_the_picture_has_a_named_point_a_candidate_and_both_correlations(found):
+def test_the_picture_has_a_named_point_a_candidate(found):
     ax = found.plot()
     assert {text.get_text() for text in ax.texts} == set(found.measured["candidate"])
-    ranking = found.ranking.set_index("candidate")
-    names = ["x5", "x6", "x10"]  # one bin a fold, and in the formula
-    x = ranking.loc[names, "importance"]
-    y = found.measured.set_index("candidate").loc[names, "ratio"]
-    said = f"Pearson r = {x.corr(y):.2f}, Spearman r = {x.corr(y, 'spearman'):.2f} (3)"
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert labels[0] == said.replace("-", "−")
+    assert "quantile bins, one a fold" in labels  # three have no correlation
+    leaky = found.measured.set_index("candidate")["parted"] > 0
+    (crosses,) = (line for line in ax.lines if line.get_label() == "parts known copies")
+    assert len(crosses.get_xdata()) == leaky.sum() > 0
     assert ax.get_ylabel() == "accuracy: stratified over unbiased"
     other = scv.plot_stratifier_bias(found, against="clamp")
     assert "clamped" in other.get_xlabel()
+
+
+def test_the_picture_tells_both_correlations_of_five(records):
+    names = [f"x{j}" for j in range(2, 7)]
+    formula = f"y ~ {' + '.join(names)}"
+    result = scv.stratifier_bias(formula, records, names, repeats=2, seed=3)
+    x = result.ranking.set_index("candidate")["importance"]
+    y = result.measured.set_index("candidate")["ratio"]
+    said = f"Pearson r = {x.corr(y):.2f}, Spearman r = {x.corr(y, 'spearman'):.2f} (5)"
+    labels = [text.get_text() for text in result.plot().get_legend().get_texts()]
+    assert labels == [said.replace("-", "−")]
 
 
 def test_the_picture_has_intervals_where_there_are_some(found):

@@ -68,8 +68,10 @@ def test_an_identifier_parts_no_copies_and_a_site_does(records, ranked):
     audit = plan.audit(data=records, duplicates="patient_id")
     assert table.loc["site", "parted"] == audit["duplicates"].value > 0
     assert not table.loc["site", "in_model"]
-    unused = table.loc["site", ["clamp", "permutation", "importance", "predicted"]]
+    unused = table.loc["site", ["clamp", "permutation", "importance"]]
     assert (unused == 0).all()
+    assert np.isnan(table.loc["site", "predicted"])
+    assert ranked.least == "patient_id"  # no term uses it, and it parts no copies
 
 
 def clamped_in_a_loop(frame, formula, name, plan, folds):
