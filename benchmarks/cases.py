@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 from peers import (
     EXACT,
+    boosted_curves,
     cv_glm,
     permuted,
     probabilities,
@@ -379,6 +380,31 @@ def boosting(n: int, p: int, rounds: int) -> Case:
     )
 
 
+def learning_curves(n: int, p: int, rounds: int) -> Case:
+    """Follow boosted trees over their rounds, in five folds."""
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    given = {"n_estimators": rounds, "max_depth": 3, "learning_rate": 0.6}
+    model = scv.models.XGBoost(**given, curves=True, eval_metric="error")
+    ours = partial(problem.cv, model=model, scheme="kfold", k=5)
+    folds = list(ours().plan.split())
+
+    def gap() -> float:
+        curves = ours().learning_curves.pivot(index="round", columns="fold")
+        both = np.vstack([curves["training"], curves["held_out"]])
+        return largest(both, boosted_curves(given, X, y, folds))
+
+    return Case(
+        work=f"5-fold learning curves, XGBoost, {rounds} rounds",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(
+            Peer("bare xgb.train", lambda: boosted_curves(given, X, y, folds), 1 / 1.2),
+        ),
+    )
+
+
 def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
     """Return what makes each case, by name; small ones where it is to be quick."""
 
@@ -405,4 +431,5 @@ def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
         "linear": of(linear, 2000, 30),
         "neighbors": of(neighbors, 2000, 20),
         "xgboost": of(boosting, 80, 34, rounds=10 if quick else 100),
+        "learning-curves": of(learning_curves, 12_000, 10, rounds=10 if quick else 200),
     }

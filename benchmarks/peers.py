@@ -118,3 +118,29 @@ def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, flo
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, error = map(float, made.stdout.split())
     return seconds, error
+
+
+def boosted_curves(parameters: dict[str, Any], X: Any, y: Any, folds: Any) -> Any:
+    """Return errors after every round, training and held-out, by `xgboost.train`.
+
+    A column a fold; `folds` are pairs of training and held-out rows.
+    """
+    import xgboost
+
+    native = {k: v for k, v in parameters.items() if k != "n_estimators"}
+    native |= {"objective": "binary:logistic", "eval_metric": "error", "nthread": 1}
+    curves = []
+    for train, held_out in folds:
+        matrix = xgboost.QuantileDMatrix(X[train], y[train], nthread=1)
+        new = xgboost.QuantileDMatrix(X[held_out], y[held_out], ref=matrix, nthread=1)
+        log: dict[str, Any] = {}
+        xgboost.train(
+            native,
+            matrix,
+            parameters["n_estimators"],
+            evals=[(matrix, "training"), (new, "held_out")],
+            evals_result=log,
+            verbose_eval=False,
+        )
+        curves.append(log["training"]["error"] + log["held_out"]["error"])
+    return np.array(curves).T
