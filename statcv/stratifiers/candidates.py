@@ -120,14 +120,25 @@ def read_candidates(
 
 
 def every_candidate(
-    table: pd.DataFrame, per_fold: Sequence[int], key: Key | None
+    table: pd.DataFrame,
+    per_fold: Sequence[int],
+    key: Key | None,
+    identifier: Sequence[str] = (),
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """Return a candidate of each column, and why some columns are none."""
+    """Return a candidate of each column, and why some columns are none.
+
+    The columns that identify together are one candidate, by hash; a column that
+    identifies alone is no other one, be it a number or not.
+    """
     if key is not None:
         check_key(key)
     found: list[Candidate] = []
     skipped = {}
+    if identifier:
+        found += _read(list(identifier), table, per_fold, key)
     for name in table.columns:
+        if [name] == list(identifier):
+            continue
         try:
             found += _read(name, table, per_fold, key)
         except StatcvError as error:

@@ -93,7 +93,8 @@ def stratifier_bias(
         Names of columns, each as ``cv(stratify=…)`` takes it (quantile bins of a
         number, a hash of anything else), lists of names that count together, or
         stratifiers by :func:`by_quantile`, :func:`by_hash`, :func:`by_value`. By
-        default every column of which folds can be made.
+        default every column of which folds can be made but that of weights, and a
+        hash of those of `duplicates`.
     duplicates : str, list of str or True, optional
         Columns whose equal values tell copies of one record; True for all columns. The
         unbiased estimate keeps them together, and a candidate that parts them is said
@@ -164,7 +165,9 @@ def stratifier_bias(
     copies = read_copies(duplicates, table)
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
-        found, skipped = every_candidate(table, bins, key)
+        others = table.drop(columns=weights) if isinstance(weights, str) else table
+        known = copies.columns if copies else ()
+        found, skipped = every_candidate(others, bins, key, known)
     else:
         found = read_candidates(candidates, table, bins, key)
     design = make_design(

@@ -170,3 +170,19 @@ def test_every_process_gives_the_same_numbers(records):
         for jobs in (1, 2)
     )
     pd.testing.assert_frame_equal(one.ranking, two.ranking)
+
+
+def test_what_identifies_is_hashed_and_weights_are_no_candidate(records):
+    few = records.iloc[:300, :]
+    person = few["patient_id"].factorize()[0] * 7 % 1009  # a number that identifies
+    table = few[["y", "x3", "x5"]].assign(person=person, w=1.0 + person % 3)
+    found = scv.stratifier_bias(
+        "y ~ x3 + x5", table, duplicates="person", weights="w", measure=False, seed=1
+    )
+    folds = by_name(found)["folds"].to_dict()
+    one = "quantiles, 1 bin a fold"
+    assert folds == {"person": "hash", "x3": one, "x5": one}
+    both = scv.stratifier_bias(
+        "y ~ x3 + x5", table, duplicates=["person", "x3"], measure=False, seed=1
+    )
+    assert by_name(both)["folds"]["person + x3"] == "hash"
