@@ -398,7 +398,6 @@ def test_negative_mean_is_the_mean_over_every_dealing(n, ones, p):
     assert expected == pytest.approx(np.mean(found), abs=1e-13)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 30), st.integers(2, 12), st.data())
 def test_negative_mean_agrees_with_the_conditional_form(p, folds, data):
     """The conditional form: i in a fold of K + 1, j in one of L | K positives."""
