@@ -26,6 +26,7 @@ FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 fol
 LEAST = 40  # data sets with a number, of which a share is told
 MOST = 0.5  # of data sets have a number, else those that have are others
 FAR = 2.0  # a size is not near another that is so many times as large
+SOURCES = 0.6  # for each record: with copies in the study there are 0.8
 # Of the study: schemes once, and repeated.
 SCHEMES = {
     "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
@@ -58,7 +59,7 @@ def measured_coverage(
         None where nothing of the kind was measured.
     """
     question = "no_skill" if metric == "auroc" else "losses"
-    rows = _nearest(study(question, metric), plan, how, interval, share)
+    rows = _nearest((question, metric), plan, how, interval, share)
     if rows is None:
         return None
     held = rows["covers"].dropna()
@@ -86,7 +87,7 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
     method : str
         The test's name.
     """
-    rows = _nearest(study(), plan, how, method, share)
+    rows = _nearest(("no_skill", "auroc"), plan, how, method, share)
     if rows is None:
         return None
     noise = rows[rows["auroc"] == 0.5]
@@ -111,7 +112,7 @@ def measured_comparison(
     test : str
         The name of the paired test.
     """
-    rows = _nearest(study("equals", metric), plan, how, test, share)
+    rows = _nearest(("equals", metric), plan, how, test, share)
     if rows is None:
         return None
     told = rows.dropna(subset="rejects")
@@ -124,8 +125,10 @@ def measured_comparison(
     )
 
 
-def study(question: str = "no_skill", metric: str = "auroc") -> pd.DataFrame:
-    """Return the table of the study, of data without copies.
+def study(
+    question: str = "no_skill", metric: str = "auroc", copies: bool = False
+) -> pd.DataFrame:
+    """Return the table of the study.
 
     Parameters
     ----------
@@ -133,10 +136,12 @@ def study(question: str = "no_skill", metric: str = "auroc") -> pd.DataFrame:
         What was asked; see :func:`statcv.studies.inference.run_study`.
     metric : str
         Of what; of models that are compared, of their difference in it.
+    copies : bool
+        Whether a fifth of the records are copies of others, held out with them.
     """
     table = _stored()
     asked = (table["question"] == question) & (table["metric"] == metric)
-    return table[asked & ~table["duplicates"]]
+    return table[asked & (table["duplicates"] == copies)]
 
 
 @cache
@@ -150,12 +155,16 @@ def _stored() -> pd.DataFrame:
 
 
 def _nearest(
-    table: pd.DataFrame, plan: FoldPlan, how: str, method: str, share: float
+    asked: tuple[str, str], plan: FoldPlan, how: str, method: str, share: float
 ) -> pd.DataFrame | None:
     """Return the rows of the cells with the nearest size and balance."""
-    if not _studied(plan):
+    copies = _has_copies(plan)
+    if copies is None or not _studied(plan):
         return None
-    scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
+    table, scheme = (
+        study(*asked, copies=copies),
+        SCHEMES[plan.scheme][int(plan.repeats > 1)],
+    )
     rows = table[
         (table["scheme"] == scheme)
         & (table["how"] == how)
@@ -173,18 +182,29 @@ def _nearest(
     return found
 
 
+def _has_copies(plan: FoldPlan) -> bool | None:
+    """Tell whether some sources have several records; None where many, or unknown."""
+    if plan.strata is None:
+        return False
+    if not plan.strata.identifies:
+        return None
+    sources = len(np.unique(plan.strata.codes)) / plan.n
+    return sources < 1 if sources >= SOURCES else None
+
+
 def _studied(plan: FoldPlan) -> bool:
-    """Tell whether the study has such folds: of single records, the scheme as it is."""
-    if plan.scheme not in SCHEMES or plan.strata is not None:
+    """Tell whether the study has such folds: the scheme as it is."""
+    if plan.scheme not in SCHEMES:
         return False
     return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
 
 
 def _where(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
+    copies = ", a fifth of them copies," if first["duplicates"] else ""
     return (
         f"in simulations of ridge logistic regression{FOLDS.get(first['scheme'], '')} "
-        f"at n = {first['n']:.0f} with {first['balance']:.0%} positive"
+        f"at n = {first['n']:.0f}{copies} with {first['balance']:.0%} positive"
     )
 
 

@@ -68,14 +68,33 @@ def test_other_folds_than_those_of_the_study_are_not_spoken_of(arguments, how):
     assert measured_size(plan(**arguments), how, "influence", 0.3) is None
 
 
-def test_of_sources_of_several_records_nothing_is_said():
-    df = pd.DataFrame({"y": np.repeat([0, 1], 15), "who": np.arange(30) // 2})
-    once = scv.fold_plan("y", df, scheme="rloocv", seed=1)
-    whole = scv.fold_plan(
-        "y", df, scheme="rloocv", stratify=scv.by_value("who"), seed=1
+def sources(*sizes):
+    """Return a plan of sources of so many records each, of one class each."""
+    who = np.repeat(np.arange(len(sizes)), sizes)
+    df = pd.DataFrame({"y": who % 10 < 3, "who": who}).astype(int)
+    how = {"scheme": "rloocv", "stratify": scv.by_value("who"), "seed": 1}
+    return scv.fold_plan("y", df, **how)
+
+
+def test_some_copies_are_those_of_the_study_and_many_are_of_none():
+    table = study(copies=True)
+    rows = table.query("scheme == 'rloocv' and how == 'paired' and method == 'pairs'")
+    noise = rows[(rows["n"] == 60) & (rows["auroc"] == 0.5)]["rejects"].item()
+    said = measured_size(sources(*[2] * 10, *[1] * 40), "paired", "pairs", 0.3)
+    assert "n = 60, a fifth of them copies, with 30% positive" in said
+    assert f"rejected in {noise:.1%}" in said
+    single = measured_size(sources(*[1] * 60), "paired", "pairs", 0.3)
+    assert single == measured_size(plan(60, 18), "paired", "pairs", 0.3)
+    assert measured_size(sources(*[2] * 30), "paired", "pairs", 0.3) is None
+    binned = scv.fold_plan(
+        "y",
+        pd.DataFrame({"y": np.arange(60) % 2, "age": np.arange(60.0)}),
+        scheme="stratified_kfold",
+        k=10,
+        stratify="age",
+        seed=1,
     )
-    assert measured_size(once, "paired", "influence", 0.5) is not None
-    assert measured_size(whole, "paired", "influence", 0.5) is None
+    assert measured_size(binned, "pooled", "delong", 0.5) is None
 
 
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "leave_pair_out"])
