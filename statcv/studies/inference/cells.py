@@ -68,17 +68,18 @@ class Cell:
         """Return on how many data sets a method is tried; None for all.
 
         The slow ones are tried on ``settings.refits``, or on as many as make no more
-        than the question's budget of fits again; on none where that is fewer than
-        `LEAST`.
+        than the question's budget of fits again; where that is fewer than `LEAST`, on
+        these if it makes a modest number in each, else on none.
         """
         if not method.slow:
             return None
         population = self.population
         again = method.fits(population.n, settings.permutations)
         once = SCHEMES[self.scheme].fits(population.n, population.positives)
-        budget = QUESTIONS[self.question].budget
-        most = min(settings.refits, budget // max(again * once, 1))
-        return most if most >= min(LEAST, settings.refits) else 0
+        asked, fits = QUESTIONS[self.question], max(again * once, 1)
+        most = min(settings.refits, asked.budget // fits)
+        least = min(LEAST, settings.refits)
+        return max(most, least) if most >= least or fits <= asked.modest else 0
 
 
 @dataclass(frozen=True, eq=False)

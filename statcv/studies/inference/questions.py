@@ -26,6 +26,9 @@ class Question:
         What an interval holds where there is nothing; NaN where no value says so.
     budget : int
         Fits that a method makes again in a cell, at most.
+    modest : int
+        Fits of a data set that are few enough for a method to be tried on the least
+        number of data sets of which a share is told, whatever the budget.
     methods : callable
         Scheme and population → what is measured; nothing for a scheme that is not
         asked.
@@ -38,6 +41,7 @@ class Question:
     budget: int
     methods: Callable[[str, Population], tuple[Method, ...]]
     read: Callable[[Draw], tuple[Any, tuple[float, ...]]]
+    modest: int = 0
 
 
 def _of_scheme(
@@ -61,6 +65,7 @@ QUESTIONS = {
         targets=no_skill.TARGETS,
         null=no_skill.NO_SKILL,
         budget=2_300_000,
+        modest=65_000,
         methods=_of_scheme(no_skill.methods_of),
         read=no_skill.read,
     ),
