@@ -53,7 +53,7 @@ def main() -> None:
     for question in given.questions:
         for grid in grids(question, given.data_sets):
             run_study(given.directory, refits=given.refits, n_jobs=given.jobs, **grid)
-    study_table(given.directory).to_csv(given.table, index=False, float_format="%.5g")
+    study_table(given.directory).to_csv(given.table, index=False, float_format="%.4g")
 
 
 if __name__ == "__main__":
