@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterable
-from difflib import get_close_matches
+from difflib import SequenceMatcher
 
 
 class StatcvError(Exception):
@@ -161,19 +161,31 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
+ALIKE = 0.6  # from where on a name may have been meant
+
+
 def suggestion(word: object, known: Iterable[str]) -> str:
-    """Return `` Did you mean 'x'?`` for the nearest known name, else nothing.
+    """Return `` Did you mean 'x'?`` for the nearest known name or names, else nothing.
 
     Examples
     --------
     >>> suggestion("rlocv", ["loocv", "rloocv"])
     " Did you mean 'rloocv'?"
+    >>> suggestion("rlocv", ["loocv", "rloocv", "rlpocv"])  # equally near
+    " Did you mean 'rloocv' or 'rlpocv'?"
     >>> suggestion("zzz", ["loocv", "rloocv"])
     ''
     """
-    names = {name.lower(): name for name in known}
-    near = get_close_matches(str(word).lower(), names, n=1, cutoff=0.6)
-    return f" Did you mean {names[near[0]]!r}?" if near else ""
+    matcher, near = SequenceMatcher(b=str(word).lower()), dict[str, float]()
+    for name in known:
+        matcher.set_seq1(name.lower())
+        if matcher.quick_ratio() >= ALIKE:
+            near[name] = matcher.ratio()
+    best = max(near.values(), default=0.0)
+    if best < ALIKE:
+        return ""
+    names = [repr(name) for name, ratio in near.items() if ratio == best]
+    return f" Did you mean {' or '.join(names[:3])}?"
 
 
 def reason(error: Exception) -> str:
