@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statcv.errors import plural
 from statcv.stratifiers.found import Found
 from statcv.stratifiers.importance import LABELS
-from statcv.stratifiers.ranking import INTERCEPT, SLOPE
+from statcv.stratifiers.prediction import INTERCEPT, OF_CLAMP, OF_PERMUTATION
 from statcv.stratifiers.setting import Setting
 
 OF_DATA = (
@@ -60,9 +60,9 @@ def _predicted(setting: Setting) -> str:
         return (
             "Clamp is the loss of held-out accuracy where each value is moved to the "
             "nearest one outside its own fold. Predicted, of quantile bins one a fold, "
-            f"is {INTERCEPT} + {SLOPE} × clamp, as measured with boosted trees on "
-            "12 000 simulated records; of fewer records folds cost more than that, and "
-            "small losses are not told from chance."
+            f"is {INTERCEPT} + {OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as "
+            "measured with boosted trees on 12 000 simulated records; of fewer records "
+            "folds cost more than that, and small losses are not told from chance."
         )
     return (
         f"Clamp is by how much the held-out {setting.metric.label} becomes worse where "

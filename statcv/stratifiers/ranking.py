@@ -32,14 +32,11 @@ from statcv.stratifiers.association import (
 from statcv.stratifiers.candidates import Candidate, numbers_of
 from statcv.stratifiers.heterogeneity import fold_auroc
 from statcv.stratifiers.importance import OWN, mean_shares
+from statcv.stratifiers.prediction import predicted_drop
 from statcv.stratifiers.setting import Setting
 from statcv.stratifiers.values import mean_value, moved_by_records, standard_error
 
 FEW = 50  # levels up to which values without an order are cells of a table
-# by which the drop of accuracy in points is predicted from that of clamping, where
-# folds are quantile bins: least squares over 1000 pairs of data set and covariate, of
-# 12 000 records each (of 2 400 it is 0.5 and 1.6)
-INTERCEPT, SLOPE = 0.13, 1.09
 
 Codes = NDArray[np.intp]
 
@@ -148,14 +145,16 @@ class _Drops:
         setting = self.setting
         used = bool(used_columns(setting, candidate))
         clamp = self._mean(clamped)
-        predicted = clamp if used else np.nan  # unused: others may tell its folds
+        permutation = self._mean(permuted) if used else 0.0
+        predicted = np.maximum(clamp, 0.0)
         if setting.metric.name == "accuracy" and candidate.one_bin:
-            predicted = INTERCEPT + SLOPE * predicted
+            predicted = predicted_drop(clamp, permutation)
         return {
             "clamp": clamp,
             "clamp_se": self._se(clamped),
-            "permutation": self._mean(permuted) if used else 0.0,
-            "predicted": float(np.maximum(predicted, 0.0)),
+            "permutation": permutation,
+            # where no term uses it, terms may still tell its folds
+            "predicted": float(predicted) if used else np.nan,
         }
 
     def _mean(self, where: range) -> float:

@@ -9,7 +9,6 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
 from statcv.plots.base import COLOURS, new_axes, written
-from statcv.studies.bey2020.ranking import RANKINGS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +28,7 @@ LABELS = {
     "mutual_information": "mutual information with the outcome (nats)",
     "anova_f": "F of the outcome",
     "heterogeneity": "auROC of the fold, by other covariates",
+    "predicted": "predicted drop, in points",
 }
 
 
@@ -111,10 +111,10 @@ def draw_importance(table: pd.DataFrame, importance: str, ax: Axes | None) -> Ax
     """Draw the ratio of estimates against an importance."""
     from scipy.stats import pearsonr, spearmanr
 
-    if importance not in RANKINGS:
+    if importance not in LABELS:
         raise ArgumentError(
-            f"importance {importance!r} is none of {', '.join(RANKINGS)}."
-            f"{suggestion(importance, RANKINGS)}"
+            f"importance {importance!r} is none of {', '.join(LABELS)}."
+            f"{suggestion(importance, LABELS)}"
         )
     ax = new_axes(ax)
     x, ratio = table[importance], table["ratio"]

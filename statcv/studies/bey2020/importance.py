@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.stratifiers.prediction import predicted_drop
 from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
 from statcv.studies.bey2020.running import Directory, simulate
 from statcv.studies.bey2020.samples import Sample, drawn_population
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RESAMPLES = 500
+TOLD = (*RANKINGS, "predicted")
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +44,15 @@ class Figure4:
     table: pd.DataFrame = field(repr=False)
 
     @property
+    def told(self) -> pd.DataFrame:
+        """The table, and ``predicted``: by how many points the estimate should drop.
+
+        From ``clamp`` and ``permutation``, as :func:`statcv.stratifier_bias` has it.
+        """
+        clamp, permutation = (100 * self.table[x] for x in ("clamp", "permutation"))
+        return self.table.assign(predicted=predicted_drop(clamp, permutation))
+
+    @property
     def drop(self) -> pd.Series[Any]:
         """By how many points the stratified estimate is below the unbiased one."""
         return 100 * self.table["unbiased"] * (1 - self.table["ratio"])
@@ -57,18 +68,30 @@ class Figure4:
         Returns
         -------
         pandas.DataFrame
-            A row a column of the table: ``pearson`` and ``spearman`` over all pairs of
+            A row a column of ``told``: ``pearson`` and ``spearman`` over all pairs of
             a data set and a covariate, and ``within``, the mean over data sets of
             Spearman's correlation of its ten covariates; each with its standard error,
             from a bootstrap of whole data sets (500 times). NaN of fewer than two.
         """
-        return correlations(self.table, seed)
+        return correlations(self.told, seed)
+
+    def calibration(self) -> pd.DataFrame:
+        """Return the coefficients by which the drop is predicted.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Least squares of ``drop`` on ``clamp``, 0 where that is negative, and
+            ``permutation``, all in points: a row a ``term``, with ``coefficient`` and
+            its standard error by a jackknife of data sets.
+        """
+        return calibration(self)
 
     def plot(self, importance: str = "total_gain", ax: Axes | None = None) -> Axes:
-        """Draw the ratio against an importance, or another column of the table."""
+        """Draw the ratio against an importance, or another column of ``told``."""
         from statcv.studies.bey2020.drawing import draw_importance
 
-        return draw_importance(self.table, importance, ax)
+        return draw_importance(self.told, importance, ax)
 
 
 def figure4(
@@ -126,13 +149,13 @@ def figure4(
 
 
 def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
-    """Return correlations of each ranking with the ratio; see `Figure4`."""
+    """Return correlations of each column with the ratio; see `Figure4`."""
     from scipy.stats import rankdata
 
     sets = [group.index.to_numpy() for _, group in table.groupby("data_set")]
     drawn = np.random.default_rng(seed).integers(len(sets), size=(RESAMPLES, len(sets)))
     ratio, rows = table["ratio"].to_numpy(), {}
-    for name in RANKINGS:
+    for name in TOLD:
         x = table[name].to_numpy()
         within = np.array(
             [_correlation(rankdata(x[one]), rankdata(ratio[one])) for one in sets]
@@ -159,6 +182,26 @@ def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
         .rename_axis("ranking")
         .reset_index()
     )
+
+
+def calibration(figure: Figure4) -> pd.DataFrame:
+    """Return how the drop is predicted; see `Figure4`."""
+    table, drop = figure.table, figure.drop.to_numpy()
+    clamp, permutation = (100 * table[x].to_numpy() for x in ("clamp", "permutation"))
+    X = np.column_stack([np.ones(len(table)), np.maximum(clamp, 0), permutation])
+    of_set = table["data_set"].to_numpy()
+
+    def fitted(rows: Any) -> Any:
+        return np.linalg.lstsq(X[rows], drop[rows], rcond=None)[0]
+
+    left = np.array([fitted(of_set != one) for one in np.unique(of_set)])
+    many = len(left)
+    spread = np.full(3, np.nan)
+    if many > 1:
+        spread = np.sqrt((many - 1) * left.var(axis=0))
+    terms = ["intercept", "clamp", "permutation"]
+    found = {"term": terms, "coefficient": fitted(of_set == of_set), "se": spread}
+    return pd.DataFrame(found)
 
 
 def _correlation(a: Any, b: Any) -> float:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from statcv.studies.bey2020.differences import bias
 from statcv.studies.bey2020.importance import Figure4
-from statcv.studies.bey2020.ranking import KINDS, RANKINGS
+from statcv.studies.bey2020.ranking import KINDS
 from statcv.studies.bey2020.scale import MATCHED
 from statcv.studies.bey2020.tables import stored
 from statcv.studies.bey2020.violins import OPTIMUM
@@ -109,19 +109,10 @@ def _importance(figure: Figure4) -> list[Row]:
         for row in table.to_dict("records"):
             name = f"{text}, {row['ranking']}"
             rows.append(("Figure 4", name, "", row[kind], row[f"{kind}_se"]))
-    assert len(table) == len(RANKINGS)
-    return rows + _calibration(figure)
-
-
-def _calibration(figure: Figure4) -> list[Row]:
-    """Return the line from what clamping costs to what stratifying does, in points."""
-    clamped = 100 * figure.table["clamp"].to_numpy()
-    slope, intercept = np.polyfit(clamped, figure.drop.to_numpy(), 1)
-    text = "drop in points by clamp in points"
-    return [
-        ("Figure 4", f"{text}: intercept", "", float(intercept), np.nan),
-        ("Figure 4", f"{text}: slope", "", float(slope), np.nan),
-    ]
+    for row in figure.calibration().to_dict("records"):
+        name = f"drop by clamp and permutation: {row['term']}"
+        rows.append(("Figure 4", name, "", row["coefficient"], row["se"]))
+    return rows
 
 
 def _fresh(folder: Folder) -> list[Row]:
