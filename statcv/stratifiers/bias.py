@@ -34,7 +34,7 @@ class StratifierBias:
           formula uses it.
         - ``rank``: from 1, the largest predicted loss; importance decides where it is
           the same, or where there is none: those come last.
-        - ``predicted``: of accuracy and quantile bins one a fold, 0.41 + 1.01 times
+        - ``predicted``: of accuracy and quantile bins one a fold, 0.40 + 1.01 times
           ``clamp`` (0 where that is negative) + 0.058 times ``permutation``; else
           ``clamp`` as it is; 0 where that is negative. NaN where no term uses the
           candidate: its folds may differ in what terms do use.

@@ -8,7 +8,7 @@ import numpy as np
 
 # Least squares over the thousand pairs of data set and covariate in Figure 4 of
 # `statcv.studies.bey2020`, of 12 000 records each.
-INTERCEPT, OF_CLAMP, OF_PERMUTATION = 0.41, 1.01, 0.058
+INTERCEPT, OF_CLAMP, OF_PERMUTATION = 0.40, 1.01, 0.058
 
 
 def predicted_drop(clamp: Any, permutation: Any) -> Any:
@@ -32,7 +32,7 @@ def predicted_drop(clamp: Any, permutation: Any) -> Any:
     Examples
     --------
     >>> round(float(predicted_drop(4.0, 10.0)), 2)
-    5.03
+    5.02
     >>> float(predicted_drop(-2.0, -9.0))
     0.0
     """
