@@ -22,14 +22,20 @@ def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
     """Return what is run of a question, the most telling cells first.
 
     Whether there is skill is asked of the whole grid. The others are asked of fewer
-    data sets, at two balances, and at one with fewer schemes where n is large.
+    data sets, at two balances, and at one with fewer schemes where n is large; so is
+    everything where there are copies.
     """
+    few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
     if question == "no_skill":
         each = {"questions": [question], "data_sets": data_sets}
-        return [{**each, "duplicates": [False]}, {**each, **COPIES}]
+        copies = {**each, **COPIES}
+        return [
+            {**each, "duplicates": [False]},
+            {**copies, "n": [60]},
+            {**copies, "n": [250], **few},
+        ]
     each = {"questions": [question], "data_sets": min(data_sets, FEWER)}
     plain = {**each, "duplicates": [False], "balances": [0.1, 0.3]}
-    few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
     if question == "nested":
         plain |= few
     return [
