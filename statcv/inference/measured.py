@@ -161,10 +161,8 @@ def _nearest(
     copies = _has_copies(plan)
     if copies is None or not _studied(plan):
         return None
-    table, scheme = (
-        study(*asked, copies=copies),
-        SCHEMES[plan.scheme][int(plan.repeats > 1)],
-    )
+    table = study(*asked, copies=copies)
+    scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
     rows = table[
         (table["scheme"] == scheme)
         & (table["how"] == how)

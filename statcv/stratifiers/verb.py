@@ -165,7 +165,8 @@ def stratifier_bias(
     copies = read_copies(duplicates, table)
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
-        others = table.drop(columns=weights) if isinstance(weights, str) else table
+        weighing = [weights] if isinstance(weights, str) else []
+        others = table.drop(columns=weighing, errors="ignore")
         known = copies.columns if copies else ()
         found, skipped = every_candidate(others, bins, key, known)
     else:

@@ -183,6 +183,8 @@ def test_what_identifies_is_hashed_and_weights_are_no_candidate(records):
     folds = by_name(found)["folds"].to_dict()
     one = "quantiles, 1 bin a fold"
     assert folds == {"person": "hash", "x3": one, "x5": one}
+    with pytest.raises(scv.StatcvError, match="'v'"):
+        scv.stratifier_bias("y ~ x3", table, weights="v", measure=False)
     both = scv.stratifier_bias(
         "y ~ x3 + x5", table, duplicates=["person", "x3"], measure=False, seed=1
     )
