@@ -120,7 +120,7 @@ def measure_all(
     plan = setting.unbiased_plan(repeats)
     reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
     made, rows, lacking, failed = {"unbiased": plan}, [], [], reference.failed
-    fits = plan.n_fits
+    fits, alike = plan.n_fits, dict[str, Runs]()  # fixed folds, each fitted once
     for candidate in candidates:
         own, fixed = plans[candidate.name], not candidate.stratifier.random
         if not fixed and repeats > 1:
@@ -128,12 +128,18 @@ def measure_all(
                 warnings.simplefilter("ignore", FoldWarning)  # was given at the start
                 own = setting.plan(candidate.stratifier, repeats)
         times = repeats if fixed and by_chance else 1
-        runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
+        runs = alike.get(own.fingerprint)
+        if runs is None:
+            runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
+            failed, fits = failed + runs.failed, fits + own.n_fits * times
+            if fixed:
+                alike[own.fingerprint] = runs
+        else:
+            bar.update(own.n_fits * times)
         rows.append(_row(setting, candidate, runs, reference, how, level))
         if undefined_folds(runs.scores, setting.metric, how):
             lacking.append(candidate.name)
         made[candidate.name] = own
-        failed, fits = failed + runs.failed, fits + own.n_fits * times
     if lacking:
         warn(
             f"{setting.metric.label} has no value in some folds of "

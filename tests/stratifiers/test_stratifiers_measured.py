@@ -406,3 +406,16 @@ def test_what_the_picture_refuses(records, found):
     bare = scv.stratifier_bias(FORMULA, records, ["x6"], measure=False, seed=1)
     with pytest.raises(errors.ArgumentError, match="nothing was measured"):
         bare.plot()
+
+
+def test_equal_folds_are_fitted_once(records):
+    feet = records["x5"] / 0.3048
+    both = ["x5", "feet"]
+    table = records.assign(feet=feet)
+    found = scv.stratifier_bias(FORMULA, table, both, k=3, repeats=2, seed=1)
+    assert found.plans["x5"].fingerprint == found.plans["feet"].fingerprint
+    same = found.measured.set_index("candidate")
+    pd.testing.assert_series_equal(
+        same.loc["x5"], same.loc["feet"], check_names=False, check_index=False
+    )
+    assert found.fits == 3 + 3 * 2 + 3  # ranking, unbiased twice, the folds once
