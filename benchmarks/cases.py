@@ -386,8 +386,9 @@ def learning_curves(n: int, p: int, rounds: int) -> Case:
     X, y = problem.X, problem.y
     given = {"n_estimators": rounds, "max_depth": 3, "learning_rate": 0.6}
     model = scv.models.XGBoost(**given, curves=True, eval_metric="error")
+    plan = scv.fold_plan("y", problem.frame, scheme="kfold", k=5, seed=1)
     ours = partial(problem.cv, model=model, scheme="kfold", k=5)
-    folds = list(ours().plan.split())
+    folds = list(plan.split())
 
     def gap() -> float:
         curves = ours().learning_curves.pivot(index="round", columns="fold")

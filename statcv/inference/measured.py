@@ -186,7 +186,7 @@ def _has_copies(plan: FoldPlan) -> bool | None:
         return False
     if not plan.strata.identifies:
         return None
-    sources = len(np.unique(plan.strata.codes)) / plan.n
+    sources = plan.strata.count / plan.n
     return sources < 1 if sources >= SOURCES else None
 
 

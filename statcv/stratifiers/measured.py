@@ -16,7 +16,7 @@ from statcv.folds import FoldPlan
 from statcv.inference import MonteCarlo, Scores
 from statcv.inference.refitting import run_quietly, scores_of
 from statcv.metrics import Metric
-from statcv.stratifiers.candidates import Candidate
+from statcv.stratifiers.candidates import UNBIASED, Candidate
 from statcv.stratifiers.ranking import count_parted
 from statcv.stratifiers.setting import Setting
 from statcv.stratifiers.values import (
@@ -119,7 +119,7 @@ def measure_all(
     """
     plan = setting.unbiased_plan(repeats)
     reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
-    made, rows, lacking, failed = {"unbiased": plan}, [], [], reference.failed
+    made, rows, lacking, failed = {UNBIASED: plan}, [], [], reference.failed
     fits, alike = plan.n_fits, dict[str, Runs]()  # fixed folds, each fitted once
     for candidate in candidates:
         own, fixed = plans[candidate.name], not candidate.stratifier.random
@@ -128,14 +128,14 @@ def measure_all(
                 warnings.simplefilter("ignore", FoldWarning)  # was given at the start
                 own = setting.plan(candidate.stratifier, repeats)
         times = repeats if fixed and by_chance else 1
-        runs = alike.get(own.fingerprint)
+        runs = alike.get(own.fingerprint) if fixed else None
         if runs is None:
             runs = Runs(own, *_fitted(setting, own, times, n_jobs, bar), fixed)
             failed, fits = failed + runs.failed, fits + own.n_fits * times
-            if fixed:
-                alike[own.fingerprint] = runs
         else:
             bar.update(own.n_fits * times)
+        if fixed:
+            alike[own.fingerprint] = runs
         rows.append(_row(setting, candidate, runs, reference, how, level))
         if undefined_folds(runs.scores, setting.metric, how):
             lacking.append(candidate.name)

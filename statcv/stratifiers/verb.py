@@ -29,6 +29,7 @@ from statcv.models import resolve_model
 from statcv.seeds import resolve_seed
 from statcv.stratifiers.bias import StratifierBias
 from statcv.stratifiers.candidates import (
+    UNBIASED,
     Candidate,
     every_candidate,
     first_plan,
@@ -163,11 +164,11 @@ def stratifier_bias(
     table = as_frame(data)
     seed = resolve_seed(seed)
     copies = read_copies(duplicates, table)
+    weighing = [weights] if isinstance(weights, str) else []
+    known = copies.columns if copies else ()
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
-        weighing = [weights] if isinstance(weights, str) else []
         others = table.drop(columns=weighing, errors="ignore")
-        known = copies.columns if copies else ()
         found, skipped = every_candidate(others, bins, key, known)
     else:
         found = read_candidates(candidates, table, bins, key)
@@ -177,11 +178,7 @@ def stratifier_bias(
         scope=scope,
         positive=positive,
         na_action=na_action,
-        not_in_dot=[
-            *([weights] if isinstance(weights, str) else []),
-            *(copies.columns if copies else ()),
-            *not_in_dot(found, table, int(k)),
-        ],
+        not_in_dot=[*weighing, *known, *not_in_dot(found, table, int(k))],
     )
     kind = design.outcome.kind
     (wanted,) = choose_metrics([metric or USUAL[kind]], design.outcome)
@@ -217,7 +214,7 @@ def stratifier_bias(
         measured=None,
         unbiased=float(once.mean()),
         chance=MonteCarlo(np.nan, len(once)),
-        plans={"unbiased": ranked.plan, **plans},
+        plans={UNBIASED: ranked.plan, **plans},
         skipped=skipped,
         importance=ranked.importance,
         how=ranked.how,

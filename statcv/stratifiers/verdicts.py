@@ -31,10 +31,16 @@ def verdict(
         Known copies that it parts; NaN where none are known.
     setting : Setting
     """
-    said = _said(cost, half, of_records, setting)
-    if not parted > 0:
-        return said
-    return f"leaks: parts {parted:,.0f} known duplicates; {said}"
+    return leaks(parted) + _said(cost, half, of_records, setting)
+
+
+def leaks(parted: float) -> str:
+    """Say first that known copies are parted; nothing where none are, or are known.
+
+    >>> leaks(1234.0), leaks(float("nan"))
+    ('leaks: parts 1,234 known duplicates; ', '')
+    """
+    return f"leaks: parts {parted:,.0f} known duplicates; " if parted > 0 else ""
 
 
 def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:

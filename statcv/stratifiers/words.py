@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import plural
+from statcv.stratifiers.candidates import UNBIASED
 from statcv.stratifiers.found import Found
 from statcv.stratifiers.notes import notes_on
 from statcv.stratifiers.setting import RECORD, Setting
-from statcv.stratifiers.verdicts import shown_to
+from statcv.stratifiers.verdicts import leaks, shown_to
 from statcv.summary import Summary, number, p_value
 
 PARTED = "known copies parted"
@@ -36,15 +37,13 @@ def _in_brief(found: Found, name: str) -> str:
     if found.measured is not None:
         table = found.measured.set_index("candidate")
         return str(table.loc[name, "verdict"])
-    row = found.ranking.set_index("candidate").loc[name]
-    leaks = ""
-    if row["parted"] > 0:
-        leaks = f"leaks: parts {row['parted']:,.0f} known duplicates; "
+    row: Any = found.ranking.set_index("candidate").loc[name]
+    first = leaks(row["parted"])
     if np.isnan(row["predicted"]):
         unused = "" if row["in_model"] else " (no term uses it)"
-        return f"{leaks}no prediction of what it costs{unused}"
+        return f"{first}no prediction of what it costs{unused}"
     cost = number(row["predicted"], shown_to(np.nan, found.setting))
-    return f"{leaks}is predicted to cost {cost} {found.unit}"
+    return f"{first}is predicted to cost {cost} {found.unit}"
 
 
 def _records(setting: Setting) -> str:
@@ -61,7 +60,7 @@ def _unbiased(found: Found) -> str:
     said, chance = number(found.unbiased, found.chance.sd), ""
     if not np.isnan(found.chance.sd):
         chance = f" (sd over folds {found.chance.sd:.2g})"
-    setting, repeats = found.setting, found.plans["unbiased"].repeats
+    setting, repeats = found.setting, found.plans[UNBIASED].repeats
     metric = f"{setting.metric.label} ({found.how.replace('_', ' ')})"
     folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
     if setting.copies is not None:

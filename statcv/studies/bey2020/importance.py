@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.inference.jackknife import Jackknife
 from statcv.stratifiers.prediction import predicted_drop
 from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
 from statcv.studies.bey2020.running import Directory, simulate
@@ -49,8 +50,12 @@ class Figure4:
 
         From ``clamp`` and ``permutation``, as :func:`statcv.stratifier_bias` has it.
         """
-        clamp, permutation = (100 * self.table[x] for x in ("clamp", "permutation"))
-        return self.table.assign(predicted=predicted_drop(clamp, permutation))
+        return self.table.assign(predicted=predicted_drop(*self.lost))
+
+    @property
+    def lost(self) -> tuple[pd.Series[Any], pd.Series[Any]]:
+        """Losses of accuracy by clamping and by permuting, in points."""
+        return 100 * self.table["clamp"], 100 * self.table["permutation"]
 
     @property
     def drop(self) -> pd.Series[Any]:
@@ -186,21 +191,20 @@ def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
 
 def calibration(figure: Figure4) -> pd.DataFrame:
     """Return how the drop is predicted; see `Figure4`."""
-    table, drop = figure.table, figure.drop.to_numpy()
-    clamp, permutation = (100 * table[x].to_numpy() for x in ("clamp", "permutation"))
-    X = np.column_stack([np.ones(len(table)), np.maximum(clamp, 0), permutation])
-    of_set = table["data_set"].to_numpy()
+    (clamp, permutation), drop = figure.lost, figure.drop.to_numpy()
+    X = np.column_stack([np.ones(len(drop)), np.maximum(clamp, 0), permutation])
+    of_set = figure.table["data_set"].to_numpy()
 
-    def fitted(rows: Any) -> Any:
+    def fitted(rows: Any = slice(None)) -> Any:
         return np.linalg.lstsq(X[rows], drop[rows], rcond=None)[0]
 
     left = np.array([fitted(of_set != one) for one in np.unique(of_set)])
-    many = len(left)
-    spread = np.full(3, np.nan)
-    if many > 1:
-        spread = np.sqrt((many - 1) * left.var(axis=0))
-    terms = ["intercept", "clamp", "permutation"]
-    found = {"term": terms, "coefficient": fitted(of_set == of_set), "se": spread}
+    alone = np.zeros(len(left), dtype=np.intp)  # one sample of data sets
+    found = {
+        "term": ["intercept", "clamp", "permutation"],
+        "coefficient": fitted(),
+        "se": [Jackknife(v, alone, "data set", 0).variance ** 0.5 for v in left.T],
+    }
     return pd.DataFrame(found)
 
 

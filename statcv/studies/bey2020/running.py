@@ -81,8 +81,7 @@ def simulate(
         What else the tables depend on.
     """
     scale, seed = scale or Scale(), resolve_seed(seed)
-    said = {key: list(v) if isinstance(v, tuple) else v for key, v in asked.items()}
-    said |= {"scale": asdict(scale), "seed": seed}
+    said = {**asked, "scale": asdict(scale), "seed": seed}
     study = Study(name, partial(measure, scale, seed, **asked), said, counts=counts)
     return run(study, simulations, directory, n_jobs)
 
