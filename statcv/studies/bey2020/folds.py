@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -15,7 +15,8 @@ from statcv.studies.bey2020.strategies import (
     check_strategies,
     cross_validate,
 )
-from statcv.studies.ehr.checks import check_whole
+from statcv.studies.checks import check_whole
+from statcv.studies.running import Directory
 
 
 def numbers_of_folds(

@@ -8,13 +8,14 @@ from numpy.typing import NDArray
 
 from statcv.result import CVResult
 from statcv.studies.bey2020.ranking import fold_models, trained_on
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
 from statcv.studies.bey2020.violins import Rotations, check_rotations, population_of
+from statcv.studies.checks import check_whole
 from statcv.studies.ehr import EhrPopulation
-from statcv.studies.ehr.checks import check_whole
+from statcv.studies.running import Directory
 
 Floats = NDArray[np.float64]
 

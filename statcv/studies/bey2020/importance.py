@@ -11,11 +11,12 @@ import pandas as pd
 from statcv.inference.jackknife import Jackknife
 from statcv.stratifiers.prediction import predicted_drop
 from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, drawn_population
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
 from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.running import Directory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from statcv.studies.bey2020.learning import learning_of
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -13,6 +13,7 @@ from statcv.studies.bey2020.strategies import (
     cross_validate,
     share_parted,
 )
+from statcv.studies.running import Directory
 
 
 def leak_of_copies(

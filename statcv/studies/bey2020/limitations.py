@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.folds.strata import by_hash, by_quantile
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -20,6 +20,7 @@ from statcv.studies.bey2020.strategies import (
 )
 from statcv.studies.ehr import Inexact, Pseudonyms
 from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.running import Directory
 
 TYPOS = (0.05, 0.2, 0.5)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pandas as pd
 
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -18,6 +18,7 @@ from statcv.studies.bey2020.strategies import (
     share_parted,
 )
 from statcv.studies.ehr import Inexact
+from statcv.studies.running import Directory
 
 PER_FOLD = (1, 2, 4, 20, 200)
 NOISES = (0.0, 0.01, 0.1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from statcv.studies.bey2020.running import Directory, Study, run
 from statcv.studies.ehr import ehr_population, optimal_accuracy
+from statcv.studies.running import Directory, Study, run
 
 
 def rotations(

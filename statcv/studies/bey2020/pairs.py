@@ -14,7 +14,7 @@ from statcv.plots.base import COLOURS
 from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.samples import Seeds
 from statcv.studies.bey2020.scale import matched_population
-from statcv.studies.ehr.checks import check_whole
+from statcv.studies.checks import check_whole
 from statcv.studies.ehr.population import COVARIATES
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from statcv.models import XGBoost
+from statcv.studies.checks import check_whole
 from statcv.studies.ehr import EhrPopulation, ehr_population
-from statcv.studies.ehr.checks import check_whole
 
 MATCHED = 341
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from statcv.errors import ArgumentError
 from statcv.studies.bey2020.differences import bias
-from statcv.studies.bey2020.running import Directory, simulate
+from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, rotated_population
 from statcv.studies.bey2020.scale import Scale, matched_population
 from statcv.studies.bey2020.strategies import (
@@ -19,6 +19,7 @@ from statcv.studies.bey2020.strategies import (
     cross_validate,
 )
 from statcv.studies.ehr import EhrPopulation, optimal_accuracy
+from statcv.studies.running import Directory
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.studies.ehr.checks import FloatArray, check_amount
+from statcv.studies.checks import FloatArray, check_amount
 from statcv.studies.ehr.population import COVARIATES
 from statcv.studies.ehr.typing_errors import mistyped, mistyped_date
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.seeds import resolve_seed
-from statcv.studies.ehr.checks import FloatArray, check_whole
+from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.population import (
     COEFFICIENTS,
     EIGENVALUES,

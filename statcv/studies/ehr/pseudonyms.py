@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.studies.ehr.checks import FloatArray, check_amount, check_whole
+from statcv.studies.checks import FloatArray, check_amount, check_whole
 from statcv.studies.ehr.duplicates import IntArray
 from statcv.studies.ehr.population import COVARIATES
 from statcv.studies.ehr.streams import (

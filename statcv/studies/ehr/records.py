@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.hashing import Key, check_key
 from statcv.seeds import resolve_seed
-from statcv.studies.ehr.checks import FloatArray, check_whole
+from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.duplicates import (
     Duplicated,
     held_alone,

@@ -1,0 +1,109 @@
+"""A study is run: data set by data set, into files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine.threads import one_thread
+from statcv.engine.workers import check_jobs
+from statcv.errors import CheckpointError
+from statcv.studies.checks import check_whole
+from statcv.studies.store import claim, parts_of, read_part, undone, write_part
+
+Directory = str | os.PathLike[str] | None
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is measured of every data set.
+
+    Attributes
+    ----------
+    name : str
+        How its files begin.
+    measure : callable
+        From the number of a data set, from 0, to a table.
+    said : mapping
+        On what the tables depend; runs that share a directory agree in it.
+    counts : str
+        What is numbered: the name of the first column, whose numbers are from 1.
+    chunk : int
+        Data sets of a file.
+    """
+
+    name: str
+    measure: Callable[[int], pd.DataFrame]
+    said: Mapping[str, Any]
+    counts: str = "simulation"
+    chunk: int = 1
+
+
+def run(
+    study: Study, count: int, directory: Directory, n_jobs: int | None
+) -> pd.DataFrame:
+    """Measure what is missing, and return the tables of all, one below the other.
+
+    Parameters
+    ----------
+    study : Study
+    count : int
+        Data sets.
+    directory : str, path or None
+        That keeps what was measured, so that a study which was interrupted, or is to
+        have more data sets, goes on.
+    n_jobs : int or None
+        Processes, as joblib takes it. The numbers are the same for any.
+    """
+    check_whole(count, f"the number of {study.counts.replace('_', ' ')}s", least=1)
+    check_jobs(n_jobs)
+    if directory is None:
+        with TemporaryDirectory() as own:
+            return run(study, count, own, n_jobs)
+    path = Path(directory)
+    claim(path, {"study": study.name, **study.said})
+    from joblib import Parallel, delayed
+
+    Parallel(n_jobs=n_jobs)(
+        delayed(_do)(study, path, numbers)
+        for numbers in list(undone(path, study.name, count, study.chunk))
+    )
+    return _read(study, path, count)
+
+
+def _do(study: Study, path: Path, numbers: range) -> None:
+    tables = []
+    with one_thread():
+        for number in numbers:
+            table = study.measure(number)
+            table.insert(0, study.counts, number + 1)
+            tables.append(table)
+    table = pd.concat(tables, ignore_index=True)
+    arrays = {str(name): _plain(column) for name, column in table.items()}
+    write_part(path, study.name, numbers, arrays)
+
+
+def _plain(column: pd.Series[Any]) -> NDArray[Any]:
+    """Return an array that can be kept without pickle."""
+    if pd.api.types.is_numeric_dtype(column):
+        return column.to_numpy()
+    return column.to_numpy(dtype=np.str_)
+
+
+def _read(study: Study, path: Path, count: int) -> pd.DataFrame:
+    tables = []
+    for file, numbers in parts_of(path, study.name):
+        if numbers.start < count:
+            tables.append(pd.DataFrame(read_part(file)))
+    table = pd.concat(tables, ignore_index=True)
+    if study.counts not in table:
+        raise CheckpointError(f"{path} holds files of another kind of study.")
+    return table[table[study.counts] <= count].reset_index(drop=True)
