@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from statcv.engine.threads import one_thread
 from statcv.engine.workers import check_jobs
 from statcv.errors import CheckpointError
+from statcv.seeds import resolve_seed
 from statcv.studies.checks import check_whole
 from statcv.studies.store import claim, parts_of, read_part, undone, write_part
 
@@ -45,6 +47,43 @@ class Study:
     said: Mapping[str, Any]
     counts: str = "simulation"
     chunk: int = 1
+
+
+def simulate(
+    name: str,
+    measure: Callable[..., pd.DataFrame],
+    count: int,
+    *,
+    directory: Directory,
+    seed: int,
+    n_jobs: int | None,
+    said: Mapping[str, Any] | None = None,
+    counts: str = "simulation",
+    chunk: int = 1,
+    **asked: Any,
+) -> pd.DataFrame:
+    """Measure data sets that are drawn from a seed.
+
+    Parameters
+    ----------
+    name, counts, chunk
+        As `Study` has them.
+    measure : callable
+        From seed and number of a data set, and what else is asked, to a table.
+    count : int
+        Data sets.
+    directory, n_jobs
+        As :func:`run` has them.
+    seed : int
+    said : mapping, optional
+        On what the tables depend beside the seed and what is asked.
+    **asked
+        What else the tables depend on.
+    """
+    seed = resolve_seed(seed)
+    all_said = {**asked, **(said or {}), "seed": seed}
+    study = Study(name, partial(measure, seed, **asked), all_said, counts, chunk)
+    return run(study, count, directory, n_jobs)
 
 
 def run(

@@ -1,0 +1,121 @@
+"""Every estimate of auROC that the paper names, and ours, of one data set."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from statcv.api import cv
+from statcv.errors import ArgumentError, StatcvWarning, suggestion
+from statcv.folds import Bags
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Held:
+    """One cross-validation, and the estimates that are read of it.
+
+    Attributes
+    ----------
+    arguments : mapping
+        Of :func:`statcv.cv`.
+    reads : mapping
+        Name of an estimate → pooled, per fold or paired.
+    """
+
+    arguments: Mapping[str, Any]
+    reads: Mapping[str, str]
+
+
+HELD = (
+    Held({"scheme": "loocv"}, {"loocv": "pooled"}),
+    Held({"scheme": "rloocv"}, {"rloocv": "pooled", "rloocv_paired": "paired"}),
+    Held(
+        {"scheme": "rloocv", "repeats": 4},
+        {"rloocv_x4": "pooled", "rloocv_paired_x4": "paired"},
+    ),
+    Held({"scheme": "loocv", "rebalance": "weight"}, {"weight": "pooled"}),
+    Held({"scheme": "loocv", "rebalance": "upsample"}, {"upsample": "pooled"}),
+    Held({"scheme": "loocv", "rebalance": "all"}, {"all": "pooled"}),
+    Held({"scheme": "loocv", "rebalance": Bags(10)}, {"bag": "pooled"}),
+    Held(
+        {"scheme": "stratified_kfold", "k": FOLDS},
+        {"folds_pooled": "pooled", "folds_mean": "per_fold"},
+    ),
+    Held({"scheme": "leave_pair_out"}, {"leave_pair_out": "paired"}),
+)
+ESTIMATES = {
+    "loocv": "leave-one-out, pooled",
+    "rloocv": "rebalanced leave-one-out, pooled",
+    "rloocv_x4": "rebalanced leave-one-out, pooled, mean of four draws",
+    "weight": "leave-one-out with weights, pooled",
+    "upsample": "leave-one-out, up-balanced, pooled",
+    "all": "leave-one-out, every subsample, pooled",
+    "bag": "leave-one-out, ten balanced bags, pooled",
+    "folds_pooled": f"{FOLDS} stratified folds, pooled",
+    "folds_mean": f"{FOLDS} stratified folds, mean of folds",
+    "rloocv_paired": "rebalanced leave-one-out, paired",
+    "rloocv_paired_x4": "rebalanced leave-one-out, paired, mean of four draws",
+    "leave_pair_out": "leave-pair-out",
+}
+"""Names of the estimates, and what they are."""
+
+
+def check_estimates(names: Iterable[str] | None) -> tuple[str, ...]:
+    """Return the names asked for, all where None, or say which there is not."""
+    asked = tuple(ESTIMATES) if names is None else tuple(names)
+    for name in asked:
+        if name not in ESTIMATES:
+            raise ArgumentError(
+                f"there is no estimate {name!r}; there are {', '.join(ESTIMATES)}."
+                f"{suggestion(name, ESTIMATES)}"
+            )
+    return asked
+
+
+def estimates_of(
+    frame: pd.DataFrame, model: Any, names: Iterable[str], seed: int
+) -> pd.DataFrame:
+    """Cross-validate a data set by all schemes that the estimates need.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        ``y`` and covariates.
+    model : object
+        As :func:`statcv.cv` takes it.
+    names : iterable of str
+        In ``ESTIMATES``.
+    seed : int
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row an estimate: ``estimate``, ``auroc``, ``fits``, and ``seconds`` of the
+        cross-validation that it is read of.
+    """
+    wanted, rows = set(names), []
+    for held in HELD:
+        reads = {name: how for name, how in held.reads.items() if name in wanted}
+        if not reads:
+            continue
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", StatcvWarning)
+            result = cv("y ~ .", frame, model=model, seed=seed, **held.arguments)
+            found = {
+                n: float(result.estimate("auroc", how=h)) for n, h in reads.items()
+            }
+        seconds = time.perf_counter() - started
+        for name, auroc in found.items():
+            fits = result.plan.n_fits
+            rows.append(
+                {"estimate": name, "auroc": auroc, "fits": fits, "seconds": seconds}
+            )
+    return pd.DataFrame(rows)
