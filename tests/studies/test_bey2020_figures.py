@@ -31,7 +31,8 @@ from statcv.studies.bey2020 import (
     stored,
 )
 from statcv.studies.bey2020.__main__ import main
-from statcv.studies.bey2020.tables import RUNS, file_of, write_table
+from statcv.studies.bey2020.tables import RUNS, write_run
+from statcv.studies.tables import file_of
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 TINY = Scale(n=300, n_duplicates=90, rounds=1)
@@ -48,7 +49,7 @@ def close_figures() -> Iterator[None]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
     for name, table in made(folder).items():
-        write_table(name, table, folder)
+        write_run(name, table, folder)
     return folder
 
 
@@ -198,7 +199,7 @@ def test_tables_that_there_are_not(tmp_path: Path) -> None:
 def test_the_tables_that_ship_are_small() -> None:
     sizes = []
     for name in RUNS:
-        file = files("statcv.data") / file_of(name)
+        file = files("statcv.data") / file_of("bey2020", name)
         if file.is_file():
             sizes.append(len(file.read_bytes()))
     if not sizes:

@@ -101,17 +101,30 @@ def run_cells(
     pandas.DataFrame
         The cell, and the columns of :func:`told`.
     """
-    seed, tables = resolve_seed(seed), []
-    for cell in cells:
-        own = None if directory is None else Path(directory) / cell.name
-        said = {**cell.told, "estimates": list(cell.estimates), "seed": seed}
-        measure = partial(cell.measure, seed)
-        study = Study("cell", measure, said, counts=COUNTS, chunk=CHUNK)
-        summary = told(run(study, data_sets, own, n_jobs))
-        for place, (name, value) in enumerate(cell.told.items()):
-            summary.insert(place, name, value)
-        tables.append(summary)
+    seed = resolve_seed(seed)
+    tables = [
+        beside(cell, told(run_cell(cell, data_sets, directory, seed, n_jobs)))
+        for cell in cells
+    ]
     return pd.concat(tables, ignore_index=True)
+
+
+def run_cell(
+    cell: Cell, data_sets: int, directory: Directory, seed: int, n_jobs: int | None
+) -> pd.DataFrame:
+    """Measure data sets of a cell: a row a data set and estimate."""
+    own = None if directory is None else Path(directory) / cell.name
+    said = {**cell.told, "estimates": list(cell.estimates), "seed": seed}
+    measure = partial(cell.measure, seed)
+    study = Study("cell", measure, said, counts=COUNTS, chunk=CHUNK)
+    return run(study, data_sets, own, n_jobs)
+
+
+def beside(cell: Cell, table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the cell in its first columns."""
+    for place, (name, value) in enumerate(cell.told.items()):
+        table.insert(place, name, value)
+    return table
 
 
 def told(table: pd.DataFrame) -> pd.DataFrame:

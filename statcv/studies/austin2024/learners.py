@@ -29,8 +29,8 @@ def learner_of(name: str, seed: int = 0) -> Any:
 
     Examples
     --------
-    >>> learner_of("logit 0.01")
-    Logit(C=0.01)
+    >>> learner_of("logit 0.01").C
+    0.01
     """
     kind, _, size = name.partition(" ")
     if kind == "logit" and size:

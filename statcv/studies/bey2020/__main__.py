@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from statcv.studies.bey2020.scale import Scale
-from statcv.studies.bey2020.tables import RUNS, write_table
+from statcv.studies.bey2020.tables import RUNS, write_run
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
         count = min(run.count, given.most or run.count)
         own = Path(given.directory) / name
         table = run.make(count, scale, own, given.seed, given.jobs)
-        write_table(name, table, tables)
+        write_run(name, table, tables)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -14,12 +13,12 @@ from statcv.studies.bey2020.ranking import KINDS
 from statcv.studies.bey2020.scale import MATCHED
 from statcv.studies.bey2020.tables import stored
 from statcv.studies.bey2020.violins import OPTIMUM
+from statcv.studies.tables import Folder
 
 CLOSE = "close to 0"
 PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
     ("x1", "x2", "x4", "x8", "x9", "x10"), CLOSE
 )
-Folder = str | os.PathLike[str] | None
 Row = tuple[str, str, str, float, float]
 
 

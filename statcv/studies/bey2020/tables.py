@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from statcv.errors import ArgumentError, DataError, suggestion
 from statcv.studies.bey2020.folds import numbers_of_folds
 from statcv.studies.bey2020.fresh import fresh_records
 from statcv.studies.bey2020.importance import Figure4, figure4
@@ -23,6 +20,7 @@ from statcv.studies.bey2020.optima import rotations
 from statcv.studies.bey2020.ranking import RANKINGS
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.bey2020.violins import Figure3, figure3
+from statcv.studies.tables import Folder, file_of, read_table, write_table
 
 Make = Callable[[int, Scale, Path, int, int], pd.DataFrame]
 
@@ -84,42 +82,18 @@ FIGURES: dict[str, Callable[[pd.DataFrame], Any]] = {
     "figure4": Figure4,
 }
 
-DECIMALS = 5
+PAPER = "bey2020"
 DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(
     ("training", "held_out", "first_training", "first_held_out"), 4
 )
 
 
-def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
+def write_run(name: str, table: pd.DataFrame, folder: Path) -> None:
     """Write a table, its numbers to as many digits as are told of them."""
-    written = table.copy()
-    for column in table.select_dtypes("float"):
-        digits = 2 if str(column).endswith("_se") else DIGITS.get(str(column), 5)
-        written[column] = [_short(value, digits) for value in table[column]]
-    written.replace("nan", "").to_csv(folder / file_of(name), index=False)
+    write_table(table, folder / file_of(PAPER, name), DIGITS)
 
 
-def _short(value: float, digits: int) -> str:
-    """Write a number to so many digits, and five decimals at most.
-
-    >>> _short(4465.3, 3), _short(-0.000298, 3), _short(0.83612, 5)
-    ('4470', '-0.0003', '0.83612')
-    """
-    return f"{float(f'{round(value, DECIMALS):.{digits}g}'):g}"
-
-
-def file_of(name: str) -> str:
-    """Return the name of a table's file.
-
-    Examples
-    --------
-    >>> file_of("figure3")
-    'bey2020_figure3.csv'
-    """
-    return f"bey2020_{name}.csv"
-
-
-def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
+def stored(name: str, folder: Folder = None) -> Any:
     """Return what was measured at full scale, as it ships with the package.
 
     Parameters
@@ -143,17 +117,5 @@ def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
     DataError
         If it was not written.
     """
-    if name not in RUNS:
-        raise ArgumentError(
-            f"there is no table {name!r}.{suggestion(name, RUNS)} There is "
-            f"{', '.join(RUNS)}."
-        )
-    place = files("statcv.data") if folder is None else Path(folder)
-    try:
-        with (place / file_of(name)).open("rb") as content:
-            table = pd.read_csv(content)
-    except FileNotFoundError:
-        raise DataError(
-            f"there is no {file_of(name)}; python -m statcv.studies.bey2020 makes it."
-        ) from None
+    table = read_table(PAPER, name, RUNS, folder)
     return FIGURES[name](table) if name in FIGURES else table

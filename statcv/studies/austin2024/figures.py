@@ -1,0 +1,149 @@
+"""The paper's figures by their numbers, drawn of the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import ArgumentError, suggestion
+from statcv.studies.austin2024.drawing import GREEN, draw_boxes, draw_heat, draw_violins
+from statcv.studies.austin2024.paper_data import RECORDS, held_out, noise_of
+from statcv.studies.austin2024.penalties import PAPERS_PENALTY
+from statcv.studies.austin2024.runs import stored
+from statcv.studies.austin2024.stratified import PAPERS_GROUP
+from statcv.studies.tables import Folder
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Draw = Callable[[Folder, "Axes | None"], "Axes"]
+LEFT_OUT = "records left out together"
+
+
+def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
+    """Draw a figure of the paper, of what was measured here.
+
+    Parameters
+    ----------
+    name : str
+        ``"1b"`` (ROC curve of the negative mean under leave-one-out), ``"1c"`` (its
+        auROC under leave-P-out), ``"2a"`` (logistic regression under leave-one-out),
+        ``"2b"``, ``"2c"`` (stratified leave-P-out), ``"3b"``, ``"3c"`` (rebalanced
+        leave-one-out), ``"5a"``, ``"5b"`` (penalties), ``"S2a"`` to ``"S2d"``
+        (dummies), ``"S3a"``, ``"S3b"`` (random forest, nearest neighbours), ``"S4a"``
+        to ``"S4c"`` (predictions), ``"S5a"``, ``"S5b"`` (standardised scores).
+    folder : str or path, optional
+        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such figure.
+    DataError
+        If its table was not written.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("agg")
+    >>> figure("2a").get_ylabel()
+    'auROC, pooled'
+    """
+    if name not in FIGURES:
+        raise ArgumentError(
+            f"there is no figure {name!r}; there are {', '.join(FIGURES)}."
+            f"{suggestion(name, FIGURES)}"
+        )
+    return FIGURES[name](folder, ax)
+
+
+def _dummy(kind: str, scheme: str, model: str) -> Draw:
+    """Return what draws a curve of a predictor that knows the training mean only."""
+
+    def draw(folder: Folder, ax: Axes | None) -> Axes:
+        from statcv.plots import plot_pr, plot_roc
+
+        frame = noise_of(1, 0, 0.5, RECORDS, covariates=1)
+        result = held_out(frame, model, 1, scheme=scheme)
+        return (plot_roc if kind == "roc" else plot_pr)(result, ax=ax)
+
+    return draw
+
+
+def _boxes(name: str, value: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Draw:
+    def draw(folder: Folder, ax: Axes | None) -> Axes:
+        return draw_boxes(keep(stored(name, folder)), value, ax)
+
+    return draw
+
+
+def _rebalanced(folder: Folder, ax: Axes | None) -> Axes:
+    return draw_boxes(_papers_penalty(stored("penalties", folder)), "rloocv", ax, GREEN)
+
+
+def _heat(name: str, across: str, value: str, label: str) -> Draw:
+    def draw(folder: Folder, ax: Axes | None) -> Axes:
+        table = stored(name, folder)
+        ax = draw_heat(table, across, value, ax, label)
+        count = table["data_set"].nunique()
+        ax.set_title(f"mean auROC of {count} data sets, pooled")
+        return ax
+
+    return draw
+
+
+def _predicted(model: str) -> Draw:
+    def draw(folder: Folder, ax: Axes | None) -> Axes:
+        table = stored("predictions", folder)
+        ax = draw_violins(table[table["model"] == model], ax)
+        ax.set_title(TITLES[model])
+        return ax
+
+    return draw
+
+
+def _papers_penalty(table: pd.DataFrame) -> pd.DataFrame:
+    return table[np.isclose(table["C"], PAPERS_PENALTY)]
+
+
+def _papers_group(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["group"] == PAPERS_GROUP]
+
+
+def _whole(table: pd.DataFrame) -> pd.DataFrame:
+    return table
+
+
+TITLES = {
+    "logit 1": "logistic regression, C = 1",
+    "forest": "random forest",
+    "neighbors 5": "5 nearest neighbours",
+}
+FIGURES: dict[str, Draw] = {
+    "1b": _dummy("roc", "loocv", "negmean"),
+    "1c": _heat("dummies", "group", "auroc", LEFT_OUT),
+    "2a": _boxes("penalties", "loocv", _papers_penalty),
+    "2b": _boxes("stratified", "auroc", _papers_group),
+    "2c": _heat("stratified", "group", "auroc", LEFT_OUT),
+    "3b": _dummy("roc", "rloocv", "negmean"),
+    "3c": _rebalanced,
+    "5a": _heat("penalties", "C", "loocv", "C (small: strong penalty)"),
+    "5b": _heat("penalties", "C", "rloocv", "C (small: strong penalty)"),
+    "S2a": _dummy("pr", "loocv", "negmean"),
+    "S2b": _boxes("swarm", "auroc", _whole),
+    "S2c": _dummy("roc", "loocv", "mean"),
+    "S2d": _dummy("pr", "loocv", "mean"),
+    "S3a": _boxes("forest", "loocv", _whole),
+    "S3b": _boxes("neighbours", "loocv", _whole),
+    "S4a": _predicted("logit 1"),
+    "S4b": _predicted("forest"),
+    "S4c": _predicted("neighbors 5"),
+}

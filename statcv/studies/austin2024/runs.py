@@ -1,0 +1,108 @@
+"""The tables of this study that ship with the package, and the runs that make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from statcv.studies.austin2024.dummies import (
+    SWARM,
+    SWARM_BALANCES,
+    SWARM_RECORDS,
+    dummies,
+)
+from statcv.studies.austin2024.kinds import null_kinds
+from statcv.studies.austin2024.null import null_aurocs
+from statcv.studies.austin2024.others import other_models
+from statcv.studies.austin2024.paper_data import PAPERS_SETS
+from statcv.studies.austin2024.penalties import penalties
+from statcv.studies.austin2024.regression import predictions
+from statcv.studies.austin2024.signal import signal_aurocs
+from statcv.studies.austin2024.stratified import stratified
+from statcv.studies.tables import Folder, file_of, read_table, write_table
+
+PAPER = "austin2024"
+AUROCS = ("auroc", "expected", "loocv", "rloocv", "rloocv_paired", "predicted")
+DIGITS = dict.fromkeys(AUROCS, 4) | dict.fromkeys(("se", "bias_se"), 2)
+DIGITS |= dict.fromkeys(("milliseconds", "sd", "rmse"), 3)
+DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Run:
+    """A part of the study.
+
+    Attributes
+    ----------
+    count : int
+        Data sets.
+    make : callable
+        Data sets, and ``directory=``, ``seed=``, ``n_jobs=`` → table.
+    """
+
+    count: int
+    make: Callable[..., pd.DataFrame]
+
+
+RUNS = {
+    "penalties": Run(PAPERS_SETS, penalties),
+    "stratified": Run(PAPERS_SETS, stratified),
+    "dummies": Run(PAPERS_SETS, dummies),
+    "swarm": Run(
+        PAPERS_SETS,
+        partial(dummies, n=SWARM_RECORDS, balances=SWARM_BALANCES, groups=(SWARM,)),
+    ),
+    "neighbours": Run(PAPERS_SETS, other_models),
+    "forest": Run(PAPERS_SETS, partial(other_models, model="forest")),
+    "predictions": Run(1, predictions),
+    "null": Run(2000, null_aurocs),
+    "null_kinds": Run(2000, null_kinds),
+    "signal": Run(1000, signal_aurocs),
+}
+"""The runs by the name of their table."""
+
+
+def make_table(
+    name: str, count: int, directory: Path, tables: Path, **how: Any
+) -> None:
+    """Run a part, or what is missing of it, and write its table."""
+    table = RUNS[name].make(count, directory=directory / name, **how)
+    write_table(table, tables / file_of(PAPER, name), DIGITS, DECIMALS)
+
+
+def stored(name: str, folder: Folder = None) -> pd.DataFrame:
+    """Return what was measured at full scale, as it ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"penalties"``, ``"stratified"``, ``"dummies"``, ``"swarm"`` (groups of four
+        of 100 records), ``"neighbours"``, ``"forest"``, ``"predictions"``, ``"null"``,
+        ``"null_kinds"``, ``"signal"``.
+    folder : str or path, optional
+        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What the function of the study returns; numbers have five digits or fewer.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If it was not written.
+
+    Examples
+    --------
+    >>> table = stored("penalties")
+    >>> table.columns[:3].tolist()
+    ['data_set', 'balance', 'C']
+    """
+    return read_table(PAPER, name, RUNS, folder)
