@@ -6,6 +6,7 @@ from statcv.studies.austin2024.figures import figure
 from statcv.studies.austin2024.kinds import null_kinds
 from statcv.studies.austin2024.null import null_aurocs, off_centre
 from statcv.studies.austin2024.others import other_models
+from statcv.studies.austin2024.paper import paper_and_ours
 from statcv.studies.austin2024.penalties import penalties
 from statcv.studies.austin2024.regression import predictions
 from statcv.studies.austin2024.runs import stored
@@ -20,6 +21,7 @@ __all__ = [
     "null_kinds",
     "off_centre",
     "other_models",
+    "paper_and_ours",
     "penalties",
     "predictions",
     "signal_aurocs",

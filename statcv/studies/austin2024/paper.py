@@ -1,0 +1,133 @@
+"""What the paper prints of its simulations, and what was measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.metrics import auprc
+from statcv.result import CVResult
+from statcv.studies.austin2024.paper_data import (
+    RECORDS,
+    against_half,
+    held_out,
+    noise_of,
+    pooled,
+)
+from statcv.studies.austin2024.penalties import PAPERS_PENALTY
+from statcv.studies.austin2024.runs import stored
+from statcv.studies.austin2024.stratified import PAPERS_GROUP, exact
+from statcv.studies.tables import Folder
+
+COLUMNS = ("figure", "quantity", "paper", "data_sets", "mean", "sd", "se", "p")
+Row = dict[str, Any]
+
+
+def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
+    """Return every number of the paper's simulations beside ours.
+
+    Parameters
+    ----------
+    folder : str or path, optional
+        Of the tables; those that ship with the package by default.
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``figure``; ``quantity``, an auROC if nothing else is said; ``paper``, as it
+        prints it; ``data_sets``, and over these the ``mean``, the ``sd``, the Monte
+        Carlo error ``se`` of the mean and ``p``, of a t-test against ½. Where there
+        is nothing random, the number is ``mean``.
+
+    Raises
+    ------
+    DataError
+        If a table was not written.
+    """
+    rows = [
+        *_dummies(folder),
+        *_logistic(folder),
+        *_stratified(folder),
+        *_other_models(folder),
+    ]
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+def _dummies(folder: Folder) -> Iterator[Row]:
+    frame = noise_of(1, 0, 0.5, RECORDS, covariates=1)
+    negative = held_out(frame, "negmean", 1, scheme="loocv")
+    mean = held_out(frame, "mean", 1, scheme="loocv")
+    rebalanced = held_out(frame, "negmean", 1, scheme="rloocv")
+    yield _fixed("1b", "negative mean, LOOCV", "1", pooled(negative))
+    yield _fixed("S2a", "auPR, negative mean, LOOCV", "1", _trapezoid(negative))
+    yield _fixed("S2c", "mean, LOOCV, balance .5", "0", pooled(mean))
+    yield _fixed("S2d", "auPR, mean, LOOCV, balance .5", "0.25", _trapezoid(mean))
+    yield _fixed("3b", "negative mean, RLOOCV", "0.50", pooled(rebalanced))
+    table = stored("dummies", folder)
+    largest = table[table["group"] == 100]
+    yield _drawn("1c", "P = 100", "0.55 (p < .001)", largest["auroc"])
+    means = largest.groupby("balance")["auroc"].mean()
+    yield _fixed("1c", "P = 100, least balance", "0.54", means.min())
+    yield _fixed("1c", "P = 100, greatest balance", "0.57", means.max())
+    printed = {0.1: "0.88 ± 0.03", 0.5: "0.76 ± 0.04", 0.9: "0.88 ± 0.03"}
+    for balance, own in stored("swarm", folder).groupby("balance"):
+        said = printed[float(str(balance))]
+        name = f"P = 4, N = 100, balance {balance:g}"
+        yield _drawn("S2b", name, said, own["auroc"])
+        yield _fixed("S2b", f"{name}, closed form", said, own["expected"].iloc[0])
+
+
+def _logistic(folder: Folder) -> Iterator[Row]:
+    table = stored("penalties", folder)
+    own = table[np.isclose(table["C"], PAPERS_PENALTY)]
+    yield _drawn("2a", "LOOCV", "0.23 ± 0.13 (p < .001)", own["loocv"])
+    yield _drawn("3c", "RLOOCV", "0.5 (p = .84)", own["rloocv"])
+    yield _drawn("3c", "RLOOCV, paired", "", own["rloocv_paired"])
+    weakest = table[table["C"] == table["C"].max()]
+    strongest = table[table["C"] == table["C"].min()]
+    yield _drawn("5a", "LOOCV, weakest penalty", "0.48 ± 0.07", weakest["loocv"])
+    yield _drawn("5a", "LOOCV, strongest penalty", "0", strongest["loocv"])
+    yield _drawn("5a", "LOOCV, all penalties", "(p < .001)", table["loocv"])
+    yield _drawn("5b", "RLOOCV, all", "0.50 ± 0.06 (p = .09)", table["rloocv"])
+    yield _drawn("5b", "RLOOCV, all, paired", "", table["rloocv_paired"])
+
+
+def _stratified(folder: Folder) -> Iterator[Row]:
+    table = stored("stratified", folder)
+    fives = table[table["group"] == PAPERS_GROUP]
+    even = fives["balance"].map(lambda balance: exact(balance, PAPERS_GROUP))
+    said = "0.50 ± 0.06 (p = .59)"
+    yield _drawn("2b", "leave-5-out, exact", said, fives.loc[even, "auroc"])
+    yield _drawn("2b", "leave-5-out, not exact", "", fives.loc[~even, "auroc"])
+    greatest = fives.loc[~even, "auroc"].max()
+    yield _fixed("2b", "leave-5-out, not exact, greatest", "< 0.45", greatest)
+    twos = table[(table["group"] == 2) & np.isclose(table["balance"], 0.5)]
+    yield _drawn("2c", "leave-2-out, balance .5", "0.50 ± 0.05", twos["auroc"])
+
+
+def _other_models(folder: Folder) -> Iterator[Row]:
+    for figure, name, said, printed in (
+        ("S3a", "forest", "random forest", "0.48 ± 0.08 (p = .009)"),
+        ("S3b", "neighbours", "5 nearest neighbours", "0.48 ± 0.04 (p = 2.9e-05)"),
+    ):
+        table = stored(name, folder)
+        yield _drawn(figure, f"{said}, LOOCV", printed, table["loocv"])
+        yield _drawn(figure, f"{said}, RLOOCV", "", table["rloocv"])
+        yield _drawn(figure, f"{said}, RLOOCV, paired", "", table["rloocv_paired"])
+
+
+def _trapezoid(result: CVResult) -> float:
+    table = result.predictions
+    return float(auprc(table["observed"], table["predicted"], method="trapezoid"))
+
+
+def _fixed(figure: str, quantity: str, paper: str, value: float) -> Row:
+    return {"figure": figure, "quantity": quantity, "paper": paper, "mean": value}
+
+
+def _drawn(figure: str, quantity: str, paper: str, values: Any) -> Row:
+    said = {"figure": figure, "quantity": quantity, "paper": paper}
+    return {**said, **against_half(values)}

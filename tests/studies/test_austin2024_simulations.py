@@ -1,0 +1,291 @@
+"""The simulations of distributional bias, at a small scale."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from statcv import StatcvWarning, cv
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CheckpointError,
+    DataError,
+)
+from statcv.models import Logit
+from statcv.studies.austin2024 import (
+    ESTIMATES,
+    dummies,
+    figure,
+    null_aurocs,
+    null_kinds,
+    off_centre,
+    other_models,
+    paper_and_ours,
+    penalties,
+    predictions,
+    signal_aurocs,
+    stored,
+    stratified,
+)
+from statcv.studies.austin2024.__main__ import main
+from statcv.studies.austin2024.estimates import estimates_of
+from statcv.studies.austin2024.figures import FIGURES
+from statcv.studies.austin2024.grid import Cell
+from statcv.studies.austin2024.learners import learner_of
+from statcv.studies.austin2024.paper_data import against_half, next_multiple
+from statcv.studies.austin2024.runs import RUNS
+from statcv.studies.austin2024.samples import Noise, Signal, stream_of
+from statcv.studies.austin2024.stratified import exact
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    plt.switch_backend("agg")
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Run the parts that the figures need, of two small data sets each."""
+    folder = tmp_path_factory.mktemp("made")
+    small = {"n": 40, "balances": [0.1, 0.4, 0.5], "directory": folder / "parts"}
+    few = {**small, "penalties": [1e-3, 1e-2, 1.0]}
+    tables = {
+        "penalties": penalties(2, **{**few, "directory": None}),
+        "stratified": stratified(2, **{**small, "directory": None}),
+        "dummies": dummies(2, n=40, balances=[0.1, 0.5], groups=[1, 4]),
+        "swarm": dummies(3, n=100, balances=[0.1, 0.5], groups=[4]),
+        "neighbours": other_models(2, n=40, balances=[0.3, 0.5]),
+        "forest": other_models(2, model="forest 3", n=30, balances=[0.3, 0.5]),
+        "predictions": predictions(n=40, balances=[0.2, 0.5], models=["logit 1"]),
+    }
+    for name, table in tables.items():
+        table.to_csv(folder / f"austin2024_{name}.csv", index=False)
+    return folder
+
+
+def test_noise_has_its_balance_and_its_own_stream() -> None:
+    frame = Noise(20, 3, 0.3).sample(stream_of(1, 0))
+    again = Noise(20, 3, 0.3).sample(stream_of(1, 0))
+    other = Noise(20, 3, 0.3).sample(stream_of(1, 1))
+    pd.testing.assert_frame_equal(frame, again)
+    assert frame["y"].sum() == 6
+    assert not frame.equals(other)
+    assert frame.drop(columns="y").to_numpy().min() >= 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "said"),
+    [
+        ({"n": 3}, ArgumentError, "n is at least"),
+        ({"n": 20.5}, ArgumentTypeError, "integer"),
+        ({"n": 20, "balance": 0.01}, ArgumentError, "each class needs two"),
+        ({"features": "normall"}, ArgumentError, "'normal'"),
+    ],
+)
+def test_noise_that_cannot_be(
+    wrong: dict[str, object], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        Noise(**wrong)  # type: ignore[arg-type]
+
+
+def test_every_estimate_is_what_its_call_gives() -> None:
+    frame = Noise(24, 2).sample(stream_of(3, 0))
+    model = Logit(C=1.0)
+    table = estimates_of(frame, model, ESTIMATES, seed=5).set_index("estimate")
+    assert set(table.index) == set(ESTIMATES)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatcvWarning)
+        pairs = cv("y ~ .", frame, model=model, scheme="leave_pair_out", seed=5)
+        every = cv("y ~ .", frame, model=model, scheme="loocv", rebalance="all", seed=5)
+    assert table.loc["leave_pair_out", "auroc"] == float(pairs.estimate("auroc"))
+    # every pair is left out by two of the fits to all subsamples
+    in_pairs = float(every.estimate("auroc", how="paired"))
+    assert np.isclose(in_pairs, table.loc["leave_pair_out", "auroc"], atol=1e-12)
+    assert table.loc["leave_pair_out", "fits"] == 144
+    assert table.loc["all", "fits"] == 2 * 144
+
+
+def test_cells_share_no_data_set() -> None:
+    one = Cell(Noise(20, 2), "logit 1", ("rloocv",)).measure(1, 0)
+    other = Cell(Noise(20, 2), "logit 1.5", ("rloocv",)).measure(1, 0)
+    assert one["auroc"].item() != other["auroc"].item()
+
+
+def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    asked = {"n": [20], "covariates": [1], "penalties": [1.0], "estimates": ["rloocv"]}
+    first = null_aurocs(5, directory=tmp_path, **asked)  # type: ignore[arg-type]
+    kept = {file: file.stat().st_mtime_ns for file in tmp_path.rglob("*.npz")}
+    more = null_aurocs(30, directory=tmp_path, **asked)  # type: ignore[arg-type]
+    whole = null_aurocs(30, n_jobs=2, **asked)  # type: ignore[arg-type]
+    assert first["data_sets"].item() == 5
+    columns = ["mean", "se", "sd", "data_sets"]
+    pd.testing.assert_frame_equal(more[columns], whole[columns])
+    assert kept
+    with pytest.raises(CheckpointError):
+        null_aurocs(5, directory=tmp_path, **{**asked, "estimates": ["loocv"]})  # type: ignore[arg-type]
+
+
+def test_the_mean_model_leans_as_it_must() -> None:
+    table = null_kinds(3, n=30, estimates=["loocv", "rloocv", "leave_pair_out"])
+    mean = table[table["model"] == "mean"].set_index("estimate")["mean"]
+    assert mean.tolist() == [0.0, 0.5, 0.5]
+
+
+def test_pairs_are_centred_where_pooled_estimates_are_not() -> None:
+    asked = ["loocv", "rloocv", "rloocv_paired", "leave_pair_out"]
+    table = null_aurocs(
+        150, n=[30], covariates=[1], penalties=[1.0], estimates=asked, seed=4
+    )
+    gap = ((table["mean"] - 0.5) / table["se"]).set_axis(table["estimate"])
+    assert gap["loocv"] < -6
+    assert gap["rloocv"] < -1.5
+    assert abs(gap["rloocv_paired"]) < 3
+    assert abs(gap["leave_pair_out"]) < 3
+
+
+def test_cells_off_their_centre_are_counted() -> None:
+    from scipy.stats import binom
+
+    rng = np.random.default_rng(1)
+    fair = pd.DataFrame(
+        {"estimate": "fair", "mean": rng.normal(0.5, 0.01, 36), "se": 0.01}
+    )
+    unfair = fair.assign(estimate="unfair", mean=fair["mean"] - 0.05)
+    found = off_centre(pd.concat([fair, unfair])).set_index("estimate")
+    assert found.loc["fair", "off"] <= found.loc["fair", "chance"]
+    assert found.loc["unfair", "off"] > 30
+    assert found["chance"].tolist() == [int(binom.ppf(0.95, 36, 0.05))] * 2
+
+
+def test_truth_and_power_under_signal() -> None:
+    table = signal_aurocs(
+        40,
+        n=[40],
+        covariates=[2],
+        aurocs=[0.9],
+        estimates=["leave_pair_out", "loocv"],
+        seed=2,
+    )
+    nothing, strong = (own for _, own in table.groupby("auroc"))
+    assert (nothing["truth"] == 0.5).all()
+    assert (strong["truth"] > 0.87).all()
+    assert (strong["truth"] <= 0.9).all()
+    assert (nothing["power"] <= 0.05).all()
+    assert (strong["power"] > 0.9).all()
+    pairs = strong.set_index("estimate").loc["leave_pair_out"]
+    assert abs(pairs["bias"]) < 4 * pairs["bias_se"] + 0.01
+
+
+def test_a_model_without_coefficients_has_its_truth_by_new_records() -> None:
+    population = Signal(40, 2, 0.5, 0.9)
+    table = Cell(population, "neighbors 5", ("rloocv",)).measure(1, 0)
+    assert 0.7 < table["truth"].item() < 0.9
+
+
+def test_dummies_agree_with_their_closed_form() -> None:
+    table = dummies(40, n=60, balances=[0.2], groups=[3], seed=3)
+    spread = table["auroc"].std() / np.sqrt(40)
+    assert abs(table["auroc"].mean() - table["expected"].iloc[0]) < 4 * spread
+
+
+def test_groups_divide_the_records() -> None:
+    for group in range(1, 101):
+        records = next_multiple(250, group)
+        assert records % group == 0
+        assert 250 <= records < 250 + group
+    assert [b for b in (0.1, 0.2, 0.3, 0.4, 0.5) if exact(b, 5)] == [0.2, 0.4]
+
+
+def test_exact_stratification_mends_what_other_groups_do_not() -> None:
+    table = stratified(12, n=60, balances=[0.5], groups=[1, 2, 3], seed=2)
+    of_group = table.groupby("group")["auroc"]
+    mean, error = of_group.mean(), of_group.std() / np.sqrt(12)
+    assert mean[1] == 0
+    assert abs(mean[2] - 0.5) < 4 * error[2]
+    assert mean[3] < 0.5 - 4 * error[3]
+
+
+def test_a_t_test_against_half() -> None:
+    from scipy.stats import ttest_1samp
+
+    values = np.random.default_rng(1).normal(0.47, 0.05, 30)
+    told = against_half(values)
+    assert told["p"] == ttest_1samp(values, 0.5).pvalue
+    assert np.isclose(told["se"], values.std(ddof=1) / np.sqrt(30))
+
+
+def test_models_that_there_are_not() -> None:
+    for name in ("logit", "tree", "neighbours"):
+        with pytest.raises(ArgumentError, match="there is no model"):
+            learner_of(name)
+    with pytest.raises(ArgumentError, match="'rloocv'"):
+        null_aurocs(1, estimates=["rlocv"])
+
+
+@pytest.mark.parametrize("name", sorted(set(FIGURES) - {"S4b", "S4c", "S5a", "S5b"}))
+def test_figures_are_drawn_of_a_folder(name: str, made: Path) -> None:
+    ax = figure(name, folder=made)
+    assert ax.get_xlabel()
+    assert ax.get_ylabel()
+
+
+def test_figures_that_there_are_not(tmp_path: Path) -> None:
+    with pytest.raises(ArgumentError, match="there is no figure"):
+        figure("2d")
+    with pytest.raises(DataError, match=r"austin2024_penalties\.csv"):
+        figure("2a", folder=tmp_path)
+
+
+def test_the_command_writes_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts, folder = str(tmp_path / "parts"), tmp_path / "tables"
+    asked = ["--only", "swarm", "--most", "2"]
+    monkeypatch.setattr("sys.argv", ["austin2024", parts, str(folder), *asked])
+    main()
+    table = stored("swarm", folder)
+    assert table["data_set"].max() == 2
+    assert set(table["group"]) == {4}
+    assert (tmp_path / "parts" / "swarm" / "study.json").is_file()
+
+
+def test_the_tables_that_ship() -> None:
+    table = paper_and_ours().set_index("quantity")
+    exactly = {
+        "negative mean, LOOCV": 1,
+        "auPR, negative mean, LOOCV": 1,
+        "mean, LOOCV, balance .5": 0,
+        "auPR, mean, LOOCV, balance .5": 0.25,
+        "negative mean, RLOOCV": 0.5,
+    }
+    for name, value in exactly.items():
+        assert np.isclose(table.loc[name, "mean"], value, atol=1e-12), name
+    near = {
+        "LOOCV": (0.23, 0.03),
+        "LOOCV, weakest penalty": (0.48, 0.03),
+        "leave-5-out, exact": (0.5, 0.03),
+        "leave-2-out, balance .5": (0.5, 0.03),
+        "random forest, LOOCV": (0.48, 0.03),
+        "5 nearest neighbours, LOOCV": (0.492, 0.007),
+        "P = 4, N = 100, balance 0.5": (0.7640, 0.012),
+        "P = 100": (0.5462, 0.03),
+    }
+    for name, (value, width) in near.items():
+        assert abs(table.loc[name, "mean"] - value) < width, name
+    sizes = [
+        len(
+            (Path(__file__).parents[2] / "data" / f"austin2024_{name}.csv").read_bytes()
+        )
+        for name in RUNS
+    ]
+    assert sum(sizes) < 900_000
