@@ -30,6 +30,7 @@ from statcv.studies.austin2024 import (
     paper_and_ours,
     penalties,
     predictions,
+    public_data,
     signal_aurocs,
     stored,
     stratified,
@@ -40,6 +41,7 @@ from statcv.studies.austin2024.figures import FIGURES
 from statcv.studies.austin2024.grid import Cell
 from statcv.studies.austin2024.learners import learner_of
 from statcv.studies.austin2024.paper_data import against_half, next_multiple
+from statcv.studies.austin2024.public_data import TASKS, records_of
 from statcv.studies.austin2024.runs import RUNS
 from statcv.studies.austin2024.samples import Noise, Signal, stream_of
 from statcv.studies.austin2024.stratified import exact
@@ -289,3 +291,32 @@ def test_the_tables_that_ship() -> None:
         for name in RUNS
     ]
     assert sum(sizes) < 900_000
+
+
+def test_public_tasks_have_two_classes_and_whole_records() -> None:
+    for task in TASKS:
+        records = records_of(task)
+        assert set(records["y"]) == {0, 1}, task
+        assert np.isfinite(records.to_numpy()).all(), task
+        assert np.allclose(records.drop(columns="y").std(), 1), task
+    with pytest.raises(ArgumentError, match="'wine'"):
+        public_data(1, tasks=["whine"])
+
+
+def test_the_truth_of_a_sample_is_on_the_rest() -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import roc_auc_score
+
+    table = public_data(1, n=50, tasks=["wine"], estimates=["loocv"], seed=7)
+    records = records_of("wine")
+    rng = stream_of(7, 0, 0)
+    positives = round(50 * records["y"].mean())
+    drawn = [
+        rng.choice(np.flatnonzero(records["y"] == label), size, replace=False)
+        for label, size in ((0, 50 - positives), (1, positives))
+    ]
+    few = records.loc[np.concatenate(drawn)]
+    rest = records.drop(index=few.index)
+    fit = LogisticRegression(C=1.0, tol=1e-10).fit(few.drop(columns="y"), few["y"])
+    score = fit.decision_function(rest.drop(columns="y"))
+    assert np.isclose(table["truth"].item(), roc_auc_score(rest["y"], score))

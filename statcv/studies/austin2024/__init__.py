@@ -8,6 +8,7 @@ from statcv.studies.austin2024.null import null_aurocs, off_centre
 from statcv.studies.austin2024.others import other_models
 from statcv.studies.austin2024.paper import paper_and_ours
 from statcv.studies.austin2024.penalties import penalties
+from statcv.studies.austin2024.public_data import public_data
 from statcv.studies.austin2024.regression import predictions
 from statcv.studies.austin2024.runs import stored
 from statcv.studies.austin2024.signal import signal_aurocs
@@ -24,6 +25,7 @@ __all__ = [
     "paper_and_ours",
     "penalties",
     "predictions",
+    "public_data",
     "signal_aurocs",
     "stored",
     "stratified",

@@ -21,6 +21,7 @@ from statcv.studies.austin2024.null import null_aurocs
 from statcv.studies.austin2024.others import other_models
 from statcv.studies.austin2024.paper_data import PAPERS_SETS
 from statcv.studies.austin2024.penalties import penalties
+from statcv.studies.austin2024.public_data import public_data
 from statcv.studies.austin2024.regression import predictions
 from statcv.studies.austin2024.signal import signal_aurocs
 from statcv.studies.austin2024.stratified import stratified
@@ -63,6 +64,7 @@ RUNS = {
     "null": Run(2000, null_aurocs),
     "null_kinds": Run(2000, null_kinds),
     "signal": Run(1000, signal_aurocs),
+    "public_data": Run(200, public_data),
 }
 """The runs by the name of their table."""
 
@@ -83,7 +85,7 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
     name : str
         ``"penalties"``, ``"stratified"``, ``"dummies"``, ``"swarm"`` (groups of four
         of 100 records), ``"neighbours"``, ``"forest"``, ``"predictions"``, ``"null"``,
-        ``"null_kinds"``, ``"signal"``.
+        ``"null_kinds"``, ``"signal"``, ``"public_data"``.
     folder : str or path, optional
         Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
 
