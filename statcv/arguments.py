@@ -59,6 +59,8 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     _add_call(add)
     permuted = "test against no skill by that many permutations, with refits"
     add("--test", type=int, metavar="N", help=permuted)
+    leaning = "say how far rank metrics lean without skill, by N permutations"
+    add("--null-bias", type=int, metavar="N", help=leaning)
     kept = "keep the fits there; the same command goes on from them"
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")

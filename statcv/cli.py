@@ -111,8 +111,11 @@ def _cv(options: argparse.Namespace) -> None:
     if options.out:
         make_folder(options.out)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
-    written = write_result(result, options.out, options.level) if options.out else []
-    print(result.summary(options.level))
+    summary = result.summary(options.level, null_bias=options.null_bias)
+    written = []
+    if options.out:
+        written = write_result(result, options.out, options.level, summary)
+    print(summary)
     if options.test is not None:
         test = result.test(n_permutations=options.test, level=options.level)
         print(f"\n{test}")

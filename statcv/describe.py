@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, plural
 from statcv.formula.design import counted
-from statcv.inference import BootstrapEstimate, Estimate, Scores
+from statcv.inference import BootstrapEstimate, Estimate, NullBias, Scores
 from statcv.inference.measured import measured_coverage
 from statcv.readable import Readable
 from statcv.summary import Summary, number
@@ -18,11 +19,16 @@ from statcv.tuning import choices
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
 
 
-def summarise(result: Readable, level: float, size: float | None = None) -> Summary:
+def summarise(
+    result: Readable,
+    level: float,
+    size: float | None = None,
+    biases: Sequence[NullBias] = (),
+) -> Summary:
     """Return the summary of a result, with intervals of the given level.
 
     And how many repeats bring the Monte Carlo error to ``size``, or to a tenth of the
-    standard error.
+    standard error; and by how much estimates lean without skill, where that is given.
 
     Raises
     ------
@@ -54,7 +60,7 @@ def summarise(result: Readable, level: float, size: float | None = None) -> Summ
         facts=_facts(result),
         tables=tables,
         shown=shown,
-        notes=_notes(result, level, size),
+        notes=_notes(result, level, size, biases),
     )
 
 
@@ -113,7 +119,9 @@ def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...]:
+def _notes(
+    result: Readable, level: float, size: float | None, biases: Sequence[NullBias]
+) -> tuple[str, ...]:
     notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
     name = f"{headline.label} ({headline.how.replace('_', ' ')})"
@@ -142,7 +150,9 @@ def _notes(result: Readable, level: float, size: float | None) -> tuple[str, ...
             f"Under these folds the training {mean} alone, without any predictor, "
             f"{'has' if binary else 'have'} pooled {area} "
             f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
+            + ("" if biases else _call_for_bias(result))
         )
+    notes += [bias.sentence for bias in biases]
     notes += [
         found.sentence
         for found in result.plan.audit().findings
@@ -176,6 +186,14 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
     name = headline.interval.name
     said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
     return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
+def _call_for_bias(result: Readable) -> str:
+    """Name the call that says how far pooled ranks of the model lean."""
+    refits = getattr(result.learner, "refits", True)
+    if not (refits and any(metric.rank for metric in result.chosen_metrics)):
+        return ""
+    return " summary(null_bias=200) says how far this model's own values lean."
 
 
 def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from statcv.comparison import Comparison
     from statcv.result import CVResult
+    from statcv.summary import Summary
 
 
 def make_folder(folder: Path) -> None:
@@ -26,8 +27,10 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def write_result(result: CVResult, folder: Path, level: float) -> list[Path]:
-    """Write a result's tables and pictures; return the files."""
+def write_result(
+    result: CVResult, folder: Path, level: float, summary: Summary | None = None
+) -> list[Path]:
+    """Write a result's tables and pictures, and its summary; return the files."""
     from statcv.plots import plot_roc
 
     tables = {"metrics": result.metrics(level), "predictions": result.predictions}
@@ -38,7 +41,7 @@ def write_result(result: CVResult, folder: Path, level: float) -> list[Path]:
         tables["tuned"] = result.tuned
     if len(result.pairs):
         tables["pairs"] = result.pairs
-    written = [_write_text(folder / "summary.txt", result.summary(level))]
+    written = [_write_text(folder / "summary.txt", summary or result.summary(level))]
     written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
     kind = result.design.outcome.kind
     if kind != "multiclass":

@@ -268,7 +268,10 @@ class CVResult(Testing):
         )
 
     def summary(
-        self, level: float = 0.95, monte_carlo_error: float | None = None
+        self,
+        level: float = 0.95,
+        monte_carlo_error: float | None = None,
+        null_bias: int | None = None,
     ) -> Summary:
         """Return a summary: text in a console, HTML in a notebook.
 
@@ -279,8 +282,13 @@ class CVResult(Testing):
         monte_carlo_error : float, optional
             Of repeats it is said how many would bring the Monte Carlo standard error
             below this; below a tenth of the standard error where not given.
+        null_bias : int, optional
+            Say by how much the first rank metric, and all of them pooled, lean where
+            there is no skill, from so many permutations of the outcome
+            (:meth:`null_bias`), all read from the same refits.
         """
-        return summarise(self, level, monte_carlo_error)
+        biases = [] if null_bias is None else self._biases_shown(null_bias)
+        return summarise(self, level, monte_carlo_error, biases)
 
     # ---- pictures ----
 

@@ -5,26 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
 from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
-    CostWarning,
     MetricError,
-    ModelError,
     SchemeError,
     suggestion,
-    warn,
 )
 from statcv.inference import (
-    BOOTSTRAPS,
     INTERVALS,
     REFITS,
     HTest,
     make_estimate,
     permutation_test,
-    permuted_values,
     plain_t_test,
     values_by_split,
     wald_test,
@@ -32,102 +24,13 @@ from statcv.inference import (
 from statcv.inference.exchange import said_of_few_ways
 from statcv.inference.htest import check_alternative
 from statcv.inference.measured import measured_size
-from statcv.inference.refit_cost import made_together
 from statcv.metrics import Metric
+from statcv.permuting import Permuting, check_times
 from statcv.seeds import resolve_seed
-from statcv.tabulating import Tabulating
-from statcv.whole import is_whole
-
-LONG = 10.0  # seconds above which a test says beforehand what it costs
-NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
-NO_SKILL |= {"matthews": 0.0, "brier_skill": 0.0}
 
 
-class Testing(Tabulating):
+class Testing(Permuting):
     """Tests of a result; the predictions are its own."""
-
-    def null_distribution(
-        self,
-        metric: str | Metric | None = None,
-        how: str | None = None,
-        times: int = 1000,
-        *,
-        seed: int | np.random.Generator | None = None,
-        n_jobs: int | None = None,
-        progress: bool | None = None,
-    ) -> pd.Series[float]:
-        """Return the metric where the outcome has nothing to do with the predictors.
-
-        The outcomes are dealt anew to the records and everything is done again, with
-        refits. Folds that were made for the outcome (classes spread, training sets
-        rebalanced) go with it, others stay with the records. Where ``stratify=`` tells
-        records of one source by value or hash, sources change places as a whole, each
-        with one of as many records. Under leave-one-out the mean auROC is then far
-        from 0.5 (Austin, Pe'er & Korem 2024).
-
-        Parameters
-        ----------
-        metric, how : str, optional
-            As :meth:`estimate` takes them, but for the ``.632`` estimates; the
-            headline where not given.
-        times : int, default 1000
-            Permutations.
-        seed : int, numpy.random.Generator or None
-            Of the permutations; the seed of the result where None.
-        n_jobs, progress
-            As :func:`statcv.cv` takes them.
-
-        Returns
-        -------
-        pandas.Series
-            A value a permutation, numbered from 1; NaN where there is none, or the
-            model cannot be fitted.
-
-        Raises
-        ------
-        MetricError
-            If the metric is unknown, or cannot be had that way.
-        ModelError
-            If the predictions were made elsewhere, so that nothing can be fitted again.
-        SchemeError
-            If bins of a number and the outcome made the folds together, or no two
-            sources have as many records, or only such as have the same outcomes.
-
-        Examples
-        --------
-        >>> import statcv as scv
-        >>> df = scv.load_data("spector")
-        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
-        >>> null = res.null_distribution(times=199)
-        >>> as_good = int((null >= float(res.estimate())).sum())
-        >>> (1 + as_good) / (1 + len(null)) <= 0.05  # the permutation test's p-value
-        True
-        """
-        chosen = self._metric(metric)
-        if not self._refits:
-            raise ModelError(
-                f"{self.learner.label}: no model is here that could be fitted to "
-                "permuted outcomes; test() without method= tests by the interval of "
-                "the estimate."
-            )
-        if how in BOOTSTRAPS:
-            raise MetricError(
-                f"how={how!r} needs the fit on all rows beside those in the folds, "
-                "which is not made for permuted outcomes; use how='per_fold'."
-            )
-        way = make_estimate(self.scores, chosen, how).how
-        values = permuted_values(
-            self._setup_of(chosen),
-            self.held,
-            chosen,
-            way,
-            times,
-            seed=self.seed if seed is None else resolve_seed(seed),
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        numbers = pd.RangeIndex(1, len(values) + 1, name="permutation")
-        return pd.Series(values, index=numbers, name=chosen.name)
 
     def test(
         self,
@@ -224,18 +127,16 @@ class Testing(Tabulating):
                     "is that outcome and predictors are unrelated; leave null out, or "
                     "name another method."
                 )
-            _check_times(n_permutations)
+            check_times(n_permutations)
             found = make_estimate(self.scores, chosen, how, level)
+            wanted = [(chosen, self._permutable(chosen, how))]
+            drawn = self.seed if seed is None else resolve_seed(seed)
+            made = self._made(wanted, n_permutations, drawn)
             try:
-                self._warn_cost(n_permutations, n_jobs)
-                values = self.null_distribution(
-                    chosen,
-                    how,
-                    n_permutations,
-                    seed=seed,
-                    n_jobs=n_jobs,
-                    progress=progress,
-                )
+                self._warn_cost(n_permutations - made, n_jobs)
+                values = self._permuted(
+                    wanted, n_permutations, drawn, n_jobs, progress
+                )[0]
             except SchemeError as error:
                 if method is not None:
                     raise
@@ -300,28 +201,6 @@ class Testing(Tabulating):
             )
         return value
 
-    def _no_skill(self, metric: Metric) -> float | None:
-        classes = len(self.design.outcome.levels)
-        if metric.name == "balanced_accuracy":
-            return 1 / classes
-        if metric.name == "ber":
-            return 1 - 1 / classes
-        return NO_SKILL.get(metric.name)
-
-    def _warn_cost(self, times: int, n_jobs: int | None) -> None:
-        """Say what refits will cost where they are made one by one."""
-        if made_together(self._setup):
-            return
-        once = float(self.held.seconds.sum())
-        if once * times > LONG:
-            warn(
-                f"{times} permutations fit {self.plan.n_fits} training sets each, one "
-                f"by one: about {_duration(once * times)} on one core, at "
-                f"{_duration(once)} a permutation. n_jobs= shares them out, "
-                "n_permutations= makes fewer.",
-                CostWarning,
-            )
-
 
 def _better(metric: Metric) -> str:
     """Return the side of better predictions; both where the best lies in between."""
@@ -340,23 +219,3 @@ def _check_method(method: str | None, how: str | None) -> None:
         )
     if method == "t" and how not in (None, "per_fold"):
         raise MetricError(f"method='t' is of the folds' values, not of how={how!r}.")
-
-
-def _check_times(times: object) -> None:
-    if not is_whole(times):
-        raise ArgumentTypeError(
-            f"n_permutations must be a whole number, not {times!r}."
-        )
-    if times < 1:
-        raise ArgumentError(f"n_permutations must be 1 or more, not {times}.")
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> _duration(0.02), _duration(75), _duration(9000)
-    ('0.02 s', '1.2 min', '2.5 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"

@@ -28,6 +28,7 @@ from statcv.inference.intervals import (
     pairs_interval,
 )
 from statcv.inference.meta import RandomEffects, random_effects
+from statcv.inference.null_bias import NullBias
 from statcv.inference.number import Estimate
 from statcv.inference.permutation import permuted_values
 from statcv.inference.repeats import MonteCarlo, monte_carlo
@@ -52,6 +53,7 @@ __all__ = [
     "Interval",
     "LeftOut",
     "MonteCarlo",
+    "NullBias",
     "RandomEffects",
     "Scores",
     "among",

@@ -64,11 +64,17 @@ def ways_to_deal(clusters: Numbers, y: NDArray[np.generic]) -> float:
     return float(round(math.exp(logarithm))) if logarithm < math.log(1e9) else math.inf
 
 
-def said_of_few_ways(plan: FoldPlan, y: NDArray[np.generic]) -> str:
-    """Say that p is coarse, where sources are too few for more; else nothing."""
+def few_ways(plan: FoldPlan, y: NDArray[np.generic]) -> float:
+    """Count the ways to deal outcomes to sources; infinite where they are not few."""
     clusters = exchanged_sources(plan, y)
     ways = math.inf if clusters is None else ways_to_deal(clusters, y)
-    if ways >= FEW:
+    return ways if ways < FEW else math.inf
+
+
+def said_of_few_ways(plan: FoldPlan, y: NDArray[np.generic]) -> str:
+    """Say that p is coarse, where sources are too few for more; else nothing."""
+    ways = few_ways(plan, y)
+    if math.isinf(ways):
         return ""
     return (
         f"outcomes can be dealt to the sources in {plural(int(ways), 'way')} only, so "

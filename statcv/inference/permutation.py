@@ -8,7 +8,8 @@ stay with the records.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +18,6 @@ from statcv.engine import Held, Permutations, PermutedFits, Setup, run_permuted
 from statcv.engine.checks import check_training_sets
 from statcv.engine.progress import progress_bar
 from statcv.errors import (
-    ArgumentError,
-    ArgumentTypeError,
     ConvergenceWarning,
     OutcomeError,
     SchemeError,
@@ -29,11 +28,11 @@ from statcv.folds import SCHEMES, FoldPlan
 from statcv.folds.audit import training_means
 from statcv.folds.plan import PAIRS
 from statcv.inference.exchange import exchanged_sources
+from statcv.inference.refitting import scores_of
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.values import values_by_repeat
 from statcv.metrics import Metric
 from statcv.seeds import PERMUTATION
-from statcv.whole import is_whole
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -42,18 +41,36 @@ PREDICTIONS = 2**20  # of a batch
 WORK = 2**30  # multiplications of an iteration of a batch
 
 
+@dataclass(frozen=True, eq=False)
+class Permuted:
+    """Metrics under outcomes that were dealt anew to the records.
+
+    Attributes
+    ----------
+    values : numpy.ndarray, shape (metrics, times)
+        Means over repeats; NaN where the model could not be fitted, as in a training
+        set that lacks a class, or the metric had no value.
+    why : str
+        What kept the model from being fitted, the first time; empty where nothing did.
+    """
+
+    values: Floats
+    why: str
+
+
 def permuted_values(
     setup: Setup,
     held: Held,
-    metric: Metric,
-    how: str,
+    wanted: Sequence[tuple[Metric, str]],
     times: int,
     *,
     seed: int,
+    first: int = 0,
+    threshold: float | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> Floats:
-    """Return a metric under outcomes that are dealt anew to the records.
+) -> Permuted:
+    """Return metrics under outcomes that are dealt anew to the records.
 
     Parameters
     ----------
@@ -61,43 +78,42 @@ def permuted_values(
         What was fitted.
     held : Held
         What it gave.
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
+    wanted : sequence of (Metric, str)
+        Metrics, and how each is had: "pooled", "per_fold" or "paired". All are read
+        from the same fits.
     times : int
+        Permutations, numbered from 0.
     seed : int
         Of the permutations.
+    first : int
+        The first of them that is made.
+    threshold : float, optional
+        Above what class 1 is predicted, where the model does not choose it.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
     Returns
     -------
-    numpy.ndarray, shape (times,)
-        The mean over repeats; NaN where the model could not be fitted, as in a
-        training set that lacks a class, or the metric had no value.
+    Permuted
+        Of ``times - first`` permutations.
 
     Raises
     ------
-    ArgumentError, ArgumentTypeError
-        If ``times`` is no whole number from 1.
     SchemeError
         If folds were made both for the outcome and by bins of a predictor, or no
         two clusters have as many records, or only such as have the same outcomes.
     """
-    if not is_whole(times):
-        raise ArgumentTypeError(f"times must be a whole number, not {times!r}.")
-    if times < 1:
-        raise ArgumentError(f"times must be 1 or more, not {times}.")
     plan, design = setup.plan, setup.design
     with_plan = made_for_outcome(plan)
     _check_strata(plan, with_plan)
     clusters = exchanged_sources(plan, design.y)
-    scores = Scores.of(plan, held, design.y)
+    scores = scores_of(plan, held, design.y, threshold)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
-    size = min(WORK // cost, PREDICTIONS // max(len(held.row), 1))
-    values, failed, why = np.full(times, np.nan), 0, ""
-    with progress_bar(times, progress, "permutation") as bar:
-        for start in range(0, times, max(size, 1)):
-            batch = np.arange(start, min(start + max(size, 1), times))
+    size = max(1, min(WORK // cost, PREDICTIONS // max(len(held.row), 1)))
+    values, failed, why = np.full((len(wanted), times), np.nan), 0, ""
+    with progress_bar(times - first, progress, "permutation") as bar:
+        for start in range(first, times, size):
+            batch = np.arange(start, min(start + size, times))
             places = np.stack(
                 [permuted_places(plan.n, clusters, seed, b) for b in batch]
             )
@@ -121,17 +137,19 @@ def permuted_values(
                         made.predicted, made.partner_predicted, strict=True
                     )
                 ]
-                many = _side_by_side(scores, plan, each, outcomes, metric, how)
-                many = replace(many, threshold=_thresholds(scores, plan, made))
-                found = values_by_repeat(many, metric, how)
-                values[batch] = _mean_over_repeats(found, len(batch))
+                cuts = _thresholds(scores, plan, made)
+                for place, (metric, how) in enumerate(wanted):
+                    many = _side_by_side(scores, plan, each, outcomes, metric, how)
+                    many = replace(many, threshold=cuts)
+                    found = values_by_repeat(many, metric, how)
+                    values[place, batch] = _mean_over_repeats(found, len(batch))
             bar.update(len(places))
-    _warn(values, metric, how, why)
-    _warn_of_fits(failed, times * plan.n_fits)
-    return values
+    _warn_of_fits(failed, (times - first) * plan.n_fits)
+    return Permuted(values[:, first:], why)
 
 
-def _warn(values: Floats, metric: Metric, how: str, why: str) -> None:
+def warn_of_unknown(values: Floats, metric: Metric, how: str, why: str) -> None:
+    """Warn where permutations gave no value, with their count."""
     unknown = int(np.isnan(values).sum())
     if unknown:
         warn(
