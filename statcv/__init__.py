@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         plot_roc,
         plot_stratifier_bias,
     )
+    from statcv.standardised import standardise_scores
     from statcv.stratifiers import stratifier_bias
     from statcv.tuning import Tuning
 
@@ -102,6 +103,7 @@ _HOMES = {
         "plot_roc",
         "plot_stratifier_bias",
     ),
+    "statcv.standardised": ("standardise_scores",),
     "statcv.stratifiers": ("stratifier_bias",),
     "statcv.tuning": ("Tuning",),
 }
@@ -156,6 +158,7 @@ __all__ = [
     "plot_roc",
     "plot_stratifier_bias",
     "replicates_test",
+    "standardise_scores",
     "stratifier_bias",
     "studies",
 ]

@@ -564,3 +564,17 @@ def test_a_threshold_and_a_test(run: Run, spector: pd.DataFrame) -> None:
     odd = run("cv", FORMULA, "spector", "--threshold", "yuden", "--seed", "1")
     assert odd.code == 2
     assert "Did you mean 'youden'" in odd.err
+
+
+def test_the_lean_of_a_pooled_estimate(run: Run, spector: pd.DataFrame) -> None:
+    call = ("cv", FORMULA, "spector", "--scheme", "rloocv", "--seed", "1")
+    ran = run(*call, "--null-bias", "15", "--out", "here")
+    assert ran.code == 0
+    expected = scv.cv(FORMULA, spector, scheme="rloocv", seed=1)
+    summary = str(expected.summary(null_bias=15))
+    assert "(15 permutations)" in " ".join(summary.split())
+    assert summary in ran.out
+    assert summary == Path("here/summary.txt").read_text(encoding="utf-8").rstrip()
+    odd = run(*call, "--null-bias", "0")
+    assert odd.code == 2
+    assert "n_permutations must be 1 or more" in odd.err

@@ -2,6 +2,7 @@
 
 from statcv.engine.checkpoint import kept_seed
 from statcv.engine.held import Held
+from statcv.engine.moments import Moments, prediction_moments
 from statcv.engine.permuted import Permutations, PermutedFits, run_permuted
 from statcv.engine.reading import FoldFit, read_fits
 from statcv.engine.run import run
@@ -10,11 +11,13 @@ from statcv.engine.setup import Setup, fit_all
 __all__ = [
     "FoldFit",
     "Held",
+    "Moments",
     "Permutations",
     "PermutedFits",
     "Setup",
     "fit_all",
     "kept_seed",
+    "prediction_moments",
     "read_fits",
     "run",
     "run_permuted",

@@ -255,7 +255,7 @@ class Thresholded:
             rows = np.tile(np.arange(n), len(fits))
             made = fitted.predict_many(rows, np.repeat(fits, n)).reshape(-1, n)
             y = records.y if folds.outcome is None else records.y[folds.outcome[fits]]
-            counts = _counts(records, folds, fits)
+            counts = training_weights(records, folds, fits)
             y = np.broadcast_to(y, made.shape)
             found[fits] = best_thresholds(RULES[self.rule], y, made, counts)
         return replace(fitted, chosen={**(fitted.chosen or {}), NAME: found})
@@ -289,7 +289,7 @@ class ThresholdedFit(WrappedFit):
         return {**own, NAME: self.threshold}
 
 
-def _counts(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
+def training_weights(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
     """Return how much each record counts in each of some fits, shape (fits, n)."""
     n = len(records.X)
     counts = np.ones((len(fits), n))
