@@ -198,6 +198,12 @@ class Permuting(Tabulating):
         self._warn_cost(times - self._made(every, times, seed), n_jobs)
         found = self._permuted(every, times, seed, n_jobs, progress)
         values = dict(zip(every, found, strict=True))
+
+        def no_skill(metric: Metric, how: str) -> float | Floats:
+            if _in_order(metric):
+                return values[RANDOM_ORDER, how]
+            return self._no_skill(metric) or 0.0
+
         about = f"{self.design.formula.text}: {self.learner.label}; {self.plan.scheme}"
         ways = few_ways(self.plan, self.design.y)
         return [
@@ -205,9 +211,7 @@ class Permuting(Tabulating):
                 metric,
                 how,
                 values[metric, how],
-                values.get((RANDOM_ORDER, how), np.empty(0))
-                if _in_order(metric)
-                else self._no_skill(metric) or 0.0,
+                no_skill(metric, how),
                 seed=seed,
                 about=f"{about}: {self.plan.sentence}",
                 ways=ways,
