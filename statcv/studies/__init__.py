@@ -1,7 +1,8 @@
 """Studies: the simulators and experiments of the papers behind the package.
 
-The experiments are rooms of their own: ``statcv.studies.bey2020`` and
-``statcv.studies.inference``, which are imported when they are first used.
+The experiments are rooms of their own: ``statcv.studies.austin2024``,
+``statcv.studies.bey2020`` and ``statcv.studies.inference``, which are imported when
+they are first used.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from statcv.studies.ehr import (
 )
 
 if TYPE_CHECKING:
+    from statcv.studies import austin2024 as austin2024
     from statcv.studies import bey2020 as bey2020
     from statcv.studies import inference as inference
 
@@ -35,7 +37,7 @@ __all__ = [
     "simulate_ehr",
 ]
 
-_ROOMS = ("bey2020", "inference")
+_ROOMS = ("austin2024", "bey2020", "inference")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,5 +1,25 @@
-"""The simulations of Austin, Pe'er & Korem (2024), and what they missed."""
+"""The simulations of Austin, Pe'er & Korem (2024), and what they leave open.
 
+The paper's figures: :func:`penalties`, :func:`stratified`, :func:`dummies`,
+:func:`other_models`, :func:`predictions` and :func:`standardised` measure,
+:func:`figure` draws, :func:`paper_and_ours` sets every number beside ours. Beyond it:
+twelve estimates of auROC on noise (:func:`null_aurocs`, :func:`null_kinds`), under
+signal (:func:`signal_aurocs`) and on small samples of public data
+(:func:`public_data`); outcomes that are numbers (:func:`null_numbers`) or of three
+classes (:func:`null_classes`).
+
+What was measured at full scale ships with the package (:func:`stored`). It is made
+by::
+
+    python -m statcv.studies.austin2024 DIRECTORY data --jobs 2
+
+which can be interrupted, and goes on where it stopped.
+
+G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-out
+cross-validation", arXiv:2406.01652 (2024); Science Advances 11 (2025) eadx6976.
+"""
+
+from statcv.studies.austin2024.beyond import null_classes, null_numbers
 from statcv.studies.austin2024.dummies import dummies
 from statcv.studies.austin2024.estimates import ESTIMATES
 from statcv.studies.austin2024.figures import figure
@@ -11,6 +31,7 @@ from statcv.studies.austin2024.penalties import penalties
 from statcv.studies.austin2024.public_data import public_data
 from statcv.studies.austin2024.regression import predictions
 from statcv.studies.austin2024.runs import stored
+from statcv.studies.austin2024.scores import standardised
 from statcv.studies.austin2024.signal import signal_aurocs
 from statcv.studies.austin2024.stratified import stratified
 
@@ -19,7 +40,9 @@ __all__ = [
     "dummies",
     "figure",
     "null_aurocs",
+    "null_classes",
     "null_kinds",
+    "null_numbers",
     "off_centre",
     "other_models",
     "paper_and_ours",
@@ -27,6 +50,7 @@ __all__ = [
     "predictions",
     "public_data",
     "signal_aurocs",
+    "standardised",
     "stored",
     "stratified",
 ]

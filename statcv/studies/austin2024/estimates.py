@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +13,10 @@ import pandas as pd
 from statcv.api import cv
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.folds import Bags
+from statcv.result import CVResult
+from statcv.standardised import standardise_scores
 
-FOLDS = 5
+FOLDS, PAIRS = 5, 2000
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,13 @@ class Held:
         Of :func:`statcv.cv`.
     reads : mapping
         Name of an estimate → pooled, per fold or paired.
+    afterwards : callable, optional
+        What is done to the result before it is read.
     """
 
     arguments: Mapping[str, Any]
     reads: Mapping[str, str]
+    afterwards: Callable[[CVResult], CVResult] | None = None
 
 
 HELD = (
@@ -49,6 +54,8 @@ HELD = (
         {"folds_pooled": "pooled", "folds_mean": "per_fold"},
     ),
     Held({"scheme": "leave_pair_out"}, {"leave_pair_out": "paired"}),
+    Held({"scheme": "leave_pair_out", "pairs": PAIRS}, {"pairs": "paired"}),
+    Held({"scheme": "loocv"}, {"standardised": "pooled"}, standardise_scores),
 )
 ESTIMATES = {
     "loocv": "leave-one-out, pooled",
@@ -63,13 +70,17 @@ ESTIMATES = {
     "rloocv_paired": "rebalanced leave-one-out, paired",
     "rloocv_paired_x4": "rebalanced leave-one-out, paired, mean of four draws",
     "leave_pair_out": "leave-pair-out",
+    "pairs": f"leave-pair-out, {PAIRS:,} of the pairs",
+    "standardised": "leave-one-out, scores standardised (unsafe), pooled",
 }
 """Names of the estimates, and what they are."""
+ASKED = tuple(name for name in ESTIMATES if name not in ("pairs", "standardised"))
+"""Those that are made where the caller does not say."""
 
 
 def check_estimates(names: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names asked for, all where None, or say which there is not."""
-    asked = tuple(ESTIMATES) if names is None else tuple(names)
+    """Return the names asked for, or say which there is not."""
+    asked = ASKED if names is None else tuple(names)
     for name in asked:
         if name not in ESTIMATES:
             raise ArgumentError(
@@ -109,6 +120,8 @@ def estimates_of(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", StatcvWarning)
             result = cv("y ~ .", frame, model=model, seed=seed, **held.arguments)
+            if held.afterwards is not None:
+                result = held.afterwards(result)
             found = {
                 n: float(result.estimate("auroc", how=h)) for n, h in reads.items()
             }

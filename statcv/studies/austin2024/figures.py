@@ -118,6 +118,10 @@ def _papers_group(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["group"] == PAPERS_GROUP]
 
 
+def _of_model(model: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    return lambda table: table[table["model"] == model]
+
+
 def _whole(table: pd.DataFrame) -> pd.DataFrame:
     return table
 
@@ -146,4 +150,6 @@ FIGURES: dict[str, Draw] = {
     "S4a": _predicted("logit 1"),
     "S4b": _predicted("forest"),
     "S4c": _predicted("neighbors 5"),
+    "S5a": _boxes("standardised", "auroc", _of_model("logit 0.01")),
+    "S5b": _boxes("standardised", "auroc", _of_model("neighbors 1")),
 }

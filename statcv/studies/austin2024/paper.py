@@ -52,6 +52,7 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
         *_logistic(folder),
         *_stratified(folder),
         *_other_models(folder),
+        *_standardised(folder),
     ]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
@@ -119,6 +120,21 @@ def _other_models(folder: Folder) -> Iterator[Row]:
         yield _drawn(figure, f"{said}, LOOCV", printed, table["loocv"])
         yield _drawn(figure, f"{said}, RLOOCV", "", table["rloocv"])
         yield _drawn(figure, f"{said}, RLOOCV, paired", "", table["rloocv_paired"])
+
+
+def _standardised(folder: Folder) -> Iterator[Row]:
+    table = stored("standardised", folder)
+    logistic = table[table["model"] == "logit 0.01"]
+    yield _drawn("S5a", "logistic, standardised", "0.5 (p = .14)", logistic["auroc"])
+    nearest = table[table["model"] == "neighbors 1"]
+    yield _drawn("S5b", "1-NN, standardised", "> 0.5 (p < .001)", nearest["auroc"])
+    for balance, own in nearest.groupby("balance"):
+        share = float(str(balance))
+        said = "> 0.8" if share in (0.1, 0.9) else "> 0.5"
+        name = f"1-NN, standardised, balance {share:g}"
+        yield _drawn("S5b", name, said, own["auroc"])
+        expected = 1 - share * (1 - share)
+        yield _fixed("S5b", f"{name}, closed form", said, expected)
 
 
 def _trapezoid(result: CVResult) -> float:

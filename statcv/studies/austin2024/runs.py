@@ -10,19 +10,22 @@ from typing import Any
 
 import pandas as pd
 
+from statcv.studies.austin2024.beyond import null_classes, null_numbers
 from statcv.studies.austin2024.dummies import (
     SWARM,
     SWARM_BALANCES,
     SWARM_RECORDS,
     dummies,
 )
+from statcv.studies.austin2024.estimates import ESTIMATES
 from statcv.studies.austin2024.kinds import null_kinds
 from statcv.studies.austin2024.null import null_aurocs
 from statcv.studies.austin2024.others import other_models
 from statcv.studies.austin2024.paper_data import PAPERS_SETS
 from statcv.studies.austin2024.penalties import penalties
-from statcv.studies.austin2024.public_data import public_data
+from statcv.studies.austin2024.public_data import SHORT, public_data
 from statcv.studies.austin2024.regression import predictions
+from statcv.studies.austin2024.scores import standardised
 from statcv.studies.austin2024.signal import signal_aurocs
 from statcv.studies.austin2024.stratified import stratified
 from statcv.studies.tables import Folder, file_of, read_table, write_table
@@ -32,6 +35,9 @@ AUROCS = ("auroc", "expected", "loocv", "rloocv", "rloocv_paired", "predicted")
 DIGITS = dict.fromkeys(AUROCS, 4) | dict.fromkeys(("se", "bias_se"), 2)
 DIGITS |= dict.fromkeys(("milliseconds", "sd", "rmse"), 3)
 DECIMALS = 6
+
+
+OF_MANY = (*SHORT[:-1], "pairs")  # estimates of 250 records: not of all pairs
 
 
 @dataclass(frozen=True)
@@ -61,10 +67,25 @@ RUNS = {
     "neighbours": Run(PAPERS_SETS, other_models),
     "forest": Run(PAPERS_SETS, partial(other_models, model="forest")),
     "predictions": Run(1, predictions),
+    "standardised": Run(PAPERS_SETS, standardised),
     "null": Run(2000, null_aurocs),
     "null_kinds": Run(2000, null_kinds),
+    "null_250": Run(500, partial(null_aurocs, n=(250,), estimates=OF_MANY)),
     "signal": Run(1000, signal_aurocs),
+    "corrections": Run(
+        1000,
+        partial(
+            signal_aurocs,
+            n=(50,),
+            covariates=(5,),
+            aurocs=(0.75,),
+            models=("logit 1", "logit 0.01", "neighbors 5", "neighbors 1"),
+            estimates=tuple(name for name in ESTIMATES if name != "pairs"),
+        ),
+    ),
     "public_data": Run(200, public_data),
+    "numbers": Run(500, null_numbers),
+    "classes": Run(500, null_classes),
 }
 """The runs by the name of their table."""
 
@@ -85,7 +106,8 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
     name : str
         ``"penalties"``, ``"stratified"``, ``"dummies"``, ``"swarm"`` (groups of four
         of 100 records), ``"neighbours"``, ``"forest"``, ``"predictions"``, ``"null"``,
-        ``"null_kinds"``, ``"signal"``, ``"public_data"``.
+        ``"null_250"``, ``"null_kinds"``, ``"standardised"``, ``"signal"``,
+        ``"corrections"``, ``"public_data"``, ``"numbers"``, ``"classes"``.
     folder : str or path, optional
         Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
 
