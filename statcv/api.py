@@ -46,6 +46,7 @@ def cv(
     scheme: Any = None,
     k: int | None = None,
     p: float | None = None,
+    pairs: int | None = None,
     repeats: int | None = None,
     stratify: Any = None,
     rebalance: Any = None,
@@ -100,6 +101,9 @@ def cv(
     p : int or float, optional
         Records held out at a time by the leave-p-out schemes; the share held out by
         ``"montecarlo"``, 0.25.
+    pairs : int, optional
+        Pairs held out by ``"leave_pair_out"``, a balanced sample of all: every record
+        of a class is in as many as another, or in one more. All where not given.
     repeats : int, optional
         How often records are held out anew; 25 for ``"montecarlo"``, 100 for
         ``"bootstrap"``, else 1.
@@ -125,7 +129,8 @@ def cv(
     metrics : str, callable, or a sequence of them, optional
         Names in ``statcv.metrics.METRICS``, functions of outcome and prediction,
         scikit-learn scorers, or what :func:`statcv.metrics.make_metric` makes; the
-        first is the headline. By default those of the kind of outcome.
+        first is the headline. By default those of the kind of outcome; under
+        ``"leave_pair_out"`` first that which pairs have.
     threshold : float or str, optional
         Above which probability a record counts as positive, for accuracy and other
         metrics of classes: a number, or a rule by which every training set chooses
@@ -236,9 +241,11 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         weights = row_weights(given_weights, table, design.kept)
     tune = given["tune"]
     learner = resolve_model(model_to_tune(tune, model), design.outcome.kind)
-    measured = choose_metrics(given["metrics"], design.outcome)
+    choose_metrics(given["metrics"], design.outcome)  # what is wrong is told at once
     columns = design.formula.outcome_columns
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
+    in_pairs = plan.scheme in PAIRS
+    measured = choose_metrics(given["metrics"], design.outcome, in_pairs)
     if weights is not None and plan.rebalanced and not design.outcome.levels:
         raise SchemeError(
             "weights= and rebalancing do not go together for a continuous outcome: "
@@ -283,6 +290,7 @@ def fold_plan(
     scheme: Any = None,
     k: int | None = None,
     p: float | None = None,
+    pairs: int | None = None,
     repeats: int | None = None,
     stratify: Any = None,
     rebalance: Any = None,
@@ -303,7 +311,7 @@ def fold_plan(
         out. Schemes that do not look at the outcome need none.
     data : data frame
         pandas, polars, pyarrow or DuckDB.
-    scheme, k, p, repeats, stratify, rebalance, positive, na_action, seed
+    scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
         As :func:`cv` takes them.
 
     Returns
@@ -336,6 +344,7 @@ record of the other class dropped; training sets of 10/20 each
         "scheme": scheme,
         "k": k,
         "p": p,
+        "pairs": pairs,
         "repeats": repeats,
         "stratify": stratify,
         "rebalance": rebalance,

@@ -115,6 +115,8 @@ def _add_folds(add: Any) -> None:
     add("--scheme", metavar="NAME", help=f"{schemes}, {others}")
     add("-k", "--k", type=int, metavar="K", help="number of folds (10)")
     add("-p", "--p", type=_number, metavar="P", help="records, or share, held out")
+    sampled = "pairs that leave_pair_out holds out, a balanced sample (all)"
+    add("--pairs", type=int, metavar="N", help=sampled)
     together = "columns whose equal values never part"
     add("--stratify", type=_names, metavar="A,B", help=together)
     evened = "subsample, weight, upsample, all or bag"

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from statcv.result import CVResult
 
 WIDTH = 79
-PLAN = ["scheme", "k", "p", "repeats", "rebalance", "positive", "na_action", "seed"]
+PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
+PLAN += ["na_action", "seed"]
 CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
 
 
@@ -168,8 +169,8 @@ def _one_or_more(names: list[str] | None) -> str | list[str] | None:
 def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     """Return what differs between the results to compare, by their names.
 
-    Of several schemes k, p and repeats go to those that take them; if none does, to
-    all, for cv() to refuse.
+    Of several schemes k, p, pairs and repeats go to those that take them; if none
+    does, to all, for cv() to refuse.
     """
     from statcv.folds import SCHEMES
     from statcv.models.resolve import MODELS
@@ -191,8 +192,12 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     if len(set(names)) < max(len(names), 2):
         raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
     changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
-    for argument, flag in (("k", "has_k"), ("p", "has_p"), ("repeats", "random")):
-        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)] or names
+    flags = {"k": "has_k", "p": "has_p", "pairs": "has_pairs", "repeats": "random"}
+    for argument, flag in flags.items():
+        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)]
+        if argument == "repeats" and options.pairs is not None:
+            takers += [n for n in names if getattr(SCHEMES.get(n), "has_pairs", False)]
+        takers = takers or names
         for name, change in changes.items():
             change[argument] = getattr(options, argument) if name in takers else None
     return changes

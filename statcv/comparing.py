@@ -223,7 +223,7 @@ def _on_common_rows(
     table = as_frame(call["data"])
     if call.get("na_action", "drop") != "drop":
         return {**call, "data": table}, ""
-    arguments = ("scheme", "k", "p", "repeats", "stratify", "rebalance")
+    arguments = ("scheme", "k", "p", "pairs", "repeats", "stratify", "rebalance")
     holdout = Holdout.read({name: call.get(name) for name in arguments}, table)
     weights = call.get("weights")
     not_in_dot = [*holdout.not_in_dot, *([weights] if isinstance(weights, str) else [])]

@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, plural
+from statcv.folds.pairs import is_sample
 from statcv.formula.design import counted
 from statcv.inference import BootstrapEstimate, Estimate, NullBias, Scores
 from statcv.inference.measured import measured_coverage
+from statcv.inference.repeats import MonteCarlo
 from statcv.readable import Readable
 from statcv.summary import Summary, number
 from statcv.tuning import choices
@@ -135,6 +137,8 @@ def _notes(
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     if result.plan.repeats > 1 and not result.scores.by_split:
         notes.append(_chance(result, headline, name, size))
+    elif is_sample(result.plan):
+        notes.append(_sampled(result, headline, name, size))
     drawn = {"subsample": "dropped", "upsample": "repeated"}
     by_class = result.design.outcome.kind != "continuous"
     if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
@@ -203,6 +207,26 @@ def _chance(result: Readable, headline: Estimate, name: str, size: float | None)
         f"{name} over {chance.repeats} repeats: Monte Carlo standard error "
         f"{chance.se:.2g} (sd {chance.sd:.2g})"
     )
+    return _and_needed(told, chance, headline, size)
+
+
+def _sampled(
+    result: Readable, headline: Estimate, name: str, size: float | None
+) -> str:
+    """Say how far another sample of pairs would move the headline."""
+    plan = result.plan
+    told = f"{name} of a sample of {plural(plan.n_splits, 'pair')}"
+    chance = result.monte_carlo(headline.metric, headline.how)
+    if np.isnan(chance.se):
+        return f"{told}; repeats=20 shows how far another one would move it."
+    told += f": Monte Carlo standard error {chance.se:.2g}, as the pairs tell"
+    return _and_needed(told, chance, headline, size)
+
+
+def _and_needed(
+    told: str, chance: MonteCarlo, headline: Estimate, size: float | None
+) -> str:
+    """Add how many repeats would make the Monte Carlo error small."""
     wanted = headline.se / 10 if size is None else size
     if not wanted > 0:
         return f"{told}."

@@ -32,7 +32,7 @@ Wanted = tuple[Metric, str]  # a metric, and how it is had
 
 LONG = 10.0  # seconds above which permutations say beforehand what they cost
 NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
-NO_SKILL |= {"matthews": 0.0, "brier_skill": 0.0}
+NO_SKILL |= {"concordance": 0.5, "matthews": 0.0, "brier_skill": 0.0}
 
 
 class Permuting(Tabulating):

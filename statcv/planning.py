@@ -26,7 +26,7 @@ class Holdout:
     Attributes
     ----------
     arguments : mapping
-        ``scheme``, ``k``, ``p``, ``repeats``, ``rebalance``, as given.
+        ``scheme``, ``k``, ``p``, ``pairs``, ``repeats``, ``rebalance``, as given.
     table : pandas.DataFrame
         All rows of the data.
     stratifier : Stratifier or None
@@ -98,6 +98,7 @@ class Holdout:
             self.table.iloc[kept],
             k=given["k"],
             p=given["p"],
+            pairs=given["pairs"],
             repeats=given["repeats"],
             rebalance=given["rebalance"],
             stratifier=found,

@@ -87,7 +87,7 @@ class CVResult(Testing):
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row a pair of different classes that one fit left out.
+        """A row a pair of different classes, or numbers, that one fit left out.
 
         A held-out record and its partner, dropped for balance or held out with it:
         columns repeat, fold, row, partner, observed, predicted, predicted_partner.

@@ -19,7 +19,9 @@ from statcv.errors import (
 )
 from statcv.folds.arrays import classes_of, frame_of, length, outcome_of, seed_of
 from statcv.folds.build import make_plan
+from statcv.folds.checks import whole
 from statcv.folds.hashing import FROM_ENVIRONMENT, Key
+from statcv.folds.pairs import count_unlike
 from statcv.folds.plan import FoldPlan
 from statcv.folds.resolve import resolve_plan
 from statcv.folds.response import Response
@@ -211,25 +213,47 @@ class LeavePairOut(Splitter):
     an estimate of the area under the curve without distributional bias. A record is
     held out in many splits, so that this is no ``cv=`` for ``cross_val_predict``.
 
+    Parameters
+    ----------
+    pairs : int, optional
+        Hold out so many of them, a balanced sample: every record of a class is in as
+        many as another, or in one more. By default all.
+    random_state : int, RandomState, Generator or None
+        Of the sample.
+
     Examples
     --------
     >>> import numpy as np
     >>> X, y = np.zeros((4, 1)), np.array([0, 0, 1, 1])
     >>> [test.tolist() for train, test in LeavePairOut().split(X, y)]
     [[0, 2], [0, 3], [1, 2], [1, 3]]
+    >>> some = LeavePairOut(2, random_state=1)
+    >>> sorted(i for train, test in some.split(X, y) for i in test.tolist())
+    [0, 1, 2, 3]
     """
+
+    def __init__(self, pairs: int | None = None, *, random_state: Any = None) -> None:
+        self.pairs = pairs
+        self.random_state = random_state
 
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         response = classes_of(y)
         return make_plan(
-            "leave_pair_out", response.values, response.kind, levels=response.levels
+            "leave_pair_out",
+            response.values,
+            response.kind,
+            pairs=self.pairs,
+            seed=seed_of(self.random_state),
+            levels=response.levels,
         )
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of pairs, for which it needs ``y``."""
         with self._named():
-            counts = classes_of(y).counts
-        return int((counts.sum() ** 2 - (counts**2).sum()) // 2)
+            every = count_unlike(classes_of(y).codes)
+            if self.pairs is None:
+                return every
+            return min(whole("pairs", self.pairs), every)
 
 
 class _GroupsSplitter(Splitter):

@@ -52,7 +52,7 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return a row a pair of different classes that one fit left out."""
+    """Return a row a pair of different outcomes that one fit left out."""
     left = scores.left
     one = two = np.empty(0, dtype=np.intp)
     if scores.pairwise:
@@ -64,7 +64,7 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
         partner=design.labels[other],
         observed=_observed(design, own),
     )
-    if design.outcome.kind != "binary":
+    if design.outcome.kind == "multiclass":
         return table
     return table.assign(
         predicted=left.predicted[one], predicted_partner=left.predicted[two]

@@ -10,13 +10,25 @@ from statcv.formula import Outcome
 from statcv.metrics import Metric, default_metrics, get_metric
 
 
-def choose_metrics(metrics: Any, outcome: Outcome) -> tuple[Metric, ...]:
+OF_PAIRS = {
+    "binary": "auroc",
+    "multiclass": "auroc_hand_till",
+    "continuous": "concordance",
+}
+
+
+def choose_metrics(
+    metrics: Any, outcome: Outcome, pairs: bool = False
+) -> tuple[Metric, ...]:
     """Return the metrics that a call names, or the usual ones of the outcome.
 
     Parameters
     ----------
     metrics : str, Metric, callable, or a sequence of them, or None
     outcome : Outcome
+    pairs : bool
+        Whether the scheme compares pairs, so that their metric comes first unless
+        others are named.
 
     Raises
     ------
@@ -24,7 +36,10 @@ def choose_metrics(metrics: Any, outcome: Outcome) -> tuple[Metric, ...]:
         If one is unknown, not for this outcome, or named twice.
     """
     if metrics is None:
-        return tuple(map(get_metric, default_metrics(outcome.kind)))
+        usual = default_metrics(outcome.kind)
+        first = [OF_PAIRS[outcome.kind]] if pairs else []
+        names = dict.fromkeys([*first, *usual])
+        return tuple(get_metric(name) for name in names)
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)
     listed = [metrics] if alone else metrics
     if not isinstance(listed, Sequence):
@@ -34,7 +49,7 @@ def choose_metrics(metrics: Any, outcome: Outcome) -> tuple[Metric, ...]:
     chosen = tuple(get_metric(name) for name in listed)
     for metric in chosen:
         metric.check_outcome(outcome.kind, outcome.name)
-    names = [metric.name for metric in chosen]
-    if len(set(names)) < len(names):
-        raise MetricError(f"metrics names one twice: {', '.join(names)}.")
+    named = [metric.name for metric in chosen]
+    if len(set(named)) < len(named):
+        raise MetricError(f"metrics names one twice: {', '.join(named)}.")
     return chosen

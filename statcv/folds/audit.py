@@ -142,7 +142,8 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     if not response.by_class:
         r = label_correlation(plan, z)
         found = training_means_spread(plan, response, z)
-        return [*found, _correlation(plan, r, r < GIVES_AWAY, response.name)]
+        leans = plan.scheme not in PAIRS and r < GIVES_AWAY
+        return [*found, _correlation(plan, r, leans, response.name)]
     found = [training_counts(plan, response), *classes_missing(plan, response)]
     if response.kind == "binary":
         dummy = _negative_mean(plan, response)

@@ -18,6 +18,7 @@ from statcv.folds.checks import (
     check_sizes,
 )
 from statcv.folds.holding import Holding, Records
+from statcv.folds.pairs import check_sample
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
@@ -34,6 +35,7 @@ def make_plan(
     *,
     k: int | None = None,
     p: float | None = None,
+    pairs: int | None = None,
     repeats: int | None = None,
     rebalance: Any = None,
     stratify: Any = None,
@@ -57,6 +59,8 @@ def make_plan(
     p : int or float, optional
         Records in a group of the leave-p-out schemes; share held out by
         ``montecarlo``, 0.25.
+    pairs : int, optional
+        Pairs held out by ``leave_pair_out``, a balanced sample; all where not given.
     repeats : int, optional
         How often to hold out anew; 25 for ``montecarlo``, 100 for ``bootstrap``,
         else 1.
@@ -101,6 +105,7 @@ def make_plan(
         len(response.values),
         k=k,
         p=p,
+        pairs=pairs,
         repeats=repeats,
         rebalance=rebalance,
         stratifier=stratifier,
@@ -116,6 +121,7 @@ def build_plan(
     *,
     k: int | None,
     p: float | None,
+    pairs: int | None,
     repeats: int | None,
     rebalance: Any,
     stratifier: Stratifier | None,
@@ -124,9 +130,13 @@ def build_plan(
 ) -> FoldPlan:
     """Make a plan; without an outcome for schemes that do not look at it."""
     check_outcome(scheme, response, scheme.name)
-    folds, size = check_sizes(scheme, k, p, n)
+    folds, size = check_sizes(scheme, k, p, n, pairs)
     how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
-    holds_at_random = _random(scheme, stratifier)
+    possible = 0
+    if scheme.has_pairs and response is not None:
+        possible = check_sample(pairs, response)
+    sampled = pairs is not None and pairs < possible
+    holds_at_random = sampled or _random(scheme, stratifier)
     by_chance = holds_at_random or draws_at_random(how, response)
     repeats = check_repeats(scheme, repeats, by_chance)
     if response is not None and response.by_class:
@@ -137,14 +147,23 @@ def build_plan(
     parts = []
     for repeat in range(repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat))
-        measure = size if scheme.splits == "shares" else folds
-        records = _records(response, n, strata, repeat)
+        measure = {"shares": size, "pairs": pairs}.get(scheme.splits, folds)
+        records = _records(response, n, strata, repeat, scheme.has_pairs)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
     again = f", repeated {repeats} times" if repeats > 1 else ""
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
         scheme=scheme.name,
-        sentence=_sentence(scheme, n, folds, size, strata, again * holds_at_random),
+        sentence=_sentence(
+            scheme,
+            n,
+            folds,
+            size,
+            strata,
+            again * holds_at_random,
+            pairs=_said_pairs(pairs, possible),
+            unlike="outcomes" if response and not response.by_class else "classes",
+        ),
         n=n,
         tests=tests,
         labels=tuple(range(1, len(part.tests) + 1) for part in parts),
@@ -218,15 +237,21 @@ def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
 
 
 def _records(
-    response: Response | None, n: int, strata: Strata | None, repeat: int
+    response: Response | None,
+    n: int,
+    strata: Strata | None,
+    repeat: int,
+    in_pairs: bool = False,
 ) -> Records:
     """Return what the scheme may know of the records in a repeat."""
     codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
     classes = 1 if response is None else response.classes
-    if strata is None:
-        return Records(codes, classes)
-    if not strata.cuts:
-        return Records(codes, classes, strata.codes)
+    unit = None if strata is None else strata.codes
+    if in_pairs and response is not None and not response.by_class:
+        distinct, codes = np.unique(response.values, return_inverse=True)
+        return Records(codes, len(distinct), unit, numbers=True)
+    if strata is None or not strata.cuts:
+        return Records(codes, classes, unit)
     cut = strata.cuts[repeat]
     return Records(codes, classes, cut.codes, cut.fixed)
 
@@ -260,6 +285,15 @@ def _sizes(
     return f"{low} or {low + 1}"
 
 
+def _said_pairs(pairs: int | None, possible: int) -> str:
+    """Say which pairs are held out, in words."""
+    if pairs is None:
+        return "every pair"
+    if pairs < possible:
+        return f"{pairs:,} of {possible:,} pairs"
+    return f"all {possible:,} pairs (so that nothing is random)"
+
+
 def _sentence(
     scheme: Scheme,
     n: int,
@@ -267,12 +301,14 @@ def _sentence(
     size: float | None,
     strata: Strata | None,
     again: str,
+    **words: str,
 ) -> str:
     said = scheme.sentence.format(
         k=folds,
         p=size,
         sizes=_sizes(scheme, n, folds, size, strata),
         share=f"{100 * (size or 0):.3g}%",
+        **words,
     )
     if strata is None:
         return said + again

@@ -24,20 +24,28 @@ HOLDS_OUT = {
 }
 
 
-def check_sizes(scheme: Scheme, k: Any, p: Any, n: int) -> tuple[Any, Any]:
+def check_sizes(
+    scheme: Scheme, k: Any, p: Any, n: int, pairs: Any = None
+) -> tuple[Any, Any]:
     """Return the number of folds and the p of a scheme; None where it has none."""
     if n < 2:
         raise SchemeError(
             f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
         )
-    for name, value, has in (("k", k, scheme.has_k), ("p", p, scheme.has_p)):
+    taken = (
+        ("k", k, scheme.has_k, "'kfold'"),
+        ("p", p, scheme.has_p, "'lpocv'"),
+        ("pairs", pairs, scheme.has_pairs, "'leave_pair_out'"),
+    )
+    for name, value, has, other in taken:
         if value is not None and not has:
-            other = {"k": "'kfold'", "p": "'lpocv'"}[name]
             raise ArgumentError(
                 f"{name}={value!r} means nothing for scheme={scheme.name!r}, which "
                 f"holds out {HOLDS_OUT[scheme.splits]}; leave {name} out, or use "
                 f"{other}."
             )
+    if pairs is not None and whole("pairs", pairs) < 1:
+        raise ArgumentError(f"pairs={pairs} is out of range: 1 or more.")
     if scheme.splits == "folds":
         k = min(DEFAULT_K, n) if k is None else whole("k", k)
         if not 2 <= k <= n:
@@ -76,9 +84,10 @@ def check_repeats(scheme: Scheme, repeats: Any, random: bool) -> int:
     if whole("repeats", repeats) < 1:
         raise ArgumentError(f"repeats={repeats} is out of range: 1 or more.")
     if not random:
+        sample = ", or hold out a sample by pairs=" * scheme.has_pairs
         raise ArgumentError(
             f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "
-            "no randomness here; leave repeats out."
+            f"no randomness here; leave repeats out{sample}."
         )
     return int(repeats)
 
@@ -93,7 +102,7 @@ def whole(name: str, value: Any) -> int:
 def check_outcome(scheme: Scheme, response: Response | None, named: str) -> None:
     """Refuse a scheme that the outcome does not admit; ``named`` is its argument."""
     if response is None:
-        if scheme.outcomes == CLASSES or scheme.rebalance:
+        if scheme.outcomes == CLASSES or scheme.rebalance or scheme.has_pairs:
             raise SchemeError(
                 f"scheme={named!r} needs the outcome: fold_plan('y', data=…)."
             )

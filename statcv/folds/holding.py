@@ -1,4 +1,4 @@
-"""How records are held out: folds, groups, pairs, random shares, bootstrap samples."""
+"""How records are held out: folds, groups, random shares, bootstrap samples."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from statcv.folds.dealing import deal
 from statcv.folds.ragged import Ragged
 
 Codes = NDArray[np.intp]
-MOST_PAIRS = 50_000_000
 MOST_DRAWS = 1000
 
 
@@ -32,12 +31,15 @@ class Records:
         record is a unit.
     fixed : bool
         Whether a unit's number is its fold.
+    numbers : bool
+        Whether codes are those of distinct numbers, where pairs of them are held out.
     """
 
     codes: Codes
     classes: int
     unit: Codes | None = None
     fixed: bool = False
+    numbers: bool = False
 
     @property
     def n(self) -> int:
@@ -126,54 +128,6 @@ def _folds(
 def each_unit(records: Records, k: Any, rng: np.random.Generator) -> Holding:
     """Hold out every unit by itself."""
     return Holding.of(records.by_unit)
-
-
-def pairs_of_classes(records: Records, k: Any, rng: np.random.Generator) -> Holding:
-    """Hold out every pair of records of different classes (Airola et al. 2011)."""
-    members = [np.flatnonzero(records.codes == c) for c in range(records.classes)]
-    sizes = np.array([len(rows) for rows in members])
-    _check_pairs((sizes.sum() ** 2 - (sizes**2).sum()) // 2)
-    blocks = [
-        np.column_stack([np.repeat(first, len(second)), np.tile(second, len(first))])
-        for low, second in enumerate(members)
-        for first in members[low + 1 :]
-    ]
-    return _pairs(np.concatenate(blocks), records)
-
-
-def pairs_of_records(records: Records, k: Any, rng: np.random.Generator) -> Holding:
-    """Hold out every pair of records: a tournament (Montoya Perez et al. 2019)."""
-    _check_pairs(records.n * (records.n - 1) // 2)
-    return _pairs(np.column_stack(np.triu_indices(records.n, 1)), records)
-
-
-def _check_pairs(count: int) -> None:
-    if count > MOST_PAIRS:
-        raise SchemeError(
-            f"these records make {count:,} pairs, and every one would be a fit; use "
-            "'rloocv', whose pairs are a balanced sample of them."
-        )
-
-
-def _pairs(pairs: NDArray[np.intp], records: Records) -> Holding:
-    pairs.sort(axis=1)
-    pairs = pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
-    tests = Ragged.split(pairs.ravel(), np.full(len(pairs), 2))
-    if records.unit is None:
-        return Holding.of(tests)
-    members = records.by_unit
-    drops = []
-    for first, second in pairs:
-        units = np.unique(records.unit[[first, second]])
-        equal = np.concatenate([members[unit] for unit in units])
-        drops.append(np.setdiff1d(equal, (first, second)))
-        if len(drops[-1]) == records.n - 2:
-            raise SchemeError(
-                "all other records are equals of two held-out ones in the stratifier, "
-                "which leaves none to train on; scheme='loocv' holds out one stratum "
-                "at a time."
-            )
-    return Holding(tests, Ragged.of(drops), Ragged.empty(len(tests)))
 
 
 def random_share(records: Records, share: float, rng: np.random.Generator) -> Holding:

@@ -28,6 +28,7 @@ def resolve_plan(
     *,
     k: int | None = None,
     p: float | None = None,
+    pairs: int | None = None,
     repeats: int | None = None,
     rebalance: Any = None,
     stratifier: Stratifier | None = None,
@@ -45,7 +46,7 @@ def resolve_plan(
     response : Response or None
     frame : pandas.DataFrame
         The records, of which the stratifier reads its columns.
-    k, p, repeats, rebalance, seed
+    k, p, pairs, repeats, rebalance, seed
         As :func:`statcv.folds.make_plan` takes them.
     stratifier : Stratifier, optional
     columns : collection of str
@@ -75,13 +76,15 @@ def resolve_plan(
             len(frame),
             k=k,
             p=p,
+            pairs=pairs,
             repeats=repeats,
             rebalance=rebalance,
             stratifier=stratifier,
             frame=frame,
             seed=seed,
         )
-    for name, value in (("k", k), ("p", p), ("repeats", repeats)):
+    given = {"k": k, "p": p, "pairs": pairs, "repeats": repeats}
+    for name, value in given.items():
         if value is not None:
             raise ArgumentError(
                 f"{name}={value!r} means nothing where the folds are given."

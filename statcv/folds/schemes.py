@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from statcv.errors import SchemeError, suggestion
-from statcv.folds import holding
+from statcv.folds import holding, pairs
 from statcv.folds.holding import Hold
 
 Splits = Literal["folds", "groups", "units", "pairs", "shares", "samples"]
@@ -20,11 +20,11 @@ class Scheme:
     ----------
     name : str
     sentence : str
-        What it does; ``{k}``, ``{p}``, ``{sizes}`` and ``{share}`` stand for the
-        number of folds, the size of a group, asked for and come to, and the share
-        held out.
+        What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}`` and
+        ``{unlike}`` stand for the number of folds, the size of a group, asked for and
+        come to, the share held out, which pairs are, and in what their records differ.
     hold : callable
-        (records, k or share, rng) → who is held out in one repeat.
+        (records, k, share or pairs, rng) → who is held out in one repeat.
     splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
         What a split holds out: one of k folds, a group of ``p`` records, one record
         (or stratum), a pair, a random share ``p``, or what a bootstrap sample left.
@@ -40,6 +40,8 @@ class Scheme:
         How it evens out training sets where the caller does not say.
     by_stratum : str
         The sentence where strata are held out in place of records.
+    has_pairs : bool
+        Whether it takes ``pairs=``, and holds out a sample of them at random.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Scheme:
     spreads: bool = False
     rebalance: str | None = None
     by_stratum: str = ""
+    has_pairs: bool = False
 
     @property
     def has_k(self) -> bool:
@@ -138,17 +141,17 @@ SCHEMES: dict[str, Scheme] = {
         ),
         Scheme(
             "leave_pair_out",
-            "leave-pair-out, every pair of records of different classes held out",
-            holding.pairs_of_classes,
+            "leave-pair-out, {pairs} of records of different {unlike} held out",
+            pairs.unlike_pairs,
             "pairs",
             held_at_random=False,
-            outcomes=CLASSES,
+            has_pairs=True,
         ),
         Scheme(
             "tournament_leave_pair_out",
             "tournament leave-pair-out, every pair of records held out and a record "
             "scored by the pairs that it wins",
-            holding.pairs_of_records,
+            pairs.pairs_of_records,
             "pairs",
             held_at_random=False,
             outcomes=("binary",),

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from statcv.inference.intervals import Interval
+from statcv.inference.paired_values import concordant_pairs
 from statcv.inference.scores import Scores
-from statcv.inference.values import concordant_pairs, pooled_values
+from statcv.inference.values import pooled_values
 from statcv.metrics import Metric
 from statcv.metrics.disjoint_pairs import (
     FEWEST,

@@ -27,13 +27,18 @@ from statcv.inference.intervals import (
     pairs_interval,
 )
 from statcv.inference.number import Estimate
+from statcv.inference.pair_sampling import monte_carlo_sd
 from statcv.inference.paired_slopes import slope_interval
+from statcv.inference.paired_values import (
+    MIRRORED,
+    concordance,
+    concordant_pairs,
+    is_mirrored,
+    lists_pairs,
+)
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     casewise_by_record,
-    concordance,
-    concordant_pairs,
-    lists_pairs,
     values_by_repeat,
     values_by_split,
 )
@@ -52,6 +57,11 @@ INTERVALS = (
     "bootstrap",
     "bca",
 )
+NO_PAIRS = {
+    "auroc": "no fit left out records of both classes",
+    "auroc_hand_till": "of some two classes no fit left out records of both",
+    "concordance": "no fit left out records of different outcomes",
+}
 REFITS = ("jackknife", "jackknife_logit", "corrected_jackknife", "nested_cv")
 Floats = NDArray[np.float64]
 
@@ -101,8 +111,8 @@ def estimate(
     check_level(level, MetricError)
     if how == "paired" and not metric.of_pairs:
         raise MetricError(
-            f"{metric.label} is not had from pairs; auROC and the calibration slope "
-            "are."
+            f"{metric.label} is not had from pairs; auROC (of several classes Hand and "
+            "Till's), concordance and the calibration slope are."
         )
     if interval is not None:
         check_interval(scores, metric, how, interval)
@@ -130,7 +140,7 @@ def estimate(
         level=level,
         n_undefined=len(values) - len(defined),
         n_values=len(values),
-        sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
+        sd=monte_carlo_sd(scores, metric, how, values),
         make=make,
         bounds=_bounds(scores, metric),
     )
@@ -212,7 +222,7 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
 
 def _has_pairs(scores: Scores, metric: Metric) -> bool:
     """Tell whether pairs have an interval of their own."""
-    return lists_pairs(scores) if metric.name == "auroc" else not scores.apart
+    return lists_pairs(scores) if metric.rank else not scores.apart
 
 
 def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
@@ -232,12 +242,17 @@ def _over_records(metric: Metric) -> bool:
 
 def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
     """Say why there is no interval unless one is named."""
-    if how == "paired" and metric.name == "auroc":
-        if not concordance(scores)[1]:
-            return "no fit left out records of both classes"
+    if how == "paired" and metric.rank:
+        if is_mirrored(scores, metric):
+            return MIRRORED
+        if not concordance(scores, metric)[1]:
+            return NO_PAIRS[metric.name]
+        if scores.pairwise:
+            return "there are too many pairs to list"
+        other = " or interval='influence'" if metric.name == "auroc" else ""
         return (
             "no interval is known for the pairs within folds that keeps its level; "
-            "see how='per_fold', or interval='influence'"
+            f"see how='per_fold'{',' * bool(other)}{other}"
         )
     if scores.apart:
         return "each split is pooled by itself; see how='per_fold'"
@@ -283,10 +298,10 @@ def _interval(
         return influence_interval(scores, how, level)
     if name == "corrected_t":
         return _corrected_t(scores, values, level)
-    if name == "pairs" and metric.name != "auroc":
+    if name == "pairs" and not metric.rank:
         return slope_interval(scores, level)
     if name == "pairs":
-        return _pairs(scores, level)
+        return _pairs(scores, metric, level)
     if name == "records":
         if metric.name == "rmse":
             return _root(_records(scores, get_metric("mse"), level))
@@ -317,11 +332,23 @@ def _corrected_t(scores: Scores, values: Floats, level: float) -> Interval:
     return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
 
 
-def _pairs(scores: Scores, level: float) -> Interval:
-    pairs = concordant_pairs(scores)
-    if pairs is None or not len(pairs.won):
-        return Interval.none("no fit left out records of both classes")
-    return pairs_interval(pairs.first, pairs.second, pairs.won, level, scores.clusters)
+def _pairs(scores: Scores, metric: Metric, level: float) -> Interval:
+    pairs = concordant_pairs(scores, metric)
+    if pairs is None:
+        return Interval.none(MIRRORED)
+    if not len(pairs.won) or np.isnan(pairs.shares).any():
+        return Interval.none(NO_PAIRS[metric.name])
+    if pairs.cells > 1 and pairs.sizes.min() < 2:
+        return Interval.none("of some two classes there is a single pair")
+    return pairs_interval(
+        pairs.first,
+        pairs.second,
+        pairs.won,
+        level,
+        scores.clusters,
+        share=float(pairs.shares.mean()),
+        moved=pairs.moved,
+    )
 
 
 def _records(scores: Scores, metric: Metric, level: float) -> Interval:

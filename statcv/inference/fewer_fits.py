@@ -67,7 +67,7 @@ def affordable(
     if plan.scheme in PAIRS and how == "paired":
         wanted = int(share * plan.n_splits)
         if wanted >= plan.n:
-            chosen = choose_splits(plan, balanced_pairs(plan, y, wanted, seed))
+            chosen = choose_splits(plan, _some_pairs(plan, y, wanted, seed))
             return chosen, f"{wanted:,} of {plan.n_splits:,} pairs are fitted again"
     elif int(share * plan.repeats) >= 1:
         repeats = int(share * plan.repeats)
@@ -76,6 +76,17 @@ def affordable(
     raise SchemeError(
         f"{fits:,} fits would have to be made again, more than most_fits={most:,}."
     )
+
+
+def _some_pairs(
+    plan: FoldPlan, y: NDArray[np.generic], wanted: int, seed: int
+) -> Numbers:
+    """Choose pairs: evenly from all of two classes, at random from other pairs."""
+    sizes = np.unique(y, return_counts=True)[1]
+    if len(sizes) == 2 and plan.n_splits == sizes.prod():
+        return balanced_pairs(plan, y, wanted, seed)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(PAIR_SAMPLE,)))
+    return np.sort(rng.choice(plan.n_splits, wanted, replace=False))
 
 
 def balanced_pairs(

@@ -96,5 +96,5 @@ def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
     sources = None if scores.clusters is None else scores.clusters[scores.row]
     if sources is not None and len(np.unique(sources)) == 1:
         scores = replace(scores, clusters=None)
-    paired = scores.pairwise and metric.name == "auroc"
-    return make_estimate(scores, metric, "paired" if paired else "pooled", level)
+    how = "paired" if scores.compares(metric) else "pooled"
+    return make_estimate(scores, metric, how, level)

@@ -17,11 +17,11 @@ from statcv.inference.bootstrap_limits import bca_limits, percentile_limits
 from statcv.inference.drawn_units import Statistic, Units, within_folds
 from statcv.inference.influence import Compared
 from statcv.inference.intervals import NOTHING, RECORDS_ONLY, SOURCES_ONLY, Interval
+from statcv.inference.paired_values import concordant_pairs
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     Part,
     casewise,
-    concordant_pairs,
     fold_parts,
     pooled_part,
 )

@@ -155,6 +155,9 @@ def pairs_interval(
     won: Floats,
     level: float,
     clusters: NDArray[np.intp] | None = None,
+    *,
+    share: float | None = None,
+    moved: Floats | None = None,
 ) -> Interval:
     """Interval of the share of pairs ranked right.
 
@@ -172,6 +175,10 @@ def pairs_interval(
     level : float
     clusters : numpy.ndarray of int, shape (n,), optional
         The source of each record.
+    share : float, optional
+        The estimate, where it is not the mean over all pairs.
+    moved : numpy.ndarray, shape (pairs,), optional
+        What each pair then adds to it, beyond its expectation.
     """
     if clusters is not None:
         first, second = clusters[first], clusters[second]
@@ -182,11 +189,12 @@ def pairs_interval(
         return Interval.none("a prediction is missing")
     if _constant(won):
         return Interval.none(f"all pairs are ranked alike, {NOTHING}")
-    total = squares_of_pairs(first, second, won - won.mean())
+    share = float(won.mean()) if share is None else share
+    moved = (won - share) / len(won) if moved is None else moved
+    total = squares_of_pairs(first, second, moved * len(won))
     if total <= 1e-9:
         return Interval.none("there are too few pairs for a variance")
     se = float(np.sqrt(total)) / len(won)
-    share = float(won.mean())
     if clusters is not None:
         method, assumes = "pairs clustered by source", SOURCES_ONLY
     else:

@@ -26,6 +26,7 @@ from statcv.inference.refitting import (
     values_without,
 )
 from statcv.inference.scores import Scores
+from statcv.inference.values import ranks_classes
 from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
@@ -303,6 +304,6 @@ def _units(
         if len(sets) < plan.n:
             return sets, np.zeros(len(sets), dtype=np.intp), "cluster"
     group = np.zeros(plan.n, dtype=np.intp)
-    if metric.rank:
+    if ranks_classes(metric):
         group = np.unique(y, return_inverse=True)[1]
     return [np.array([row]) for row in range(plan.n)], group, "record"

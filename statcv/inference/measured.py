@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.folds import FoldPlan
+from statcv.folds.pairs import is_sample
 from statcv.metrics import METRICS
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def _has_copies(plan: FoldPlan) -> bool | None:
 
 def _studied(plan: FoldPlan) -> bool:
     """Tell whether the study has such folds: the scheme as it is."""
-    if plan.scheme not in SCHEMES:
+    if plan.scheme not in SCHEMES or is_sample(plan):
         return False
     return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
 

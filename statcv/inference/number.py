@@ -25,7 +25,8 @@ class Estimate:
         Folds (or repeats) in which the metric has no value, and all of them.
     sd : float
         Monte Carlo sd over repeats of the pooled or paired value; over folds of
-        the values per fold. NaN where there is one.
+        the values per fold. NaN where there is one, but for a sample of pairs, which
+        tells of itself how far another one would be off.
     make : callable
         Makes the interval.
     bounds : tuple of float

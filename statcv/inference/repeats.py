@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from statcv.errors import ArgumentError
+from statcv.inference.pair_sampling import monte_carlo_sd
 from statcv.inference.scores import Scores
 from statcv.inference.values import values_by_repeat
 from statcv.metrics import Metric
@@ -20,7 +21,8 @@ class MonteCarlo:
     Attributes
     ----------
     sd : float
-        Standard deviation over repeats; NaN where there is one repeat.
+        Standard deviation over repeats; of one repeat that held out a sample of pairs
+        what they tell of it, else NaN.
     repeats : int
         Repeats that have a value.
 
@@ -68,7 +70,8 @@ def monte_carlo(scores: Scores, metric: Metric, how: str) -> MonteCarlo:
     Repeats are independent draws of the folds (and of what is dropped) for the same
     records, so that their sd over the root of their number is the standard error of
     their mean. Per fold a repeat counts with the mean over its folds, which are not
-    independent of each other.
+    independent of each other. Of one repeat that held out a sample of pairs the sd is
+    had from the pairs (`pair_sampling`).
 
     Parameters
     ----------
@@ -79,10 +82,9 @@ def monte_carlo(scores: Scores, metric: Metric, how: str) -> MonteCarlo:
     Returns
     -------
     MonteCarlo
-        With NaN where fewer than two repeats have a value, as under a scheme that
-        has nothing random.
+        With NaN where fewer than two repeats have a value and no sample of pairs tells,
+        as under a scheme that has nothing random.
     """
     values = values_by_repeat(scores, metric, how)
     known = values[~np.isnan(values)]
-    sd = float(known.std(ddof=1)) if len(known) > 1 else math.nan
-    return MonteCarlo(sd, len(known))
+    return MonteCarlo(monte_carlo_sd(scores, metric, how, values), len(known))

@@ -193,6 +193,16 @@ class Scores:
         return np.asarray((np.array(counts) > 0).all(axis=0))
 
     @cached_property
+    def all_differ(self) -> bool:
+        """Whether every split holds out two different outcomes."""
+        y, filled = self.y[self.row], np.diff(self.starts) > 0
+        if not filled.all():
+            return False
+        first = self.starts[:-1]
+        low, high = np.minimum.reduceat(y, first), np.maximum.reduceat(y, first)
+        return bool((low < high).all())
+
+    @cached_property
     def repeat_number(self) -> NDArray[np.intp]:
         """The repeat of each prediction, counted through those that have any."""
         return np.repeat(np.arange(len(self.by_repeat)), list(map(len, self.by_repeat)))
@@ -236,13 +246,25 @@ class Scores:
 
     def headline(self, metric: Metric) -> str:
         """Return how a metric is best stated for these folds."""
-        if self.pairwise and metric.name == "auroc":
+        if self.compares(metric):
             return "paired"
         if self.apart:
             return "per_fold"
         if not metric.rank or self.overlapping or self.n_splits == 1:
             return "pooled"
+        if metric.of_pairs and "continuous" in metric.outcomes:
+            return "per_fold" if self.all_differ else "pooled"
         return "per_fold" if self.all_classes.all() else "pooled"
+
+    def compares(self, metric: Metric) -> bool:
+        """Tell whether a metric is had from the pairs that the scheme compares.
+
+        Of numbers those are pairs held out together; a dropped record is the mirror
+        image of the one held out.
+        """
+        if not (self.pairwise and metric.rank and metric.of_pairs):
+            return False
+        return "continuous" not in metric.outcomes or bool(self.left.held.all())
 
     @property
     def external(self) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.paired_slopes import paired_slopes
+from statcv.inference.paired_values import paired_values
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, auroc_by_group, ranked_higher
+from statcv.metrics import Metric, auroc_by_group, concordance_by_group
 
-MOST_PAIRS = 2_000_000  # that are listed one by one
 Floats = NDArray[np.float64]
 
 
@@ -32,8 +32,7 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     if how == "paired" and metric.name == "calibration_slope":
         return paired_slopes(scores)
     if how == "paired":
-        pairs = concordant_pairs(scores)
-        return concordance(scores)[0] if pairs is None else pairs.shares
+        return paired_values(scores, metric)
     values = values_by_split(scores, metric)
     known, repeats = ~np.isnan(values), len(scores.by_repeat)
     repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
@@ -199,6 +198,11 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
     if metric.name == "auroc":
         y = scores.y[scores.row]
         return auroc_by_group(y, scores.predicted, scores.split, scores.n_splits)
+    if metric.name == "concordance":
+        y = scores.y[scores.row]
+        return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[
+            0
+        ]
     values = np.full(scores.n_splits, np.nan)
     admitted = scores.all_classes if ranks_classes(metric) else sizes > 0
     for split in np.flatnonzero(admitted):
@@ -227,87 +231,3 @@ def casewise_by_record(
     losses = casewise(scores, metric)
     rows, place = np.unique(scores.row, return_inverse=True)
     return rows, np.bincount(place, losses) / np.bincount(place)
-
-
-# ---- paired ----
-
-
-@dataclass(frozen=True, eq=False)
-class ConcordantPairs:
-    """Pairs of different classes that one fit left out.
-
-    Attributes
-    ----------
-    first, second : numpy.ndarray of int, shape (m,)
-        The positive record of each pair, and the negative one.
-    won : numpy.ndarray, shape (m,)
-        1 where the positive one is ranked higher, 0.5 for a tie.
-    repeat : numpy.ndarray of int, shape (m,)
-    repeats : int
-    """
-
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    won: Floats
-    repeat: NDArray[np.intp]
-    repeats: int
-
-    @property
-    def shares(self) -> Floats:
-        """The share of the pairs that are ranked right, in each repeat."""
-        total = np.bincount(self.repeat, self.won, self.repeats)
-        with np.errstate(invalid="ignore"):
-            return np.asarray(total / np.bincount(self.repeat, None, self.repeats))
-
-
-def lists_pairs(scores: Scores) -> bool:
-    """Tell whether the scheme compares pairs, and not too many to list."""
-    return scores.pairwise and scores.left.most_pairs <= MOST_PAIRS
-
-
-def concordant_pairs(scores: Scores) -> ConcordantPairs | None:
-    """List the pairs that the scheme compares; None where it has none, or too many."""
-    if not lists_pairs(scores):
-        return None
-    left = scores.left
-    one, two = left.pairs(scores.y)
-    own, other = left.row[one], left.row[two]
-    higher = ranked_higher(left.predicted[one], left.predicted[two])
-    positive = scores.y[own] == 1
-    return ConcordantPairs(
-        first=np.where(positive, own, other),
-        second=np.where(positive, other, own),
-        won=np.where(positive, higher, 1 - higher),
-        repeat=left.repeat[left.fit[one]],
-        repeats=int(left.repeat.max()) + 1,
-    )
-
-
-def concordance(scores: Scores) -> tuple[Floats, bool]:
-    """Return the share of pairs ranked right by repeat, without listing the pairs.
-
-    And whether there are any. The mean of the splits' auROCs (of the fits', where
-    the scheme compares what a fit left out), weighted by their numbers of pairs.
-    """
-    if scores.pairwise:
-        left, repeat = scores.left, scores.left.repeat
-        y, dropped = scores.y[left.row], ~left.held
-        won, pairs = _won(y, left.predicted, left.fit, len(repeat))
-        less = _won(y[dropped], left.predicted[dropped], left.fit[dropped], len(repeat))
-        won, pairs = won - less[0], pairs - less[1]  # not dropped with dropped
-    else:
-        repeat, y = scores.repeat, scores.y[scores.row]
-        won, pairs = _won(y, scores.predicted, scores.split, scores.n_splits)
-    with np.errstate(invalid="ignore"):
-        values = np.bincount(repeat, won) / np.bincount(repeat, pairs)
-    return values, bool((pairs > 0).any())
-
-
-def _won(
-    y: NDArray[Any], predicted: Floats, group: NDArray[np.intp], groups: int
-) -> tuple[Floats, Floats]:
-    """Return how many pairs of each group are ranked right, and how many there are."""
-    ones = np.bincount(group, y == 1, groups)
-    pairs = ones * (np.bincount(group, None, groups) - ones)
-    area = auroc_by_group(y, predicted, group, groups)
-    return np.where(pairs > 0, pairs * area, 0.0), pairs

@@ -41,6 +41,7 @@ from statcv.metrics.own import get_metric, make_metric
 from statcv.metrics.paired_slope import slope_of_pairs
 from statcv.metrics.partial import partial_auroc
 from statcv.metrics.placements import DeLong, delong, delong_covariance
+from statcv.metrics.rank_agreement import concordance, concordance_by_group
 from statcv.metrics.ranking import (
     auroc,
     auroc_by_group,
@@ -97,6 +98,8 @@ __all__ = [
     "casewise_mae",
     "casewise_mse",
     "casewise_net_benefit",
+    "concordance",
+    "concordance_by_group",
     "default_metrics",
     "delong",
     "delong_contrast",

@@ -32,6 +32,7 @@ from statcv.metrics.curves import auprc
 from statcv.metrics.decision import casewise_net_benefit, net_benefit_at
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
+from statcv.metrics.rank_agreement import concordance
 from statcv.metrics.ranking import auroc
 from statcv.metrics.recalibration import calibration_intercept, calibration_slope
 from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
@@ -141,11 +142,18 @@ _ALL = (
     _of_classes("f1_micro", "micro F1", _f1_micro, casewise=casewise_accuracy),
     _of_classes("matthews", "Matthews correlation", matthews, limits=(-1.0, 1.0)),
     _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass"),
-    _ranks("auroc_hand_till", "Hand–Till auROC", auroc_hand_till, "multiclass"),
+    _ranks(
+        "auroc_hand_till",
+        "Hand–Till auROC",
+        auroc_hand_till,
+        "multiclass",
+        of_pairs=True,
+    ),
     _metric("rmse", "RMSE", rmse, "continuous"),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
     _metric("r2", "R²", r2, "continuous", higher=True, uses_baseline=True),
+    _ranks("concordance", "concordance", concordance, "continuous", of_pairs=True),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}

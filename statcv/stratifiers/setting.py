@@ -95,6 +95,7 @@ class Setting:
             "scheme": self.scheme,
             "k": self.k,
             "p": None,
+            "pairs": None,
             "repeats": None if repeats == 1 else repeats,
             "stratify": stratifier,
             "rebalance": None,

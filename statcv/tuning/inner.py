@@ -87,7 +87,8 @@ class InnerScheme:
                 + suggestion(name, INNER)
             )
         scheme = SCHEMES[name]
-        if kind not in scheme.outcomes:
+        of_classes = kind == "continuous" and name == "leave_pair_out"
+        if kind not in scheme.outcomes or of_classes:
             raise SchemeError(
                 f"the inner scheme {name!r} needs an outcome of classes, and this one "
                 "is continuous; use 'kfold' or 'loocv'."

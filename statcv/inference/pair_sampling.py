@@ -1,0 +1,163 @@
+"""What a sample of pairs leaves to chance: how far another sample would be off.
+
+The pairs that are held out are a balanced sample of all. Whether a pair is ranked
+right depends on both of its records, and on the pair itself; in a balanced sample
+every record has its share, so that what belongs to records is no matter of chance. What
+is left varies as the residuals of an additive model of records do.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds.pairs import count_unlike
+from statcv.inference.paired_values import ConcordantPairs, concordant_pairs
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+LEAST_DF = 10  # of residuals, below which all variation is taken for theirs
+SAME = 1e-12  # variance; what is less is rounding
+
+
+def monte_carlo_sd(scores: Scores, metric: Metric, how: str, values: Floats) -> float:
+    """Return how far an estimate of one repeat moves with the seed.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    values : numpy.ndarray
+        Of the repeats, or folds.
+
+    Returns
+    -------
+    float
+        The sd of the values that there are. Of a single one what a sample of pairs
+        tells of itself; NaN where nothing does.
+    """
+    known = values[~np.isnan(values)]
+    if len(known) > 1:
+        return float(known.std(ddof=1))
+    if how != "paired" or len(known) < 1 or not metric.rank:
+        return math.nan
+    return sampling_sd(scores, metric)
+
+
+def sampling_sd(scores: Scores, metric: Metric) -> float:
+    """Return the Monte Carlo sd of a share of pairs, had from one sample of them.
+
+    Of m among M pairs of two classes it is the root of (1 - m/M) s²/m, s² being the
+    residual variance of an additive model of records, fitted by least squares to
+    whether a pair is ranked right. Where counts of pairs differ by one between
+    records, that adds what the records explain in so far. Where fewer than ten
+    degrees of freedom are left for s², and where the sample is not balanced, the
+    variance of all pairs stands for it, which errs on the wide side. Of several
+    classes it is the mean over every two.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of one repeat.
+    metric : Metric
+
+    Returns
+    -------
+    float
+        NaN where the pairs are all that there are, or of no such sample, or where all
+        are ranked alike, which tells nothing of the others.
+
+    References
+    ----------
+    Cochran (1977), Sampling Techniques, chapter 8, on samples of every row and column.
+    """
+    if not (scores.pairwise and scores.left.held.all()):
+        return math.nan
+    listed = concordant_pairs(scores, metric)
+    if listed is None or listed.repeats != 1:
+        return math.nan
+    possible = count_unlike(scores.y)
+    if len(listed.won) >= possible or np.isnan(listed.won).any():
+        return math.nan
+    variance = sum(
+        _variance(listed, np.flatnonzero(listed.cell == cell), scores.y)
+        for cell in range(listed.cells)
+    )
+    return math.sqrt(variance) / listed.cells if variance > SAME else math.nan
+
+
+def _variance(listed: ConcordantPairs, where: Numbers, y: NDArray[np.generic]) -> float:
+    """Return the variance of the share in one cell over balanced samples."""
+    first, second, won = listed.first[where], listed.second[where], listed.won[where]
+    sort = np.unique(y, return_inverse=True)[1]
+    if listed.cells > 1:  # of two classes
+        sort = np.where(np.isin(sort, sort[[first[0], second[0]]]), sort, -1)
+    members = np.flatnonzero(sort >= 0)
+    own = len(members) - np.bincount(sort[members])[sort[members]]
+    m, possible = len(won), int(own.sum()) // 2
+    if m < 2:
+        return math.nan
+    if m >= possible:
+        return 0.0
+    every = float(won.var(ddof=1))
+    times = np.bincount(np.concatenate([first, second]), minlength=len(y))[members]
+    share = m * own / possible
+    residual, df = residuals(first, second, won)
+    balanced = (np.abs(times - share) < 1).all()
+    if not balanced or df < LEAST_DF:
+        return (1 - m / possible) * every / m
+    left = float(residual @ residual) / df
+    rest = share - np.floor(share)
+    uneven = float((rest * (1 - rest)).sum()) * max(every - left, 0.0) / m**2
+    return (1 - m / possible) * left / m + uneven
+
+
+def residuals(first: Numbers, second: Numbers, won: Floats) -> tuple[Floats, int]:
+    """Return residuals of pairs from a sum of two records' effects, and their df.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray of int, shape (pairs,)
+        Both records of each pair.
+    won : numpy.ndarray, shape (pairs,)
+
+    Examples
+    --------
+    >>> one, other = np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
+    >>> left, df = residuals(one, other, np.array([1.0, 0.0, 0.0, 1.0]))
+    >>> left.round(6).tolist(), df
+    ([0.5, -0.5, -0.5, 0.5], 1)
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.linalg import lsqr
+
+    number = np.unique(np.concatenate([first, second]), return_inverse=True)[1]
+    one, two = number[: len(won)], number[len(won) :]
+    pair, n = np.arange(len(won)), int(number.max()) + 1
+    where = (np.concatenate([pair, pair]), number)
+    design = coo_array((np.ones(len(number)), where), shape=(len(won), n)).tocsr()
+    effects = lsqr(design, won, atol=1e-10, btol=1e-10, iter_lim=20 * n)[0]
+    return won - design @ effects, len(won) - _rank(one, two, n)
+
+
+def _rank(one: Numbers, two: Numbers, n: int) -> int:
+    """Return the rank of effects: one less for each part that falls in two classes.
+
+    A part of the records, linked by pairs, falls in two classes if no pair is within
+    one of them; then it comes apart when each record is taken twice.
+    """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    def parts(first: Numbers, second: Numbers, size: int) -> int:
+        links = coo_array((np.ones(len(first)), (first, second)), shape=(size, size))
+        return int(connected_components(links.tocsr(), directed=False)[0])
+
+    twice = parts(np.concatenate([one, one + n]), np.concatenate([two + n, two]), 2 * n)
+    return n - (twice - parts(one, two, n))

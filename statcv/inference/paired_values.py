@@ -1,0 +1,212 @@
+"""The share of pairs ranked right, of records that one fit left out.
+
+For two classes auROC, for more Hand and Till's mean over every two of them, for
+numbers the concordance; never are predictions of different fits compared.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.inference.scores import Scores
+from statcv.metrics import (
+    METRICS,
+    Metric,
+    auroc_by_group,
+    concordance_by_group,
+    ranked_higher,
+)
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+MOST_PAIRS = 2_000_000  # that are listed one by one
+AUROC = METRICS["auroc"]
+MIRRORED = (
+    "the record that was dropped is as far from the mean on the other side, so that "
+    "such pairs are no sample of all"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ConcordantPairs:
+    """Pairs of different outcomes that one fit left out.
+
+    Attributes
+    ----------
+    first, second : numpy.ndarray of int, shape (m,)
+        The record of the higher outcome, or class, of each pair, and the other one.
+    won : numpy.ndarray, shape (m,)
+        1 where the former is ranked higher, 0.5 for a tie. Of several classes the
+        mean of that by the scores of either class of the two.
+    repeat : numpy.ndarray of int, shape (m,)
+    repeats : int
+    cell : numpy.ndarray of int, shape (m,)
+        Which two classes they are; 0 where that does not matter.
+    cells : int
+        The value is the mean over these.
+    """
+
+    first: Numbers
+    second: Numbers
+    won: Floats
+    repeat: Numbers
+    repeats: int
+    cell: Numbers
+    cells: int = 1
+
+    @cached_property
+    def sizes(self) -> Floats:
+        """How many pairs there are by repeat and cell."""
+        return np.asarray(self._by_cell(None), dtype=float)
+
+    @cached_property
+    def shares_by_cell(self) -> Floats:
+        """The share of the pairs that are ranked right, by repeat and cell."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self._by_cell(self.won) / self.sizes)
+
+    @property
+    def shares(self) -> Floats:
+        """The share of the pairs that are ranked right, in each repeat."""
+        return np.asarray(self.shares_by_cell.mean(axis=1))
+
+    @property
+    def moved(self) -> Floats:
+        """What each pair adds to the mean over repeats, beyond its expectation."""
+        place = self.repeat, self.cell
+        weight = 1 / (self.sizes * self.cells * self.repeats)
+        return np.asarray((self.won - self.shares_by_cell[place]) * weight[place])
+
+    def _by_cell(self, values: Floats | None) -> NDArray[Any]:
+        number = self.repeat * self.cells + self.cell
+        table = np.bincount(number, values, self.repeats * self.cells)
+        return table.reshape(self.repeats, self.cells)
+
+
+def is_mirrored(scores: Scores, metric: Metric) -> bool:
+    """Tell whether pairs are of a number and the one dropped to restore the mean."""
+    numbers = metric.name == "concordance"
+    return numbers and scores.pairwise and not bool(scores.left.held.all())
+
+
+def lists_pairs(scores: Scores) -> bool:
+    """Tell whether the scheme compares pairs, and not too many to list."""
+    return scores.pairwise and scores.left.most_pairs <= MOST_PAIRS
+
+
+def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs | None:
+    """List the pairs that the scheme compares; None where it has none, or too many."""
+    if not lists_pairs(scores) or is_mirrored(scores, metric):
+        return None
+    left = scores.left
+    one, two = left.pairs(scores.y)
+    higher = scores.y[left.row[one]] > scores.y[left.row[two]]
+    first, second = np.where(higher, one, two), np.where(higher, two, one)
+    repeat, repeats = left.repeat[left.fit[one]], int(left.repeat.max()) + 1
+    cell, cells, predicted = np.zeros(len(one), dtype=np.intp), 1, left.predicted
+    if predicted.ndim == 1:
+        won = ranked_higher(predicted[first], predicted[second])
+    else:
+        codes = scores.y.astype(np.intp)
+        high, low = (codes[left.row[side]] for side in (first, second))
+        by_high = ranked_higher(predicted[first, high], predicted[second, high])
+        by_low = ranked_higher(predicted[second, low], predicted[first, low])
+        won = (by_high + by_low) / 2
+        cell = high * (high - 1) // 2 + low
+        cells = scores.n_classes * (scores.n_classes - 1) // 2
+    rows = left.row[first], left.row[second]
+    return ConcordantPairs(*rows, won, repeat, repeats, cell, cells)
+
+
+def paired_values(scores: Scores, metric: Metric) -> Floats:
+    """Return the share of pairs ranked right in each repeat; NaN where it has none.
+
+    Of what one fit left out where the scheme compares that, else of the folds.
+    """
+    if is_mirrored(scores, metric):
+        return np.full(len(scores.by_repeat), np.nan)
+    pairs = concordant_pairs(scores, metric)
+    return concordance(scores, metric)[0] if pairs is None else pairs.shares
+
+
+def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
+    """Return the share of pairs ranked right by repeat, without listing the pairs.
+
+    And whether there are any. The mean of the splits' shares (of the fits', where
+    the scheme compares what a fit left out), weighted by their numbers of pairs.
+    """
+    if metric.name == "auroc_hand_till":
+        return _of_classes(scores)
+    won, pairs = _won_by_repeat(scores, scores.y, scores.predicted, metric)
+    with np.errstate(invalid="ignore"):
+        return won / pairs, bool((pairs > 0).any())
+
+
+def _of_classes(scores: Scores) -> tuple[Floats, bool]:
+    """Return Hand and Till's mean of the shares of every two classes, by repeat."""
+    shares, there = [], True
+    for a, b in itertools.permutations(range(scores.n_classes), 2):
+        y = np.where(scores.y == a, 1, np.where(scores.y == b, 0, -1))
+        won, pairs = _won_by_repeat(scores, y, scores.predicted[:, a], AUROC, a)
+        there = there and bool((pairs > 0).any())
+        with np.errstate(invalid="ignore"):
+            shares.append(won / pairs)
+    return np.mean(shares, axis=0), there
+
+
+def _won_by_repeat(
+    scores: Scores,
+    y: NDArray[Any],
+    predicted: Floats,
+    metric: Metric,
+    column: int | None = None,
+) -> tuple[Floats, Floats]:
+    """Return how many pairs of each repeat are ranked right, and how many there are.
+
+    Records of which ``y`` is -1 are in none where classes are compared.
+    """
+    if not scores.pairwise:
+        known = _known(y[scores.row], metric)
+        won, pairs = _won(
+            y[scores.row][known],
+            predicted[known],
+            scores.split[known],
+            scores.n_splits,
+            metric,
+        )
+        return np.bincount(scores.repeat, won), np.bincount(scores.repeat, pairs)
+    left, fits = scores.left, len(scores.left.repeat)
+    own, values = y[left.row], left.predicted
+    values = values if column is None else values[:, column]
+    known = _known(own, metric)
+    won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
+    out = known & ~left.held  # not dropped with dropped
+    less, fewer = _won(own[out], values[out], left.fit[out], fits, metric)
+    return (
+        np.bincount(left.repeat, won - less),
+        np.bincount(left.repeat, pairs - fewer),
+    )
+
+
+def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:
+    return np.ones(len(y), dtype=bool) if metric.name == "concordance" else y >= 0
+
+
+def _won(
+    y: NDArray[Any], predicted: Floats, group: Numbers, groups: int, metric: Metric
+) -> tuple[Floats, Floats]:
+    """Return how many pairs of each group are ranked right, and how many there are."""
+    if metric.name == "concordance":
+        area, pairs = concordance_by_group(y, predicted, group, groups)
+    else:
+        ones = np.bincount(group, y == 1, groups)
+        pairs = ones * (np.bincount(group, None, groups) - ones)
+        area = auroc_by_group(y, predicted, group, groups)
+    return np.where(pairs > 0, pairs * area, 0.0), pairs
