@@ -27,6 +27,8 @@ from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
 from statcv.formula.scope import quoted
+from statcv.inference.mean_model import mean_model_concordance
+from statcv.metrics import Metric
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold
@@ -386,6 +388,9 @@ def _warn_bias(result: CVResult) -> None:
         for metric in result.chosen_metrics
         if metric.rank and result.scores.headline(metric) == "pooled"
     ]
+    if headlines and result.design.outcome.kind == "continuous":
+        _warn_of_numbers(result, headlines[0])
+        return
     leaning = result.mean_model_auroc
     if headlines and abs(leaning - 0.5) > LEANS:
         named = " and ".join(metric.label for metric in headlines)
@@ -401,5 +406,20 @@ def _warn_bias(result: CVResult) -> None:
             "give the held-out labels away. With its predictors taken out the same "
             f"model, which then predicts the training {mean}, has {area} {leaning:.3f} "
             f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
+            DistributionalBiasWarning,
+        )
+
+
+def _warn_of_numbers(result: CVResult, metric: Metric) -> None:
+    """Warn where training means alone order held-out numbers, as they fall behind."""
+    if result.plan.rebalanced or result.weights is not None:
+        return
+    leaning = mean_model_concordance(result.scores)
+    if abs(leaning - 0.5) > LEANS:
+        warn(
+            f"distributional bias: {metric.label} pooled over folds whose training "
+            "means give the held-out values away. The training mean alone, without any "
+            f"predictor, has concordance {leaning:.3f} under these folds, not 0.5; "
+            "scheme='leave_pair_out' compares records of one fit only.",
             DistributionalBiasWarning,
         )

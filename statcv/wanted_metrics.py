@@ -9,7 +9,6 @@ from statcv.errors import ArgumentTypeError, MetricError
 from statcv.formula import Outcome
 from statcv.metrics import Metric, default_metrics, get_metric
 
-
 OF_PAIRS = {
     "binary": "auroc",
     "multiclass": "auroc_hand_till",

@@ -391,7 +391,7 @@ def test_a_misspelt_scheme(data, scheme, near):
 
 
 def test_schemes_for_other_outcomes(data):
-    for scheme in ("stratified_kfold", "rkfold", "leave_pair_out"):
+    for scheme in ("stratified_kfold", "rkfold", "tournament_leave_pair_out"):
         words = [f"scheme={scheme!r} needs an outcome of classes", "continuous"]
         refused(SchemeError, words, cv, "age ~ amount", data, scheme=scheme)
 

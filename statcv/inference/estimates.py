@@ -27,7 +27,7 @@ from statcv.inference.intervals import (
     pairs_interval,
 )
 from statcv.inference.number import Estimate
-from statcv.inference.pair_sampling import monte_carlo_sd
+from statcv.inference.pair_sampling import is_sampled, monte_carlo_sd
 from statcv.inference.paired_slopes import slope_interval
 from statcv.inference.paired_values import (
     MIRRORED,
@@ -57,6 +57,11 @@ INTERVALS = (
     "bootstrap",
     "bca",
 )
+IN_SAMPLES = {
+    "pairs": "; it counts the Monte Carlo error of a sample of pairs",
+    "influence": "; of a sample of pairs each counts for both of its records, which "
+    "adds to the width",
+}
 NO_PAIRS = {
     "auroc": "no fit left out records of both classes",
     "auroc_hand_till": "of some two classes no fit left out records of both",
@@ -129,6 +134,8 @@ def estimate(
         assumes = made.assumes
         if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
             assumes = OF_OTHERS
+        if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
+            assumes += IN_SAMPLES[name] * (made.method != "none")
         made = replace(made, name=name or "", assumes=assumes)
         return interval_at_end(made, scores, metric, how, value, level)
 

@@ -18,6 +18,7 @@ from statcv.engine import Setup
 from statcv.errors import ArgumentError, FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deleting import count_fits
+from statcv.folds.pairs import is_sample
 from statcv.inference.fewer_fits import affordable
 from statcv.inference.intervals import Interval, symmetric
 from statcv.inference.refitting import (
@@ -261,6 +262,8 @@ def jackknife_values(
     plan, y = setup.plan, setup.design.y
     sets, group, unit = _units(plan, y, metric)
     plan, left_out = affordable(plan, sets, how, y, setup.seed, most_fits)
+    if not left_out and how == "paired" and is_sample(plan):
+        left_out = "the pairs are a sample of all"
     if plan is not setup.plan:
         setup = replace(setup, plan=plan)
     values, failed = values_without(

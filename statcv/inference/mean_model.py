@@ -50,3 +50,24 @@ def mean_model_hand_till(
     values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
+
+
+def mean_model_concordance(scores: Scores) -> float:
+    """Return the pooled concordance of the training means of a number alone.
+
+    0 under leave-one-out, where each mean falls as the held-out value rises.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a continuous outcome.
+
+    Returns
+    -------
+    float
+        The mean over the repeats that hold out different values; NaN if none does.
+    """
+    alone = scores.baseline[scores.split]
+    values = pooled_values(replace(scores, predicted=alone), METRICS["concordance"])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")

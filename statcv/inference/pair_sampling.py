@@ -77,26 +77,34 @@ def sampling_sd(scores: Scores, metric: Metric) -> float:
     ----------
     Cochran (1977), Sampling Techniques, chapter 8, on samples of every row and column.
     """
-    if not (scores.pairwise and scores.left.held.all()):
+    listed = concordant_pairs(scores, metric) if is_sampled(scores) else None
+    if listed is None or listed.repeats != 1 or np.isnan(listed.won).any():
         return math.nan
-    listed = concordant_pairs(scores, metric)
-    if listed is None or listed.repeats != 1:
-        return math.nan
-    possible = count_unlike(scores.y)
-    if len(listed.won) >= possible or np.isnan(listed.won).any():
-        return math.nan
+    sort = np.full(len(scores.y), -1)
+    held = np.unique(scores.row)
+    sort[held] = np.unique(scores.y[held], return_inverse=True)[1]
     variance = sum(
-        _variance(listed, np.flatnonzero(listed.cell == cell), scores.y)
+        _variance(listed, np.flatnonzero(listed.cell == cell), sort)
         for cell in range(listed.cells)
     )
     return math.sqrt(variance) / listed.cells if variance > SAME else math.nan
 
 
-def _variance(listed: ConcordantPairs, where: Numbers, y: NDArray[np.generic]) -> float:
-    """Return the variance of the share in one cell over balanced samples."""
+def is_sampled(scores: Scores) -> bool:
+    """Tell whether the pairs held out are some of those that differ in outcome."""
+    if not (scores.pairwise and scores.left.held.all()):
+        return False
+    drawn = len(scores.left.repeat) / len(scores.by_repeat)
+    return bool(drawn < count_unlike(scores.y[np.unique(scores.row)]))
+
+
+def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
+    """Return the variance of the share in one cell over balanced samples.
+
+    ``sort`` is equal for records that are no pair, and -1 for those in none.
+    """
     first, second, won = listed.first[where], listed.second[where], listed.won[where]
-    sort = np.unique(y, return_inverse=True)[1]
-    if listed.cells > 1:  # of two classes
+    if listed.cells > 1 and len(where):  # of two classes
         sort = np.where(np.isin(sort, sort[[first[0], second[0]]]), sort, -1)
     members = np.flatnonzero(sort >= 0)
     own = len(members) - np.bincount(sort[members])[sort[members]]
@@ -106,7 +114,7 @@ def _variance(listed: ConcordantPairs, where: Numbers, y: NDArray[np.generic]) -
     if m >= possible:
         return 0.0
     every = float(won.var(ddof=1))
-    times = np.bincount(np.concatenate([first, second]), minlength=len(y))[members]
+    times = np.bincount(np.concatenate([first, second]), minlength=len(sort))[members]
     share = m * own / possible
     residual, df = residuals(first, second, won)
     balanced = (np.abs(times - share) < 1).all()

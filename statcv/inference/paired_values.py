@@ -181,7 +181,7 @@ def _won_by_repeat(
             scores.n_splits,
             metric,
         )
-        return np.bincount(scores.repeat, won), np.bincount(scores.repeat, pairs)
+        return _sums(scores.repeat, won), _sums(scores.repeat, pairs)
     left, fits = scores.left, len(scores.left.repeat)
     own, values = y[left.row], left.predicted
     values = values if column is None else values[:, column]
@@ -189,10 +189,11 @@ def _won_by_repeat(
     won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
     out = known & ~left.held  # not dropped with dropped
     less, fewer = _won(own[out], values[out], left.fit[out], fits, metric)
-    return (
-        np.bincount(left.repeat, won - less),
-        np.bincount(left.repeat, pairs - fewer),
-    )
+    return _sums(left.repeat, won - less), _sums(left.repeat, pairs - fewer)
+
+
+def _sums(repeat: Numbers, values: Floats) -> Floats:
+    return np.asarray(np.bincount(repeat, values), dtype=float)
 
 
 def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:

@@ -136,7 +136,9 @@ def _ties(group: Ints, rank: Ints, groups: int, other: Ints | None = None) -> Fl
         new[1:] |= np.diff(one[order]) != 0
     first = np.flatnonzero(new)
     size = np.diff(np.append(first, len(order))).astype(np.float64)
-    return np.bincount(group[order][first], size * (size - 1) / 2, groups)
+    return np.asarray(
+        np.bincount(group[order][first], size * (size - 1) / 2, groups), float
+    )
 
 
 def _inversions(group: Ints, rank: Ints, groups: int) -> Floats:

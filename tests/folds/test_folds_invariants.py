@@ -56,7 +56,7 @@ rloocv                       ++++++    ++++++      +++---
 lpocv                        ++++++    ++++++      +++---
 stratified_lpocv             ++++++    ++++++      ------
 rlpocv                       ++++++    ++++++      ------
-leave_pair_out               +-----    +-----      ------
+leave_pair_out               +-----    +-----      +-----
 tournament_leave_pair_out    +-----    ------      ------
 montecarlo                   ++++++    ++++++      +++---
 bootstrap                    +-+---    +-+---      +-----
