@@ -84,8 +84,8 @@ RUNS = {
         ),
     ),
     "public_data": Run(200, public_data),
-    "numbers": Run(500, null_numbers),
-    "classes": Run(500, null_classes),
+    "numbers": Run(200, null_numbers),
+    "classes": Run(200, null_classes),
 }
 """The runs by the name of their table."""
 
