@@ -123,9 +123,10 @@ class Estimating:
         metric : str, optional
             A metric's name; the headline's where not given.
         how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
-            ``paired``, for auROC and the calibration slope, compares records that
-            one fit left out. The headline's way where not given: ``paired`` for auROC
-            where the scheme compares pairs, as ``rloocv`` does; ``per_fold`` under
+            ``paired``, for auROC (of several classes Hand and Till's), concordance and
+            the calibration slope, compares records that one fit left out. The
+            headline's way where not given: ``paired`` for ranks where the scheme
+            compares pairs, as ``rloocv`` does; ``per_fold`` under
             ``montecarlo`` and ``bootstrap``, and for a rank metric where every fold
             has both classes; else ``pooled``. The last two are for ``bootstrap`` alone.
         level : float, default 0.95

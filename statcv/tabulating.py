@@ -28,8 +28,9 @@ class Tabulating(Estimating):
         Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
         ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
         the sd over folds, the number of folds and of those without a value;
-        ``paired``, for auROC and the calibration slope; ``boot632`` and
-        ``boot632plus``, for bootstrap samples alone.
+        ``paired``, for auROC (of several classes Hand and Till's), concordance and the
+        calibration slope, with its Monte Carlo sd, which a sample of pairs tells of
+        itself; ``boot632`` and ``boot632plus``, for bootstrap samples alone.
 
         Parameters
         ----------

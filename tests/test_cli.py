@@ -311,6 +311,14 @@ def test_k_and_repeats_go_to_the_schemes_that_take_them(run: Run) -> None:
 # ---- statcv data ----
 
 
+def test_pairs_go_to_the_scheme_that_takes_them(run: Run) -> None:
+    call = ("compare", "GRADE ~ GPA", "spector", "--schemes", "leave_pair_out,loocv")
+    out = run(*call, "--pairs", "60", "--repeats", "2", "--seed", "1").out
+    assert "60 of 231 pairs of records" in " ".join(out.split())
+    call = ("folds", "spector", "--outcome", "GRADE", "--scheme", "leave_pair_out")
+    assert "60 of 231 pairs" in run(*call, "--pairs", "60", "--seed", "1").out
+
+
 def test_the_list_of_data_sets(run: Run) -> None:
     ran = run("data")
     assert ran.code == 0

@@ -26,7 +26,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import statcv as scv
-from statcv.errors import FoldWarning, PrivacyWarning, SchemeError, StatcvError
+from statcv.errors import (
+    ArgumentError,
+    FoldWarning,
+    PrivacyWarning,
+    SchemeError,
+    StatcvError,
+)
 from statcv.folds import make_plan
 from statcv.folds.hashing import FROM_ENVIRONMENT, keyed_fold
 from statcv.splitters import (
@@ -83,6 +89,10 @@ def splits(splitter, X, y=None, groups=None):
         ),
         (RebalancedLeavePOut(5, random_state=7), {"scheme": "rlpocv", "p": 5}),
         (LeavePairOut(), {"scheme": "leave_pair_out"}),
+        (
+            LeavePairOut(30, random_state=7),
+            {"scheme": "leave_pair_out", "pairs": 30},
+        ),
         (
             RebalancedLeaveOneGroupOut(random_state=7),
             {"scheme": "rloocv", "stratify": scv.by_value("g")},
@@ -216,6 +226,20 @@ def test_every_pair_of_different_classes_is_held_out():
         assert sorted([*train, *test]) == list(range(6))
     with pytest.raises(SchemeError, match=r"at least two .* class 'c' has 1"):
         splits(LeavePairOut(), y[:5], y[:5])
+
+
+def test_a_sample_of_pairs_is_held_out():
+    y = np.repeat([0, 1], [9, 6])
+    some = LeavePairOut(18, random_state=1)
+    found = [tuple(test) for _, test in splits(some, y, y)]
+    assert len(set(found)) == some.get_n_splits(y=y) == 18
+    assert np.bincount(np.ravel(found)).tolist() == [2] * 9 + [3] * 6
+    assert found == [tuple(test) for _, test in splits(some, y, y)]
+    assert LeavePairOut(10**6).get_n_splits(y=y) == 54
+    with pytest.raises(ArgumentError, match=r"LeavePairOut: pairs=8 leaves records"):
+        splits(LeavePairOut(8), y, y)
+    with pytest.raises(ArgumentError, match="whole number"):
+        LeavePairOut(2.5).get_n_splits(y=y)
 
 
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=40), st.integers(0, 99))

@@ -60,6 +60,11 @@ def plot_roc(
     With a band there is one curve, of each record's prediction averaged over repeats,
     and the legend gives its area.
 
+    A curve needs one score a record. Of ``"leave_pair_out"`` that is the mean of its
+    predictions by all fits that left it out, so that fits are mixed, and the area is
+    not the headline, which compares no two fits; of ``"tournament_leave_pair_out"``
+    the share of the pairs that it won (Montoya Perez et al. 2019).
+
     Parameters
     ----------
     result : CVResult

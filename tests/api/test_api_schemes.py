@@ -462,3 +462,29 @@ def test_every_scheme_is_told_in_words(spector, scheme, rebalance):
     assert ("training sets " in sentence) == result.plan.rebalanced
     if result.plan.rebalanced:
         assert float(result.estimate("auroc", "pooled")) == 0.5
+
+
+# ---- a sample of pairs ----
+
+
+def test_a_sample_of_pairs_is_the_share_of_its_pairs_ranked_right(data):
+    y = data["y"].to_numpy()
+    result = ridge(data, scheme="leave_pair_out", pairs=20)
+    won = []
+    for fit in range(20):
+        i, j = sorted(result.plan.test(fit), key=lambda row: y[row])
+        predicted = refit(data, without(15, i, j))
+        won.append(predicted[j] > predicted[i])
+    assert float(result.estimate()) == pytest.approx(np.mean(won))
+    assert "20 of 54 pairs" in repr(result)
+    assert set(result.predictions["row"]) == set(data.index)
+    more = result.update(pairs=30, repeats=2)
+    assert more.plan.n_fits == 60
+    whole = result.update(pairs=None)
+    assert (
+        whole.plan.fingerprint == ridge(data, scheme="leave_pair_out").plan.fingerprint
+    )
+    plan = scv.fold_plan("y", data, scheme="leave_pair_out", pairs=20, seed=1)
+    again = ridge(data, scheme=plan)
+    assert float(again.estimate()) == float(result.estimate())
+    assert again.monte_carlo().se == result.monte_carlo().se

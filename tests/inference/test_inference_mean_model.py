@@ -86,8 +86,15 @@ def test_of_two_classes_it_is_the_auroc_of_the_training_mean():
     assert mean_model_hand_till(two, res.plan) == pytest.approx(res.mean_model_auroc)
 
 
-@pytest.mark.parametrize("scheme", ["loocv", "leave_pair_out"])
-@pytest.mark.parametrize("metrics", [None, "auroc_hand_till", ["brier", "auroc_ovr"]])
+@pytest.mark.parametrize(
+    ("scheme", "metrics"),
+    [
+        ("loocv", None),
+        ("loocv", "auroc_hand_till"),
+        ("loocv", ["brier", "auroc_ovr"]),
+        ("leave_pair_out", ["brier", "auroc_ovr"]),
+    ],
+)
 def test_pooling_areas_of_several_classes_is_warned_of(scheme, metrics):
     said = r"shares of the classes give .* Hand–Till auROC 0\.000 .* scheme='rloocv'"
     with pytest.warns(DistributionalBiasWarning, match=said):
@@ -99,6 +106,7 @@ def test_pooling_areas_of_several_classes_is_warned_of(scheme, metrics):
     [
         {"scheme": "loocv", "metrics": ["accuracy", "log_loss"]},
         {"scheme": "rloocv"},
+        {"scheme": "leave_pair_out"},  # compares the records of a pair alone
         {"scheme": "kfold", "k": 2},  # each fold has all classes, and its own area
     ],
 )

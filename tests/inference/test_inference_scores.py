@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.inference import LeftOut, Scores, make_estimate, values
+from statcv.inference import LeftOut, Scores, make_estimate, paired_values
 from statcv.metrics import METRICS, auroc
 
 
@@ -181,11 +181,11 @@ def test_fits_weighed_by_their_pairs_are_the_share_of_pairs(drawn, seed):
         y, held[0], held[1], held[2], repeat[: held[0].max() + 1], left, pairwise=True
     )
     listed = make_estimate(scores, METRICS["auroc"], "paired")
-    before, values.MOST_PAIRS = values.MOST_PAIRS, -1
+    before, paired_values.MOST_PAIRS = paired_values.MOST_PAIRS, -1
     try:
         weighed = make_estimate(scores, METRICS["auroc"], "paired")
     finally:
-        values.MOST_PAIRS = before
+        paired_values.MOST_PAIRS = before
     if len(left.pairs(y)[0]):
         assert float(weighed) == pytest.approx(float(listed), nan_ok=True)
         assert weighed.n_undefined == listed.n_undefined

@@ -123,6 +123,21 @@ def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
         assert area_below(height, x) == pytest.approx(pooled)
 
 
+def test_a_sample_of_pairs_has_the_curve_of_each_record_s_mean():
+    result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", pairs=50, seed=1)
+    ax = scv.plot_roc(result)
+    pooled, paired = (result.estimate("auroc", how) for how in ("pooled", "paired"))
+    x, height = curve(ax)
+    assert area_below(height, x) == pytest.approx(float(pooled))
+    mean = result.predictions.groupby("row")["predicted"].mean()
+    assert float(pooled) == pytest.approx(auroc(SPECTOR["GRADE"], mean[SPECTOR.index]))
+    said = legend(ax)[0].replace("\n", " ")
+    assert (
+        said == f"leave_pair_out: auROC {float(pooled):.3f} (paired {paired.value:.3f})"
+    )
+    assert "averaged by record" in ax.get_title()
+
+
 def test_a_band_that_measures_nothing_is_not_drawn():
     table = pd.DataFrame({"y": [0, 0, 0, 1, 1], "p": [0.1, 0.2, 0.3, 0.8, 0.9]})
     perfect = scv.from_predictions(table, observed="y", predicted="p")
