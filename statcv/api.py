@@ -10,25 +10,22 @@ from typing import Any
 
 import numpy as np
 
+from statcv.bias_warning import warn_of_bias
 from statcv.call import Call
 from statcv.engine import kept_seed, run
 from statcv.errors import (
     ArgumentTypeError,
-    DistributionalBiasWarning,
     MissingDataWarning,
     SchemeError,
     suggestion,
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.audit import LEANS
 from statcv.folds.plan import PAIRS
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
 from statcv.formula.scope import quoted
-from statcv.inference.mean_model import mean_model_concordance
-from statcv.metrics import Metric
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold
@@ -279,7 +276,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         threshold=cut,
         call=Call(call_cv, {**arguments, "seed": seed, "checkpoint": None}),
     )
-    _warn_bias(result)
+    warn_of_bias(result)
     if isinstance(tuned, Tuned) and held.chosen is not None:
         warn_of_edges(tuned, held.chosen)
     return result
@@ -379,47 +376,4 @@ def _warn_missing(design: Design) -> None:
             f"{counted(design.missing)}. na_action='pass' hands missing covariates on "
             "to a pipeline that imputes inside each fold, or a model that knows them.",
             MissingDataWarning,
-        )
-
-
-def _warn_bias(result: CVResult) -> None:
-    headlines = [
-        metric
-        for metric in result.chosen_metrics
-        if metric.rank and result.scores.headline(metric) == "pooled"
-    ]
-    if headlines and result.design.outcome.kind == "continuous":
-        _warn_of_numbers(result, headlines[0])
-        return
-    leaning = result.mean_model_auroc
-    if headlines and abs(leaning - 0.5) > LEANS:
-        named = " and ".join(metric.label for metric in headlines)
-        one = result.plan.scheme in ("loocv", *PAIRS)
-        remedy = "scheme='rloocv'" if one else "rebalance='subsample'"
-        advice = f"; {remedy} evens out every training set"
-        several = result.design.outcome.kind == "multiclass"
-        means = "shares of the classes" if several else "means"
-        mean = "shares" if several else "mean"
-        area = "Hand–Till auROC" if several else "auROC"
-        warn(
-            f"distributional bias: {named} pooled over folds whose training {means} "
-            "give the held-out labels away. With its predictors taken out the same "
-            f"model, which then predicts the training {mean}, has {area} {leaning:.3f} "
-            f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
-            DistributionalBiasWarning,
-        )
-
-
-def _warn_of_numbers(result: CVResult, metric: Metric) -> None:
-    """Warn where training means alone order held-out numbers, as they fall behind."""
-    if result.plan.rebalanced or result.weights is not None:
-        return
-    leaning = mean_model_concordance(result.scores)
-    if abs(leaning - 0.5) > LEANS:
-        warn(
-            f"distributional bias: {metric.label} pooled over folds whose training "
-            "means give the held-out values away. The training mean alone, without any "
-            f"predictor, has concordance {leaning:.3f} under these folds, not 0.5; "
-            "scheme='leave_pair_out' compares records of one fit only.",
-            DistributionalBiasWarning,
         )

@@ -1,0 +1,54 @@
+"""A warning where held-out labels can be told from the training mean."""
+
+from __future__ import annotations
+
+from statcv.errors import DistributionalBiasWarning, warn
+from statcv.folds.audit import LEANS
+from statcv.folds.plan import PAIRS
+from statcv.inference.mean_model import mean_model_concordance
+from statcv.metrics import Metric
+from statcv.result import CVResult
+
+
+def warn_of_bias(result: CVResult) -> None:
+    """Warn where the headline pools ranks over folds that give labels away."""
+    headlines = [
+        metric
+        for metric in result.chosen_metrics
+        if metric.rank and result.scores.headline(metric) == "pooled"
+    ]
+    if headlines and result.design.outcome.kind == "continuous":
+        _of_numbers(result, headlines[0])
+        return
+    leaning = result.mean_model_auroc
+    if headlines and abs(leaning - 0.5) > LEANS:
+        named = " and ".join(metric.label for metric in headlines)
+        one = result.plan.scheme in ("loocv", *PAIRS)
+        remedy = "scheme='rloocv'" if one else "rebalance='subsample'"
+        advice = f"; {remedy} evens out every training set"
+        several = result.design.outcome.kind == "multiclass"
+        means = "shares of the classes" if several else "means"
+        mean = "shares" if several else "mean"
+        area = "Hand–Till auROC" if several else "auROC"
+        warn(
+            f"distributional bias: {named} pooled over folds whose training {means} "
+            "give the held-out labels away. With its predictors taken out the same "
+            f"model, which then predicts the training {mean}, has {area} {leaning:.3f} "
+            f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
+            DistributionalBiasWarning,
+        )
+
+
+def _of_numbers(result: CVResult, metric: Metric) -> None:
+    """Warn where training means alone order held-out numbers, as they fall behind."""
+    if result.plan.rebalanced or result.weights is not None:
+        return
+    leaning = mean_model_concordance(result.scores)
+    if abs(leaning - 0.5) > LEANS:
+        warn(
+            f"distributional bias: {metric.label} pooled over folds whose training "
+            "means give the held-out values away. The training mean alone, without any "
+            f"predictor, has concordance {leaning:.3f} under these folds, not 0.5; "
+            "scheme='leave_pair_out' compares records of one fit only.",
+            DistributionalBiasWarning,
+        )
