@@ -117,7 +117,8 @@ def cv(
     rebalance : str or Bags, optional
         How training sets are given class totals equal to each other: ``"subsample"``
         (drop the fewest records), ``"weight"``, ``"upsample"``, ``"all"`` (average
-        over every subsample), ``"bag"``. ``"subsample"`` for the schemes whose name
+        over every subsample), ``"bag"``. Weights and all
+        subsamples mislead nearest neighbours. ``"subsample"`` for the schemes whose name
         begins with r, nothing for others.
     positive : optional
         The level of a binary outcome that counts as positive; the second by default,

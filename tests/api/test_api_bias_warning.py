@@ -1,0 +1,53 @@
+"""Weights mend the training mean, and mislead nearest neighbours; so does `all`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from statcv import cv
+from statcv.errors import DistributionalBiasWarning
+from statcv.models import Neighbors
+
+
+def noise(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.uniform(size=(50, 2)), columns=["a", "b"])
+    return frame.assign(y=rng.permutation(np.arange(50) % 2))
+
+
+@pytest.mark.parametrize("tune", [None, {"k": [3, 5]}])
+@pytest.mark.parametrize("how", ["weight", "all"])
+def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
+    with pytest.warns(DistributionalBiasWarning, match="held-out class"):
+        cv("y ~ a + b", noise(1), model=Neighbors(5), tune=tune, scheme="loocv",
+           rebalance=how, seed=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("model", "how"),
+    [("logit", "weight"), ("logit", "bag"), ("neighbors", "subsample")],
+)
+def test_others_are_not(model: str, how: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DistributionalBiasWarning)
+        cv("y ~ a + b", noise(1), model=model, scheme="loocv", rebalance=how, seed=1)
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
+def test_the_warning_is_true() -> None:
+    found: dict[str, list[float]] = {"weight": [], "all": [], "subsample": []}
+    for seed in range(40):
+        for how, values in found.items():
+            result = cv("y ~ a + b", noise(seed), model=Neighbors(5), scheme="loocv",
+                        rebalance=how, seed=seed)  # fmt: skip
+            values.append(float(result.estimate("auroc", how="pooled")))
+    mean = {how: np.mean(values) for how, values in found.items()}
+    error = {how: np.std(values, ddof=1) / 40**0.5 for how, values in found.items()}
+    for how in ("weight", "all"):
+        assert mean[how] > 0.5 + 2.5 * error[how], how
+    assert mean["subsample"] < 0.5 + 2.5 * error["subsample"]
