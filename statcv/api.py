@@ -117,9 +117,9 @@ def cv(
     rebalance : str or Bags, optional
         How training sets are given class totals equal to each other: ``"subsample"``
         (drop the fewest records), ``"weight"``, ``"upsample"``, ``"all"`` (average
-        over every subsample), ``"bag"``. Weights and all
-        subsamples mislead nearest neighbours. ``"subsample"`` for the schemes whose name
-        begins with r, nothing for others.
+        over every subsample), ``"bag"``. ``"subsample"`` for the schemes whose name
+        begins with r, nothing for others. (``"weight"`` and ``"all"`` mislead nearest
+        neighbours.)
     positive : optional
         The level of a binary outcome that counts as positive; the second by default,
         as in R's ``glm``.
