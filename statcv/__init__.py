@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from statcv.comparing import compare
     from statcv.comparison_combined import combine
     from statcv.comparison_over import compare_over
-    from statcv.datasets import available_data, fetch_cfs, fetch_ptb, load_data
+    from statcv.datasets import (
+        available_data,
+        fetch_cfs,
+        fetch_ptb,
+        load_data,
+        load_irae,
+    )
     from statcv.elsewhere import from_predictions
     from statcv.errors import (
         CheckpointWarning,
@@ -65,7 +71,13 @@ _HOMES = {
     "statcv.comparing": ("compare",),
     "statcv.comparison_combined": ("combine",),
     "statcv.comparison_over": ("compare_over",),
-    "statcv.datasets": ("available_data", "fetch_cfs", "fetch_ptb", "load_data"),
+    "statcv.datasets": (
+        "available_data",
+        "fetch_cfs",
+        "fetch_ptb",
+        "load_data",
+        "load_irae",
+    ),
     "statcv.elsewhere": ("from_predictions",),
     "statcv.errors": (
         "CheckpointWarning",
@@ -139,6 +151,7 @@ __all__ = [
     "folds",
     "from_predictions",
     "load_data",
+    "load_irae",
     "metrics",
     "models",
     "plot_balance",

@@ -25,7 +25,7 @@ from statcv.folds.plan import PAIRS
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
-from statcv.formula.scope import quoted
+from statcv.formula.quoting import quoted
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold

@@ -26,7 +26,7 @@ from statcv.folds.plan import assemble
 from statcv.folds.ragged import Ragged
 from statcv.folds.together import Strata
 from statcv.formula import Design, as_frame, make_design
-from statcv.formula.scope import quoted
+from statcv.formula.quoting import quoted
 from statcv.models import Fit, TrainingSet
 from statcv.result import CVResult
 from statcv.seeds import resolve_seed

@@ -29,7 +29,7 @@ from statcv.formula.frames import (
 )
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse
-from statcv.formula.scope import quoted
+from statcv.formula.quoting import quoted
 from statcv.formula.terms import Matrix, Terms
 
 NA_ACTIONS = ("drop", "raise", "pass")

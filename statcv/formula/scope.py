@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import ast
 import builtins
-import keyword
-import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,10 +19,19 @@ from typing import Any
 import numpy as np
 
 from statcv.errors import ColumnError, FormulaError, StatcvError, suggestion
+from statcv.formula.compositions import LEARNING_ARGUMENT, Clr, clr
+from statcv.formula.many_columns import (
+    SELECTOR,
+    labels_of_parts,
+    outside_a_call,
+    spread,
+)
 from statcv.formula.poly import poly
+from statcv.formula.quoting import column_of
 
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ALIAS = "_function_"  # before a function's name, where a column has the same
+_LEARNING = "_learning_"  # before that of clr(), where it is learnt on training rows
 
 
 @dataclass(frozen=True)
@@ -42,61 +49,35 @@ class Factor:
         The columns that it uses.
     column : str or None
         The column that it is, where it is nothing else.
+    labels : tuple of str
+        What the columns of its matrix are called, where each is a part of a whole.
     """
 
     code: str
     python: str
     columns: tuple[str, ...]
     column: str | None = None
+    labels: tuple[str, ...] = ()
 
 
 @cache
 def transforms() -> Mapping[str, Any]:
-    """Return the functions every formula knows: patsy's own, ``bs`` and ``poly``."""
+    """Return the functions every formula knows: patsy's, ``bs``, ``clr``, ``poly``."""
     import patsy.builtins
 
     from statcv.formula.splines import bs
 
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
-    return {**known, "bs": bs, "poly": poly}
+    return {**known, "bs": bs, "clr": clr, "poly": poly}
 
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
     """Return the names that factors may call when they are evaluated."""
-    known = {**functions, **transforms()}
+    import patsy
+
+    learning = {_LEARNING + "clr": patsy.stateful_transform(Clr)}
+    known = {**functions, **transforms(), **learning}
     return {**known, **{_ALIAS + name: value for name, value in known.items()}}
-
-
-def quoted(column: str) -> str:
-    """Return how a column is written in a formula: itself, or in ``Q('…')``.
-
-    >>> quoted("age"), quoted("odd name")
-    ('age', "Q('odd name')")
-    """
-    plain = column.isidentifier() and not keyword.iskeyword(column)
-    same = column.isascii() or unicodedata.normalize("NFKC", column) == column
-    return column if plain and same else f"Q({column!r})"
-
-
-def column_of(code: str) -> str | None:
-    """Return the column that an expression names and does nothing to, or None.
-
-    >>> column_of("age"), column_of('Q("odd name")'), column_of("np.log(age)")
-    ('age', 'odd name', None)
-    """
-    if code.isidentifier() and not keyword.iskeyword(code):
-        return code
-    if not code.startswith("Q("):
-        return None
-    try:
-        call = ast.parse(code, mode="eval").body
-    except SyntaxError:
-        return None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Name):
-        values = [a.value for a in call.args if isinstance(a, ast.Constant)]
-        if call.func.id == "Q" and len(values) == 1 and isinstance(values[0], str):
-            return values[0]
-    return None
 
 
 @contextmanager
@@ -179,7 +160,8 @@ class _Reader(ast.NodeTransformer):
             )
         tree = self.visit(tree)
         python = ast.unparse(tree) if self.renamed else self.code
-        return Factor(self.code, python, tuple(self.used))
+        labels = labels_of_parts(_parsed(self.code), "clr", self.columns, self.code)
+        return Factor(self.code, python, tuple(self.used), labels=labels)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
         if isinstance(node.op, ast.BitXor) or (
@@ -191,12 +173,18 @@ class _Reader(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name):
             name = node.func.id
+            if name == SELECTOR:
+                raise outside_a_call(self.code)
             if name == "Q":
                 self._column(_literal(node.args, self.code))
             if name not in transforms():
                 self.functions[name] = self._called(name)
             node.func = self._function(node.func)
-            node.args = [self.visit(argument) for argument in node.args]
+            if name == "clr" and _learns(node):
+                self.renamed = True
+                node.func = ast.Name(_LEARNING + name, ast.Load())
+            arguments = self._spread(node.args)
+            node.args = [self.visit(argument) for argument in arguments]
             node.keywords = [self.visit(argument) for argument in node.keywords]
             return node
         return self.generic_visit(node)
@@ -219,6 +207,12 @@ class _Reader(ast.NodeTransformer):
             return node
         self.renamed = True
         return ast.Name(_ALIAS + node.id, ast.Load())
+
+    def _spread(self, arguments: list[ast.expr]) -> list[ast.expr]:
+        """Put columns in place of the patterns that stand for them."""
+        found = spread(arguments, self.columns, self.code)
+        self.renamed |= found != arguments
+        return found
 
     def _called(self, name: str) -> Any:
         for place in (self.scope, vars(builtins)):
@@ -292,6 +286,12 @@ def _literal(arguments: list[ast.expr], code: str) -> str:
     if isinstance(given, ast.Constant) and isinstance(given.value, str):
         return given.value
     raise FormulaError(f"Q() takes the name of a column in quotes, in {code!r}.")
+
+
+def _learns(call: ast.Call) -> bool:
+    """Whether a call of clr() chooses its parts by the rows."""
+    given = [k.value for k in call.keywords if k.arg == LEARNING_ARGUMENT]
+    return any(ast.unparse(value) != "None" for value in given)
 
 
 def _of_numpy(name: str) -> str:

@@ -108,7 +108,15 @@ class Terms:
         """Names of the matrix's columns, terms in the order of the formula."""
         if self.plain is not None:
             return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
-        return tuple(self._whole.column_names[j] for j in self._order)
+        patsys = [self._whole.column_names[j] for j in self._order]
+        return tuple(map(self._labelled, patsys, self._origins))
+
+    def _labelled(self, name: str, term: tuple[str, ...]) -> str:
+        """Put the label of a part of a whole in place of its number."""
+        for code in term:
+            for j, label in enumerate(self.formula.factors[code].labels):
+                name = name.replace(f"{code}[{j}]", label)
+        return name
 
     @cached_property
     def _slices(self) -> dict[tuple[str, ...], slice]:

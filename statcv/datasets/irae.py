@@ -1,0 +1,104 @@
+"""A data set whose file only its authors give away."""
+
+from __future__ import annotations
+
+from io import StringIO
+from os import PathLike
+from pathlib import Path
+
+import pandas as pd
+
+from statcv.errors import ArgumentTypeError, ColumnError, DataError, reason, suggestion
+
+OUTCOME = "Severe_irAE"
+CD4 = "Activated_CD4_memory_T_CSx"
+DIVERSITY = "TCR_clonotype_diversity_ShannonEntropy"
+
+_WHERE = (
+    "It is the authors' model_input.txt, among the supporting code at "
+    "https://doi.org/10.25936/f3np-k536"
+)
+
+
+def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
+    """Read the T cell measurements of patients under immune checkpoint blockade.
+
+    The file, ``model_input.txt``, is to be had from its authors
+    (https://doi.org/10.25936/f3np-k536, "supporting code"), and from nowhere else.
+
+    Parameters
+    ----------
+    path : str or path
+        Of that file on this machine: fields set off by tabs, names in the first line,
+        patients in the first column.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a patient, labelled by the first column; columns as the file names
+        them. Among them are ``Severe_irAE``, the outcome (1: a severe immune-related
+        adverse event), ``Activated_CD4_memory_T_CSx``, the abundance of activated CD4
+        memory T cells, and ``TCR_clonotype_diversity_ShannonEntropy``, the diversity of
+        T cell receptors.
+
+    Raises
+    ------
+    DataError
+        If there is no such file, it is not a table, or one of the three columns holds
+        anything but numbers (the outcome: 0 and 1).
+    ColumnError
+        If one of the three columns is not there.
+    ArgumentTypeError
+        If `path` is not a path.
+
+    Notes
+    -----
+    A. X. Lozano et al., "T cell characteristics associated with toxicity to immune
+    checkpoint blockade in patients with melanoma", Nature Medicine 28 (2022) 353-362.
+    Austin, Pe'er and Korem (2024) use it in their Figures 4b and 5c.
+
+    Examples
+    --------
+    >>> from statcv.datasets import load_irae
+    >>> data = load_irae("model_input.txt")  # doctest: +SKIP
+    """
+    if not isinstance(path, str | PathLike):
+        raise ArgumentTypeError(
+            f"path is that of a file, not {type(path).__name__}. {_WHERE}"
+        )
+    table = _read(Path(path))
+    for name in (OUTCOME, CD4, DIVERSITY):
+        if name not in table:
+            raise ColumnError(
+                f"{path} has no column {name!r}.{suggestion(name, table)} "
+                f"It has {', '.join(map(repr, table)) or 'none'}. {_WHERE}"
+            )
+    _check(table, path)
+    return table
+
+
+def _read(path: Path) -> pd.DataFrame:
+    if not path.is_file():
+        raise DataError(f"there is no file {str(path)!r}. {_WHERE}")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        table: pd.DataFrame = pd.read_csv(StringIO(text), sep="\t")
+    except (OSError, ValueError) as error:  # parser and decoder raise ValueErrors
+        raise DataError(f"cannot read {str(path)!r}: {reason(error)}") from error
+    if isinstance(table.index, pd.RangeIndex):  # the first column has a name
+        table = table.set_index(table.columns[0])
+    if not table.index.is_unique:
+        raise DataError(f"{path} has patients that occur more than once.")
+    return table.rename_axis(None)
+
+
+def _check(table: pd.DataFrame, path: str | PathLike[str]) -> None:
+    for name in (OUTCOME, CD4, DIVERSITY):
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            raise DataError(f"column {name!r} of {path} does not hold numbers.")
+    odd = table[OUTCOME][~table[OUTCOME].isin([0, 1])]
+    if len(odd):
+        raise DataError(
+            f"column {OUTCOME!r} of {path} is 0 or 1, but {odd.iloc[0]} for the patient "
+            f"{odd.index[0]!r}."
+        )
