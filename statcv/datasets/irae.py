@@ -99,6 +99,6 @@ def _check(table: pd.DataFrame, path: str | PathLike[str]) -> None:
     odd = table[OUTCOME][~table[OUTCOME].isin([0, 1])]
     if len(odd):
         raise DataError(
-            f"column {OUTCOME!r} of {path} is 0 or 1, but {odd.iloc[0]} for the patient "
+            f"column {OUTCOME!r} of {path} is 0 or 1, but {odd.iloc[0]} for patient "
             f"{odd.index[0]!r}."
         )
