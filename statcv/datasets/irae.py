@@ -70,7 +70,7 @@ def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
     for name in (OUTCOME, CD4, DIVERSITY):
         if name not in table:
             raise ColumnError(
-                f"{path} has no column {name!r}.{suggestion(name, table)} "
+                f"{path} has no column {name!r}.{suggestion(name, map(str, table))} "
                 f"It has {', '.join(map(repr, table)) or 'none'}. {_WHERE}"
             )
     _check(table, path)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,7 +105,7 @@ class Clr:
         values = _side_by_side(parts)
         ratios = np.zeros_like(values)
         chosen = np.flatnonzero(self._chosen)
-        names = [_name(parts[j], j) for j in chosen]
+        names = [_name(parts[j], int(j)) for j in chosen]
         log = np.log(_above_zero(values[:, chosen], names, pseudocount))
         ratios[:, chosen] = log - log.mean(axis=1, keepdims=True)
         return ratios
@@ -136,11 +135,11 @@ def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats
             "parts of a whole are 0 or more."
         )
     if pseudocount is not None:
-        if not _is_number(pseudocount) or not 0 < float(pseudocount) < np.inf:  # type: ignore[arg-type]
+        if not (_is_number(pseudocount) and 0 < pseudocount < np.inf):
             raise FormulaError(
                 f"clr() adds a pseudocount above 0 to every part, not {pseudocount!r}."
             )
-        return values + float(pseudocount)  # type: ignore[arg-type]
+        return np.asarray(values + pseudocount)
     zero = (values == 0).sum(axis=0)
     if zero.any():
         j, others = int(zero.argmax()), int((zero > 0).sum()) - 1
@@ -156,15 +155,15 @@ def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats
 def _check_share(prevalence: object) -> None:
     if prevalence is None:
         return
-    if not _is_number(prevalence) or not 0 <= float(prevalence) < 1:  # type: ignore[arg-type]
+    if not (_is_number(prevalence) and 0 <= prevalence < 1):
         raise FormulaError(
             "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
             f"{prevalence!r}."
         )
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _name(part: Any, j: int) -> str:

@@ -1,0 +1,115 @@
+"""Curves with their spread over runs, and paths of penalties, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError
+from statcv.metrics import roc_curve
+from statcv.plots.base import COLOURS, GREY, new_axes, shade
+from statcv.studies.austin2024.published.analyses import TITLES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from statcv.studies.austin2024.published.curves import Figure4
+
+Floats = NDArray[np.float64]
+NAMES = {"loocv": "LOOCV", "rloocv": "RLOOCV"}
+AT = np.linspace(0, 1, 201)  # false positive rates at which curves are averaged
+PATHS = {  # colour and line of each estimate
+    "LOOCV, pooled": (COLOURS[0], "-"),
+    "RLOOCV, pooled": (COLOURS[1], "-"),
+    "RLOOCV, paired": (COLOURS[2], "--"),
+    "leave-pair-out": (COLOURS[3], "-"),
+    "truth": ("black", ":"),
+}
+
+
+def draw_curves(
+    figure: Figure4, names: Sequence[str], axes: Sequence[Axes] | None
+) -> NDArray[Any]:
+    """Draw an analysis a picture."""
+    if axes is None:
+        import matplotlib.pyplot as plt
+
+        columns = min(2, len(names))
+        rows = -(-len(names) // columns)
+        size = (4.6 * columns, 4.5 * rows)
+        made, grid = plt.subplots(
+            rows, columns, figsize=size, layout="constrained", squeeze=False
+        )
+        axes = list(grid.ravel())
+        for spare in axes[len(names) :]:
+            made.delaxes(spare)
+    axes = list(np.ravel(np.asarray(axes, dtype=object)))[: len(names)]
+    if len(axes) < len(names):
+        raise ArgumentError(f"{len(names)} analyses need as many axes.")
+    medians = figure.table.set_index(["analysis", "estimate"])["median"]
+    for name, ax in zip(names, axes, strict=True):
+        own = figure.predictions[figure.predictions["analysis"] == name]
+        _draw_analysis(own, medians[name], ax)
+        ax.set(
+            xlabel="1 − specificity",
+            ylabel="sensitivity",
+            title=TITLES[name],
+            xlim=(-0.02, 1.02),
+            ylim=(-0.02, 1.02),
+            aspect="equal",
+        )
+        ax.title.set_fontsize("medium")
+        ax.legend(loc="lower right", frameon=False, fontsize="small")
+    return np.array(axes, dtype=object)
+
+
+def _draw_analysis(own: pd.DataFrame, medians: pd.Series[float], ax: Axes) -> None:
+    """Draw the mean curve of each scheme, and the lowest and highest of the runs."""
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    for scheme, colour in zip(NAMES, COLOURS, strict=False):
+        curves = np.stack(
+            [_curve(run) for _, run in own[own["scheme"] == scheme].groupby("run")]
+        )
+        median = medians[f"{NAMES[scheme]}, pooled"]
+        kind = "median auROC" if len(curves) > 1 else "auROC"
+        label = f"{NAMES[scheme]}: {kind} {median:.3f}"
+        ax.plot(AT, curves.mean(axis=0), color=colour, linewidth=1.6, label=label)
+        if len(curves) > 1:
+            shade(ax, AT, curves.min(axis=0), curves.max(axis=0), colour, None)
+    if "leave-pair-out" in medians:
+        every = medians["leave-pair-out"]
+        ax.plot([], [], " ", label=f"leave-pair-out: {every:.3f}")
+
+
+def _curve(run: pd.DataFrame) -> Floats:
+    """Return the sensitivity of a run at the false positive rates."""
+    curve = roc_curve(run["observed"].to_numpy(), run["predicted"].to_numpy())
+    return np.asarray(np.interp(AT, curve.fpr, curve.tpr))
+
+
+def draw_paths(paths: pd.DataFrame, data: str, ax: Axes | None) -> Axes:
+    """Draw a line an estimate, with twice its error, against the penalty's strength."""
+    ax = new_axes(ax)
+    ax.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    for estimate, (colour, line) in PATHS.items():
+        own = paths[paths["estimate"] == estimate].sort_values("C")
+        if own.empty:
+            continue
+        strength, value = 1 / own["C"].to_numpy(), own["auroc"].to_numpy()
+        ax.plot(strength, value, color=colour, linestyle=line, label=estimate)
+        error = 2 * own["se"].to_numpy()
+        if error.any():
+            shade(ax, strength, value - error, value + error, colour, None)
+    ax.set(
+        xscale="log",
+        ylim=(-0.02, 1.02),
+        xlabel="strength of the penalty, 1/C",
+        ylabel="auROC",
+        title=data,
+    )
+    ax.legend(loc="lower left", frameon=False, fontsize="small")
+    return ax

@@ -1,0 +1,138 @@
+"""The tables that ship with the package, and the runs that make them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from statcv.errors import ArgumentError, DataError, suggestion
+from statcv.studies.austin2024.published.curves import Figure4, figure4
+from statcv.studies.austin2024.published.paths import SAMPLES
+from statcv.studies.austin2024.published.tuning import (
+    PUBLISHED,
+    TuningPaths,
+    tuning_paths,
+)
+
+Make = Callable[[int, Path, int, int], pd.DataFrame]
+QUICK = ("ptb", "cfs_xgboost", "cfs_ridge")  # analyses of which there are many draws
+DIGITS = 7
+
+
+@dataclass(frozen=True)
+class Run:
+    """A part of the study.
+
+    Attributes
+    ----------
+    count : int
+        Runs, or data sets of a population.
+    make : callable
+        Runs, directory, seed and processes → table.
+    """
+
+    count: int
+    make: Make
+
+
+def _figure4(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
+    found = figure4(count, directory=directory / "figure4", seed=seed, n_jobs=jobs)
+    return found.predictions
+
+
+def _draws(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
+    found = figure4(
+        count,
+        analyses=QUICK,
+        pairs=False,
+        directory=directory / "figure4",
+        seed=seed,
+        n_jobs=jobs,
+    )
+    return found.aurocs[found.aurocs["estimate"] != "LOOCV, pooled"]
+
+
+def _paths_of(data: tuple[str, ...], argument: str) -> Make:
+    def make(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
+        how_many: dict[str, Any] = {argument: count}
+        own = directory / "tuning"
+        found = tuning_paths(data, directory=own, seed=seed, n_jobs=jobs, **how_many)
+        return found.table
+
+    return make
+
+
+RUNS = {
+    "tuning_samples": Run(100, _paths_of(SAMPLES, "data_sets")),
+    "tuning_published": Run(10, _paths_of(PUBLISHED, "runs")),
+    "figure4": Run(10, _figure4),
+    "figure4_draws": Run(40, _draws),
+}
+SHOWN: dict[str, Callable[[pd.DataFrame], Any]] = {
+    "tuning_samples": TuningPaths,
+    "tuning_published": TuningPaths,
+    "figure4": Figure4,
+}
+
+
+def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
+    """Write a table, its numbers to seven digits."""
+    table.to_csv(folder / file_of(name), index=False, float_format=f"%.{DIGITS}g")
+
+
+def file_of(name: str) -> str:
+    """Return the name of a table's file.
+
+    Examples
+    --------
+    >>> file_of("figure4")
+    'austin2024_published_figure4.csv'
+    """
+    return f"austin2024_published_{name}.csv"
+
+
+def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
+    """Return what was measured at full scale, as it ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"figure4"``, ten runs of every analysis; ``"figure4_draws"``, the auROCs of
+        more runs, to tell what ten are worth; ``"tuning_samples"`` and
+        ``"tuning_published"``.
+    folder : str or path, optional
+        Of tables of one's own, as ``python -m statcv.studies.austin2024.published``
+        writes them.
+
+    Returns
+    -------
+    Figure4, TuningPaths or pandas.DataFrame
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If it was not written.
+    """
+    if name not in RUNS:
+        raise ArgumentError(
+            f"there is no table {name!r}.{suggestion(name, RUNS)} There is "
+            f"{', '.join(RUNS)}."
+        )
+    place = files("statcv.data") if folder is None else Path(folder)
+    try:
+        with (place / file_of(name)).open("rb") as content:
+            table = pd.read_csv(content)
+    except FileNotFoundError:
+        raise DataError(
+            f"there is no {file_of(name)}; python -m "
+            "statcv.studies.austin2024.published makes it."
+        ) from None
+    return SHOWN[name](table) if name in SHOWN else table
