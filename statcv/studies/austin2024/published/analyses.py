@@ -26,7 +26,6 @@ from statcv.models import Logit, XGBoost
 from statcv.result import CVResult
 from statcv.studies.austin2024.published.irae import CEILING, capped, simulate_irae
 
-TAXA = 'columns("*_[0-9]*")'
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6
 
 
@@ -100,7 +99,16 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
 
 
 def frequent_taxa(data: pd.DataFrame) -> list[str]:
-    """Return the taxa that are there in more than a quarter of *all* samples."""
+    """Return the taxa that are there in more than a quarter of *all* samples.
+
+    The paper chooses them once. ``clr(…, prevalence=0.25)`` in a formula does so in
+    each training set, which is how it should be where this is not to be repeated.
+
+    Parameters
+    ----------
+    data : pandas.DataFrame
+        As :func:`statcv.fetch_ptb` returns it.
+    """
     taxa = data.columns[data.columns.str.fullmatch(r".*_\d+")]
     return [taxon for taxon in taxa if (data[taxon] > 0).mean() > PREVALENCE]
 
