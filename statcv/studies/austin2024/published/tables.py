@@ -74,16 +74,27 @@ RUNS = {
     "figure4": Run(10, _figure4),
     "figure4_draws": Run(40, _draws),
 }
-SHOWN: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "tuning_samples": TuningPaths,
-    "tuning_published": TuningPaths,
-    "figure4": Figure4,
-}
+PATHS = ("tuning_samples", "tuning_published")
 
 
 def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
-    """Write a table, its numbers to seven digits."""
+    """Write a table, its numbers to seven digits; of a path a column an estimate."""
+    if name in PATHS:
+        order = table["estimate"].unique()
+        index = ["data", "number", "C"]
+        wide = table.pivot(index=index, columns="estimate", values="auroc")[order]
+        by_data = wide.index.get_level_values("data")
+        table = pd.concat(
+            [wide[by_data == data] for data in table["data"].unique()]
+        ).reset_index()
     table.to_csv(folder / file_of(name), index=False, float_format=f"%.{DIGITS}g")
+
+
+def _paths(wide: pd.DataFrame) -> TuningPaths:
+    """Return paths as they were before they were written."""
+    index = ["data", "number", "C"]
+    long = wide.melt(id_vars=index, var_name="estimate", value_name="auroc")
+    return TuningPaths(long.dropna(ignore_index=True))
 
 
 def file_of(name: str) -> str:
@@ -135,4 +146,6 @@ def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
             f"there is no {file_of(name)}; python -m "
             "statcv.studies.austin2024.published makes it."
         ) from None
-    return SHOWN[name](table) if name in SHOWN else table
+    if name in PATHS:
+        return _paths(table)
+    return Figure4(table) if name == "figure4" else table
