@@ -22,6 +22,12 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 NAMES = {"loocv": "LOOCV", "rloocv": "RLOOCV"}
 AT = np.linspace(0, 1, 201)  # false positive rates at which curves are averaged
+OF_DATA = {
+    "ptb": "preterm birth",
+    "cfs": "chronic fatigue",
+    "irae": "adverse events",
+    "stand_in": "simulated stand-in",
+}
 PATHS = {  # colour and line of each estimate
     "LOOCV, pooled": (COLOURS[0], "-"),
     "RLOOCV, pooled": (COLOURS[1], "-"),
@@ -38,9 +44,9 @@ def draw_curves(
     if axes is None:
         import matplotlib.pyplot as plt
 
-        columns = min(2, len(names))
+        columns = min(2 if len(names) <= 4 else 3, len(names))
         rows = -(-len(names) // columns)
-        size = (4.6 * columns, 4.5 * rows)
+        size = (4.2 * columns, 4.2 * rows)
         made, grid = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False
         )
@@ -109,7 +115,7 @@ def draw_paths(paths: pd.DataFrame, data: str, ax: Axes | None) -> Axes:
         ylim=(-0.02, 1.02),
         xlabel="strength of the penalty, 1/C",
         ylabel="auROC",
-        title=data,
+        title=OF_DATA.get(data, data),
     )
     ax.legend(loc="lower left", frameon=False, fontsize="small")
     return ax
