@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
-from statcv import load_irae
-from statcv.errors import ArgumentTypeError, ColumnError, DataError
+from statcv import load_data, load_irae
+from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, DataError
 
 OUTCOME = "Severe_irAE"
 CD4 = "Activated_CD4_memory_T_CSx"
@@ -43,6 +43,11 @@ def test_a_file_that_is_not_there_says_where_it_is_to_be_had(tmp_path: Path) -> 
         load_irae(tmp_path)
     with pytest.raises(ArgumentTypeError, match="path is that of a file, not int"):
         load_irae(3)  # type: ignore[arg-type]
+
+
+def test_its_name_is_known_to_load_data() -> None:
+    with pytest.raises(ArgumentError, match=r"statcv.load_irae\(path\) reads the file"):
+        load_data("irae")
 
 
 @pytest.mark.parametrize("name", [OUTCOME, CD4, DIVERSITY])

@@ -79,6 +79,11 @@ def load_data(name: str) -> pd.DataFrame:
 
 def _unknown(name: str) -> str:
     """Return what to say to a name that cannot be loaded."""
+    if name == "irae":
+        return (
+            "'irae' is in no public place; statcv.load_irae(path) reads the file that "
+            "its authors give away"
+        )
     fetched = {"cfs": "fetch_cfs()", "ptb": "fetch_ptb()"}
     if name in fetched:
         return (
