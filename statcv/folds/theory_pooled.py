@@ -24,22 +24,25 @@ def pooled_null_auroc(
     The prediction of a held-out record i comes from a fit that had the label of j, and
     that of j from one that had the label of i. The label of j draws the prediction of
     its neighbour i towards it, and that of i draws j the other way; so a pair of
-    different classes is ranked by the difference D of two predictions that know
-    neither label, less the pull of the two on each other. With the covariates centred,
-    :math:`m = n\pi(1-\pi)`, :math:`A = (m\Sigma + I/C)^{-1}`, to first order
+    different classes is ranked by the difference of two predictions that know
+    neither label, less the pull of the two on each other. Let :math:`z = (1, x)`,
+    :math:`w = \pi(1-\pi)`, :math:`B = w \sum_{k \neq i,j} z_k z_k'`, and A the inverse
+    of B with 1/C added to the diagonal of the slopes. To first order
 
     .. math::
 
        \operatorname{E}\,\mathrm{auROC} = \operatorname{E}\,\Phi\left(
-       -\frac{a + x_i' A x_j}{\sqrt{m\,(x_i - x_j)' A \Sigma A (x_i - x_j)
-       + v_{ij}}}\right)
+       -\frac{\mathrm{pull}_{ij}}{\sqrt{(z_i - z_j)' A B A (z_i - z_j) + v_{ij}}}
+       \right)
 
-    over pairs of records. Under leave-one-out :math:`a = 1/m`, the pull through the
-    intercept: distributional bias. Where training sets are balanced it is 0, and the
-    rest is what is left. The variance :math:`v_{ij}` is of the records that are
-    dropped at random,
-    :math:`\tfrac12(\pi^2 + (1-\pi)^2)(x_i'A\Sigma A x_i + x_j'A\Sigma A x_j)`, and 0
-    where none is.
+    over pairs of records. Under leave-one-out the pull is :math:`z_i' A z_j`, of which
+    the part through the intercept is distributional bias. Where training sets are
+    balanced it is :math:`z_i' A (z_j - \bar z)`, with the mean of the other records,
+    which takes 1/(w(n − 2)) away: that is what is left. The variance
+    :math:`v_{ij}` is of the records that are dropped at random,
+    :math:`\tfrac12(\pi^2 + (1-\pi)^2)(s_i + s_j)` with
+    :math:`s_i = x_i' A_0 \Sigma A_0 x_i`, the covariates centred and :math:`A_0` of all
+    records; 0 where none is.
 
     Parameters
     ----------
@@ -56,8 +59,9 @@ def pooled_null_auroc(
     Returns
     -------
     float
-        What is expected where labels are dealt at random to these records. The error
-        of the approximation is that of first order in 1/n, large where n is near p.
+        What is expected where labels are dealt at random to these records. The
+        approximation takes fitted probabilities to be near the share of positives; it
+        fails where classes are separated, as without a penalty where p is near n.
 
     Raises
     ------
@@ -73,30 +77,63 @@ def pooled_null_auroc(
     --------
     >>> X = np.random.default_rng(1).uniform(size=(250, 20))
     >>> [round(pooled_null_auroc(X, 125, C=C), 2) for C in (1e-3, 1e-2, 1.0)]
-    [0.0, 0.34, 0.49]
+    [0.0, 0.33, 0.49]
     >>> round(pooled_null_auroc(X, 125, C=0.01, scheme="rloocv"), 3)
-    0.496
+    0.495
     """
     x, spread, m, share = _checked(X, positives, C, scheme)
-    n, p = x.shape
-    bend = m * spread + np.eye(p) / C
-    a = np.linalg.pinv(bend, hermitian=True)
-    pulled, scaled = x @ a, x @ a @ _root(spread)
-    size = (scaled**2).sum(axis=1)
-    through_intercept = 1 / m if scheme == "loocv" else 0.0
+    (n, p), w = x.shape, share * (1 - share)
+    inverse = np.linalg.pinv(m * spread + np.eye(p) / C, hermitian=True)
+    scaled = x @ inverse @ _root(spread)
+    reach, sandwich = 1 / m + x @ inverse @ x.T, 1 / m + m * scaled @ scaled.T
     dropped = (share**2 + (1 - share) ** 2) / 2 if scheme == "rloocv" else 0.0
+    size = (scaled**2).sum(axis=1)
+    nil = 8 * np.finfo(float).eps / m
     total, step = 0.0, max(BLOCK // n, 1)
     for start in range(0, n, step):
         rows = slice(start, start + step)
-        pull = through_intercept + pulled[rows] @ x.T
-        sums = size[rows, None] + size
-        apart = sums - 2 * scaled[rows] @ scaled.T
-        apart[apart < EQUAL * sums] = 0.0
-        lost = _lost(pull, m * apart + dropped * sums)
-        own = np.arange(len(pull))
+        pull, variance = _without_both(rows, reach, sandwich, w, scheme == "loocv")
+        variance[variance < EQUAL * m * (size[rows, None] + size) + nil] = 0.0
+        lost = _lost(pull, variance + dropped * (size[rows, None] + size))
+        own = np.arange(len(lost))
         lost[own, start + own] = 1.0  # a record is no pair with itself
         total += float((1 - lost).sum())
     return float(total / (n * (n - 1)))
+
+
+def _without_both(
+    rows: slice, reach: Floats, sandwich: Floats, w: float, alone: bool
+) -> tuple[Floats, Floats]:
+    """Return pull and variance of pairs whose fits had neither record.
+
+    By Woodbury's identity: with K the 2 × 2 block of ``reach`` (z'Az) of a pair, that
+    without both is K (I − wK)⁻¹.
+
+    Parameters
+    ----------
+    rows : slice
+        The first record of the pairs; the second is every one.
+    reach, sandwich : numpy.ndarray, shape (n, n)
+        z'Az and z'ABAz of all records.
+    w : float
+        Variance of a label.
+    alone : bool
+        Whether training sets are not balanced.
+    """
+    n, own, other = len(reach), np.diag(reach)[rows, None], np.diag(reach)
+    both = reach[rows]
+    # (I − wK)⁻¹, by its three entries
+    first, second, cross = 1 - w * other, 1 - w * own, w * both
+    determinant = first * second - cross**2
+    first, second, cross = (one / determinant for one in (first, second, cross))
+    pull = cross / w - (0.0 if alone else 1 / w / (n - 2))
+    left, right = first - cross, cross - second  # of the difference of the two
+    variance = left**2 * np.diag(sandwich)[rows, None] + right**2 * np.diag(sandwich)
+    variance += 2 * left * right * sandwich[rows]
+    variance -= w * (
+        (left * own + right * both) ** 2 + (left * both + right * other) ** 2
+    )
+    return pull, variance
 
 
 def _lost(pull: Floats, variance: Floats) -> Floats:
