@@ -475,9 +475,16 @@ def test_what_ships_is_at_full_scale() -> None:
     runs = figure.table.set_index(["analysis", "estimate"])["runs"]
     for name in ANALYSES:
         assert runs[name, "RLOOCV, pooled"] == RUNS["figure4"].count
+        assert runs[name, "leave-pair-out"] == 1
     told = figure.table.set_index(["analysis", "estimate"])["median"]
     assert told["ptb", "LOOCV, pooled"] == pytest.approx(0.6921, abs=0.0003)
     assert told["cfs_xgboost", "LOOCV, pooled"] == 0.79625
+    assert told["cfs_boosting", "LOOCV, pooled"] == pytest.approx(0.818, abs=0.01)
+    assert told["cfs_boosting", "RLOOCV, pooled"] == pytest.approx(0.824, abs=0.01)
+    assert told["ptb", "RLOOCV, pooled"] == pytest.approx(0.698, abs=0.004)
+    draws = stored("figure4_draws").query("estimate == 'RLOOCV, pooled'")
+    many = draws.groupby("analysis")["auroc"].median()
+    assert many["cfs_xgboost"] == pytest.approx(0.8166, abs=0.01)
     samples = stored("tuning_samples").table
     assert samples["number"].max() == RUNS["tuning_samples"].count
     assert set(samples["data"]) == set(SAMPLES)
