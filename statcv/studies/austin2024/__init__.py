@@ -28,7 +28,7 @@ from statcv.studies.austin2024.null import null_aurocs, off_centre
 from statcv.studies.austin2024.others import other_models
 from statcv.studies.austin2024.paper import paper_and_ours
 from statcv.studies.austin2024.penalties import penalties
-from statcv.studies.austin2024.public_data import public_data
+from statcv.studies.austin2024.public_data import TASKS, public_data
 from statcv.studies.austin2024.regression import predictions
 from statcv.studies.austin2024.runs import stored
 from statcv.studies.austin2024.scores import standardised
@@ -37,6 +37,7 @@ from statcv.studies.austin2024.stratified import stratified
 
 __all__ = [
     "ESTIMATES",
+    "TASKS",
     "dummies",
     "figure",
     "null_aurocs",
