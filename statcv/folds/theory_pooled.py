@@ -19,30 +19,25 @@ EQUAL = 1e-12  # of their size: records are equal that differ by less
 def pooled_null_auroc(
     X: ArrayLike, positives: int, *, C: float = math.inf, scheme: str = "loocv"
 ) -> float:
-    r"""Return the mean pooled auROC of logistic regression on noise.
+    """Return the mean pooled auROC of logistic regression on noise.
 
     The prediction of a held-out record i comes from a fit that had the label of j, and
     that of j from one that had the label of i. The label of j draws the prediction of
     its neighbour i towards it, and that of i draws j the other way; so a pair of
     different classes is ranked by the difference of two predictions that know
-    neither label, less the pull of the two on each other. Let :math:`z = (1, x)`,
-    :math:`w = \pi(1-\pi)`, :math:`B = w \sum_{k \neq i,j} z_k z_k'`, and A the inverse
-    of B with 1/C added to the diagonal of the slopes. To first order
+    neither label, less the pull of the two on each other. Let z = (1, x), w = π(1 − π)
+    with the share π of positive records, B the sum of w zz' over the records other
+    than i and j, and A the inverse of B with 1/C added to the diagonal of the slopes.
+    To first order::
 
-    .. math::
+        E auROC = E Φ(−pull / √((zᵢ − zⱼ)' A B A (zᵢ − zⱼ) + v))
 
-       \operatorname{E}\,\mathrm{auROC} = \operatorname{E}\,\Phi\left(
-       -\frac{\mathrm{pull}_{ij}}{\sqrt{(z_i - z_j)' A B A (z_i - z_j) + v_{ij}}}
-       \right)
-
-    over pairs of records. Under leave-one-out the pull is :math:`z_i' A z_j`, of which
-    the part through the intercept is distributional bias. Where training sets are
-    balanced it is :math:`z_i' A (z_j - \bar z)`, with the mean of the other records,
-    which takes 1/(w(n − 2)) away: that is what is left. The variance
-    :math:`v_{ij}` is of the records that are dropped at random,
-    :math:`\tfrac12(\pi^2 + (1-\pi)^2)(s_i + s_j)` with
-    :math:`s_i = x_i' A_0 \Sigma A_0 x_i`, the covariates centred and :math:`A_0` of all
-    records; 0 where none is.
+    over pairs of records. Under leave-one-out the pull is zᵢ' A zⱼ, of which the part
+    through the intercept is distributional bias. Where training sets are balanced it
+    is zᵢ' A (zⱼ − z̄), with the mean of the other records, which takes 1/(w(n − 2))
+    away: that is what is left. The variance v is of the records that are dropped at
+    random: (π² + (1 − π)²)/2 times the sum over i and j of x' A₀ Σ A₀ x, with centred
+    covariates, their covariance Σ and A₀ of all records; 0 where none is dropped.
 
     Parameters
     ----------
