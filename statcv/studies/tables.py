@@ -38,6 +38,15 @@ def read_table(
 ) -> pd.DataFrame:
     """Read a table of a paper's study, as it ships or from a folder of one's own.
 
+    Parameters
+    ----------
+    paper : str
+        The room of the study, below ``statcv.studies``.
+    name : str
+    names : iterable of str
+        Of all tables of the study.
+    folder : str or path, optional
+
     Raises
     ------
     ArgumentError
@@ -69,8 +78,10 @@ def file_of(paper: str, name: str) -> str:
     --------
     >>> file_of("bey2020", "figure3")
     'bey2020_figure3.csv'
+    >>> file_of("austin2024.published", "figure4")
+    'austin2024_published_figure4.csv'
     """
-    return f"{paper}_{name}.csv"
+    return f"{paper.replace('.', '_')}_{name}.csv"
 
 
 def _short(value: float, digits: int, decimals: int) -> str:

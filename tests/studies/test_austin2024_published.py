@@ -46,7 +46,8 @@ from statcv.studies.austin2024.published.runs import (
     seed_of,
     shares_won,
 )
-from statcv.studies.austin2024.published.tables import RUNS, file_of, write_table
+from statcv.studies.austin2024.published.tables import PAPER, RUNS, write_table
+from statcv.studies.tables import file_of
 
 needs_data = pytest.mark.skipif(
     not Path(os.environ.get("STATCV_DATA", ""), "cfs_vogl.csv").is_file(),
@@ -464,7 +465,9 @@ def test_tables_come_back_as_they_were_written(
     found, expected = (one.table.set_index(index).sort_index() for one in (read, paths))
     assert_frame_equal(found, expected)
     assert_frame_equal(read.chosen(), paths.chosen())
-    with pytest.raises(DataError, match=f"no {file_of('figure4_draws')}; python -m"):
+    with pytest.raises(
+        DataError, match=f"no {file_of(PAPER, 'figure4_draws')}; python -m"
+    ):
         paper_and_ours(tmp_path)
     with pytest.raises(ArgumentError, match="Did you mean 'figure4'"):
         stored("figure_4")

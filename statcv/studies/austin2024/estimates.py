@@ -13,6 +13,7 @@ import pandas as pd
 from statcv.api import cv
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.folds import Bags
+from statcv.full_model import FullModel
 from statcv.result import CVResult
 from statcv.standardised import standardise_scores
 
@@ -132,3 +133,9 @@ def estimates_of(
                 {"estimate": name, "auroc": auroc, "fits": fits, "seconds": seconds}
             )
     return pd.DataFrame(rows)
+
+
+def fitted_to_all(frame: pd.DataFrame, model: Any) -> FullModel:
+    """Return the model fitted to all records: that of which the estimates are."""
+    held = cv("y ~ .", frame, model=model, scheme="stratified_kfold", k=2, seed=0)
+    return held.model

@@ -12,9 +12,8 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from statcv.api import cv
 from statcv.seeds import resolve_seed
-from statcv.studies.austin2024.estimates import estimates_of
+from statcv.studies.austin2024.estimates import estimates_of, fitted_to_all
 from statcv.studies.austin2024.learners import learner_of
 from statcv.studies.austin2024.samples import Noise, Signal, stream_of
 from statcv.studies.running import Directory, Study, run
@@ -66,7 +65,7 @@ def _truth(
     frame: pd.DataFrame, model: object, signal: Signal, rng: np.random.Generator
 ) -> float:
     """Return the auROC, on fresh records, of the model fitted to all records."""
-    full = cv("y ~ .", frame, model=model, scheme="stratified_kfold", k=2, seed=0).model
+    full = fitted_to_all(frame, model)
     names = signal.population.names
     if full.coefficients is not None:
         slopes = np.asarray(full.coefficients[list(names)], dtype=np.float64)

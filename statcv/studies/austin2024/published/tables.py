@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from statcv.errors import ArgumentError, DataError, suggestion
 from statcv.studies.austin2024.published.curves import Figure4, figure4
 from statcv.studies.austin2024.published.paths import SAMPLES
 from statcv.studies.austin2024.published.tuning import (
@@ -19,7 +16,9 @@ from statcv.studies.austin2024.published.tuning import (
     TuningPaths,
     tuning_paths,
 )
+from statcv.studies.tables import Folder, file_of, read_table
 
+PAPER = "austin2024.published"
 Make = Callable[[int, Path, int, int], pd.DataFrame]
 QUICK = ("ptb", "cfs_xgboost", "cfs_ridge")  # analyses of which there are many draws
 DIGITS = 7
@@ -87,7 +86,9 @@ def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
         table = pd.concat(
             [wide[by_data == data] for data in table["data"].unique()]
         ).reset_index()
-    table.to_csv(folder / file_of(name), index=False, float_format=f"%.{DIGITS}g")
+    table.to_csv(
+        folder / file_of(PAPER, name), index=False, float_format=f"%.{DIGITS}g"
+    )
 
 
 def _paths(wide: pd.DataFrame) -> TuningPaths:
@@ -97,18 +98,7 @@ def _paths(wide: pd.DataFrame) -> TuningPaths:
     return TuningPaths(long.dropna(ignore_index=True))
 
 
-def file_of(name: str) -> str:
-    """Return the name of a table's file.
-
-    Examples
-    --------
-    >>> file_of("figure4")
-    'austin2024_published_figure4.csv'
-    """
-    return f"austin2024_published_{name}.csv"
-
-
-def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
+def stored(name: str, folder: Folder = None) -> Any:
     """Return what was measured at full scale, as it ships with the package.
 
     Parameters
@@ -132,20 +122,7 @@ def stored(name: str, folder: str | os.PathLike[str] | None = None) -> Any:
     DataError
         If it was not written.
     """
-    if name not in RUNS:
-        raise ArgumentError(
-            f"there is no table {name!r}.{suggestion(name, RUNS)} There is "
-            f"{', '.join(RUNS)}."
-        )
-    place = files("statcv.data") if folder is None else Path(folder)
-    try:
-        with (place / file_of(name)).open("rb") as content:
-            table = pd.read_csv(content)
-    except FileNotFoundError:
-        raise DataError(
-            f"there is no {file_of(name)}; python -m "
-            "statcv.studies.austin2024.published makes it."
-        ) from None
+    table = read_table(PAPER, name, RUNS, folder)
     if name in PATHS:
         return _paths(table)
     return Figure4(table) if name == "figure4" else table
