@@ -267,6 +267,16 @@ def test_separation_is_told_fold_by_fold(seed, signal, C):
     assert_like_refits(fits, Logit(C), records, folds, atol=1e-9)
 
 
+@pytest.mark.parametrize("scheme", ["loocv", "bootstrap"])
+def test_a_weak_ridge_bounds_separated_folds_which_are_fitted_together(scheme):
+    records = sample(0, 30, 20)
+    folds = Folds.of(plan_of(scheme, records))
+    fits = fit_logit_folds(Logit(1e6), records, folds)
+    assert np.abs(records.X @ fits.coefficients.T).max(axis=0).min() > 15
+    assert not fits.refitted.any()
+    assert_like_refits(fits, Logit(1e6), records, folds, atol=1e-9)
+
+
 def test_one_record_stands_between_the_classes():
     x = np.array([-3.0, -2.0, -1.5, -1.0, 1.0, 1.5, 2.0, 3.0, 2.5])
     y = np.array([0, 0, 0, 0, 1, 1, 1, 1, 0])

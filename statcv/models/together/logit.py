@@ -27,7 +27,8 @@ from statcv.models.together.logit_centre import find_centre
 from statcv.models.together.logit_problem import Problem
 from statcv.models.together.logit_series import NearCentre, Series
 
-HESSIANS = 8  # of its own that a fold gets
+HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
+BOUNDED = 40  # and where a ridge sees to it that there is an optimum
 LARGE = 15.0  # a linear predictor beyond which separation is looked for
 
 
@@ -130,7 +131,7 @@ def settle(
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         precision = _precision(problem)
         theta, done, steps = approach(problem, theta, gradient, inverse, *precision)
-        for _ in range(HESSIANS):
+        for _ in range(HESSIANS if problem.centre.ridge is None else BOUNDED):
             if done.all():
                 break
             for left in problem.batches(~done):
