@@ -293,20 +293,22 @@ def bags(
             f"{n_bags} bags of each of {plural(len(tests), 'split')} would list "
             f"{2 * n_bags * missed:.2g} records; use fewer folds or bags."
         )
-    dropped, copied = [], []
+    drops, copies = [], []
     for split in range(len(tests)):
         rows = _training_rows(codes, tests, out, split)
-        drawn = np.zeros((n_bags, len(codes)), dtype=np.int32)
+        drawn = []
         for c in np.flatnonzero(least):
-            pool = rows[codes[rows] == c]
-            chosen = pool[rng.integers(len(pool), size=(n_bags, least[c]))]
-            np.add.at(drawn, (np.arange(n_bags)[:, None], chosen), 1)
-        for times in drawn[:, rows]:
-            dropped.append(rows[times == 0].astype(np.int32))
-            again = np.maximum(times - 1, 0)
-            copied.append(np.repeat(rows, again).astype(np.int32))
+            pool = np.flatnonzero(codes[rows] == c)
+            drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
+        cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
+        times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
+        times = times.reshape(n_bags, len(rows))
+        again, every = np.maximum(times - 1, 0), np.broadcast_to(rows, times.shape)
+        drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
+        twice = np.repeat(every.ravel(), again.ravel())
+        copies.append(Ragged.split(twice, again.sum(axis=1)))
     fits = np.full(len(tests), n_bags, dtype=np.int64)
-    return Ragged.of(dropped), Ragged.of(copied), fits
+    return Ragged.joined(drops), Ragged.joined(copies), fits
 
 
 def least_counts(counts: Table, codes: Codes, levels: Sequence[object]) -> Table:
