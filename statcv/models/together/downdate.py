@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.together.folds import Block
+from statcv.models.together.folds import PRODUCTS, Block
 
 SMALL = 24  # matrices of so many columns are inverted as they are
 
@@ -103,13 +103,15 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     block : Block
         How much each row counts in each fit.
     """
-    made = np.empty((len(block), Z.shape[1], Z.shape[1]))
-    for place in range(len(block)):
-        less = 1 - block.counted(place)
-        changed = np.flatnonzero(less)
-        rows = Z[changed]
-        made[place] = np.eye(Z.shape[1]) - (rows.T * less[changed]) @ rows
-    return Whole(symmetric_inverse(made))
+    (n, p), less = Z.shape, np.full((len(block), Z.shape[0]), -1.0)
+    block.multiply(less)
+    less += 1
+    if n * p * p <= PRODUCTS:
+        products = (Z[:, :, None] * Z[:, None, :]).reshape(n, p * p)
+        lost = (less @ products).reshape(-1, p, p)
+    else:
+        lost = np.stack([(Z.T * one) @ Z for one in less])
+    return Whole(symmetric_inverse(np.eye(p) - lost))
 
 
 def inverted(matrices: Matrix) -> Matrix:

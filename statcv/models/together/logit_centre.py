@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.newton import column_units
+from statcv.models.together.folds import PRODUCTS
 
 NEWTON_STEPS = 30
 CLOSE = 1e-9  # the decrement of the last step
 CONDITION = 1e10  # the largest condition number of the Hessian
 GOOD = 1e4  # one that costs no digits that matter
-PRODUCTS = 2**22  # numbers in the products of columns: 32 MB
 
 
 @dataclass(frozen=True, eq=False)
