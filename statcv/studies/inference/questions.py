@@ -65,7 +65,7 @@ QUESTIONS = {
         targets=no_skill.TARGETS,
         null=no_skill.NO_SKILL,
         budget=2_300_000,
-        modest=65_000,
+        modest=4_000_000,
         methods=_of_scheme(no_skill.methods_of),
         read=no_skill.read,
     ),

@@ -74,8 +74,8 @@ def run_study(
         (bootstrap), or fit everything again (jackknife, permutation). Fewer where they
         would make too many fits in a cell (2.3 million for ``"no_skill"``, half of
         that or less for others); where that leaves fewer than 40 they are tried on 40
-        if they make a modest number of fits in each (65 000 for ``"no_skill"``), else
-        on none.
+        if they make a modest number of fits in each (4 million for ``"no_skill"``),
+        else on none.
     n_permutations : int, default 99
         Of a permutation test.
     seed : int, default 1
