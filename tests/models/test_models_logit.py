@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.linear_model import LogisticRegression
@@ -38,11 +38,14 @@ def glm(X, y, **keywords):
     return model.fit(tol=1e-12, maxiter=200)
 
 
-@given(st.integers(0, 10**6))
+@given(seed=st.integers(0, 10**6))
+@example(seed=247)  # the classes are separated
 @settings(max_examples=20, deadline=None)
 def test_weights_are_frequencies(seed):
     X, y, weights = sample(seed=seed)
     fit = Logit().fit(training(X, y, weights=weights))
+    if fit.separated:
+        return  # there is no maximum
     expected = glm(X, y, freq_weights=weights).predict(X)
     np.testing.assert_allclose(fit.predict(X), expected, atol=1e-8)
     times = weights.astype(int)
