@@ -110,7 +110,10 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
         products = (Z[:, :, None] * Z[:, None, :]).reshape(n, p * p)
         lost = (less @ products).reshape(-1, p, p)
     else:
-        lost = np.stack([(Z.T * one) @ Z for one in less])
+        lost = np.empty((len(block), p, p))
+        for place, one in enumerate(less):
+            changed = np.flatnonzero(one)
+            lost[place] = (Z[changed].T * one[changed]) @ Z[changed]
     return Whole(symmetric_inverse(np.eye(p) - lost))
 
 
