@@ -13,8 +13,8 @@ from statcv.errors import FoldWarning, ModelError, StatcvError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Linear, Logit, Mean, TrainingSet
-from statcv.models.together import downdate
 from statcv.models.together import folds as together
+from statcv.models.together import products
 from statcv.models.together.downdate import by_counts, by_lists
 from statcv.models.together.dummy import fold_means
 from statcv.models.together.folds import Folds
@@ -521,7 +521,7 @@ def test_inverses_of_changed_gram_matrices(Z, out, copied):
     vectors = np.tile(vector, (2, 1))
     inverses = [by_counts(Z, block)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(downdate, "PRODUCTS", 0)  # as of many columns
+        patch.setattr(products, "MOST", 0)  # as of many columns
         inverses.append(by_counts(Z, block))
     if block.few(3):
         inverses.append(by_lists(Z, block))

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.together.folds import PRODUCTS, Block
+from statcv.models.together.folds import Block
+from statcv.models.together.products import grams, products_of
 
 SMALL = 24  # matrices of so many columns are inverted as they are
 
@@ -103,12 +104,11 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     block : Block
         How much each row counts in each fit.
     """
-    (n, p), less = Z.shape, np.full((len(block), Z.shape[0]), -1.0)
-    block.multiply(less)
-    less += 1
-    if n * p * p <= PRODUCTS:
-        products = (Z[:, :, None] * Z[:, None, :]).reshape(n, p * p)
-        lost = (less @ products).reshape(-1, p, p)
+    p, counts = Z.shape[1], np.ones((len(block), len(Z)))
+    block.multiply(counts)
+    less, products = 1 - counts, products_of(Z)
+    if products is not None:
+        lost = grams(less, products, p)
     else:
         lost = np.empty((len(block), p, p))
         for place, one in enumerate(less):

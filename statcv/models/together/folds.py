@@ -17,7 +17,6 @@ from statcv.models.base import Matrix, Model, TrainingSet
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
-PRODUCTS = 2**22  # in those of the columns of all records: 32 MB
 
 
 @dataclass(frozen=True, eq=False)

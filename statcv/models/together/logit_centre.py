@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.newton import column_units
-from statcv.models.together.folds import PRODUCTS
+from statcv.models.together.products import products_of
 
 NEWTON_STEPS = 30
 CLOSE = 1e-9  # the decrement of the last step
@@ -90,24 +89,8 @@ class Centre:
 
     @cached_property
     def products(self) -> Matrix | None:
-        """Products of each record's entries, shape (n, q (q + 1) / 2).
-
-        Hessians are sums of them; None where they would take much memory.
-        """
-        n, q = self.X.shape
-        if n * q * (q + 1) // 2 > PRODUCTS:
-            return None
-        first, second = np.triu_indices(q)
-        return np.asarray(self.X[:, first] * self.X[:, second])
-
-    @cached_property
-    def places(self) -> NDArray[np.intp]:
-        """Where the entries of a symmetric matrix are in ``products``, (q, q)."""
-        q = self.X.shape[1]
-        made = np.zeros((q, q), dtype=np.intp)
-        upper = np.triu_indices(q)
-        made[upper] = np.arange(len(upper[0]))
-        return np.maximum(made, made.T)
+        """Products of each record's entries, of which Hessians are sums."""
+        return products_of(self.X)
 
     @cached_property
     def largest(self) -> float:

@@ -18,6 +18,7 @@ from statcv.models.together.downdate import (
 )
 from statcv.models.together.folds import CELLS, Block
 from statcv.models.together.logit_centre import Centre
+from statcv.models.together.products import grams
 
 ALONE = 8  # so many fits or fewer make their Hessians one by one
 
@@ -135,7 +136,7 @@ class Problem:
             for place, one in enumerate(variance):
                 made[place] = (centre.X.T * one) @ centre.X
         else:
-            made = np.take(variance @ products, centre.places, axis=1)
+            made = grams(variance, products, q)
         if centre.ridge is not None:
             made += centre.ridge
         with np.errstate(invalid="ignore", over="ignore"):
