@@ -38,6 +38,7 @@ from statcv.metrics.grouped_calibration import CalibrationGroups, calibration_gr
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.own import get_metric, make_metric
+from statcv.metrics.paired_roc import PairedRoc, paired_roc, paired_roc_band
 from statcv.metrics.paired_slope import slope_of_pairs
 from statcv.metrics.partial import partial_auroc
 from statcv.metrics.placements import DeLong, delong, delong_covariance
@@ -73,6 +74,7 @@ __all__ = [
     "DeLongTest",
     "DecisionCurve",
     "Metric",
+    "PairedRoc",
     "PrCurve",
     "RocCurve",
     "SpiegelhalterTest",
@@ -116,6 +118,8 @@ __all__ = [
     "net_benefit",
     "net_benefit_at",
     "npv",
+    "paired_roc",
+    "paired_roc_band",
     "partial_auroc",
     "pr_band",
     "pr_curve",

@@ -30,6 +30,8 @@ from statcv.metrics._resampled import (
 from statcv.metrics.curves import precision_on_the_way, sensitivity_at, sweep
 from statcv.seeds import resolve_seed
 
+UNMOVED = "no sample moves the curve, so the band is a line: it measures nothing"
+
 
 @dataclass(frozen=True, eq=False)
 class CurveBand:
@@ -248,7 +250,7 @@ def _bootstrap(
     heights = np.stack([height(*falling.counts(times), at) for times in samples])
     lower, upper = percentiles(heights, level)
     if (lower == upper).all():
-        reason = "no sample moves the curve, so the band is a line: it measures nothing"
+        reason = UNMOVED
     return CurveBand(at, lower, estimate, upper, level, "pointwise", reason)
 
 

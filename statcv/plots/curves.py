@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
+from statcv.inference.paired_values import ConcordantPairs
 from statcv.metrics import (
     CurveBand,
     auprc,
     auroc,
+    paired_roc,
+    paired_roc_band,
     pr_band,
     pr_curve,
     roc_band,
@@ -31,13 +34,14 @@ from statcv.plots.base import (
     short_scheme,
     titled,
 )
-from statcv.plots.records import Records, how_averaged, records_of
+from statcv.plots.records import how_averaged, placed_pairs, records_of
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
 Place = Literal["lower left", "lower right", "upper left", "upper right"]
 SHORT = 28  # letters of a legend beside which there is room
@@ -51,19 +55,22 @@ def plot_roc(
     band: Band = False,
     level: float = 0.95,
 ) -> Axes:
-    """Draw the ROC curve of the pooled held-out predictions.
+    """Draw the ROC curve of the held-out predictions.
 
-    A line a repeat. The legend gives the pooled auROC, which is the area under the
-    curve shown (the mean area, of several), and the headline estimate where that is
-    another one.
+    A line a repeat. The legend gives the area under the curve shown (the mean area,
+    of several), and the headline estimate where that is another one. Predictions are
+    pooled, and the area is the pooled auROC.
 
     With a band there is one curve, of each record's prediction averaged over repeats,
     and the legend gives its area.
 
-    A curve needs one score a record. Of ``"leave_pair_out"`` that is the mean of its
-    predictions by all fits that left it out, so that fits are mixed, and the area is
-    not the headline, which compares no two fits; of ``"tournament_leave_pair_out"``
-    the share of the pairs that it won (Montoya Perez et al. 2019).
+    Under ``"leave_pair_out"`` only records that one fit left out are compared, and a
+    record has no score of its own. The curve is then the distribution function of
+    placement values, the share of its negative partners that each positive record
+    ranks below (:func:`statcv.metrics.paired_roc`), and the area under it is the
+    headline. Under ``"tournament_leave_pair_out"`` a record's score is the share of
+    all its pairs that it won (Montoya Perez et al. 2019); that area is pooled, and
+    somewhat too low on noise.
 
     Parameters
     ----------
@@ -90,7 +97,8 @@ def plot_roc(
     OutcomeError
         If the outcome does not have two classes.
     ArgumentError
-        If ``band`` is none of these, or is simultaneous and records come in clusters.
+        If ``band`` is none of these, or is simultaneous and records come in clusters or
+        are compared in pairs.
 
     Examples
     --------
@@ -107,11 +115,20 @@ def plot_roc(
             "a simultaneous band takes the records as independent, but some are of "
             "one source; use band='pointwise', which draws whole sources."
         )
+    pairs = placed_pairs(result.scores)
+    if method == "simultaneous" and pairs is not None:
+        raise ArgumentError(
+            "no simultaneous band is known where records are compared in pairs; use "
+            "band='pointwise'."
+        )
     ax = new_axes(ax)
     if not has_curves(ax):
         ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    if pairs is not None:
+        _draw_pairs(result, ax, pairs, label, None if method is None else level)
+        return _finished_roc(ax, _how_paired(result, method))
 
-    def points(y: Floats, score: Floats) -> tuple[Floats, Floats]:
+    def points(y: Floats, score: Floats) -> Line:
         curve = roc_curve(y, score)
         return curve.fpr, curve.tpr
 
@@ -130,11 +147,17 @@ def plot_roc(
         )
         area = auroc(records.y, records.predicted)
         named = _legend(result, "auroc", label, area)
-        _draw_band(ax, records, points, shaded, named)
+        line = points(records.y.astype(float), records.predicted)
+        _draw_band(ax, line, shaded, named)
+    return _finished_roc(ax, _how(result, method))
+
+
+def _finished_roc(ax: Axes, how: str) -> Axes:
+    """Name the axes, and give the legend its corner."""
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
-        title=titled("ROC", _how(result, method)),
+        title=titled("ROC", how),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
         aspect="equal",
@@ -192,7 +215,7 @@ def plot_pr(
         share = float(np.mean(records.y))
         ax.axhline(share, color=GREY, linewidth=0.8, linestyle=":")
 
-    def points(y: Floats, score: Floats) -> tuple[Floats, Floats]:
+    def points(y: Floats, score: Floats) -> Line:
         curve = pr_curve(y, score)
         return curve.recall, curve.precision
 
@@ -209,7 +232,8 @@ def plot_pr(
         )
         area = auprc(records.y, records.predicted)
         named = _legend(result, "auprc", label, area)
-        _draw_band(ax, records, points, shaded, named, **style)
+        line = points(records.y.astype(float), records.predicted)
+        _draw_band(ax, line, shaded, named, **style)
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",
@@ -240,41 +264,70 @@ def _how(result: Readable, method: str | None) -> str:
     return how_averaged(result.scores)
 
 
+def _how_paired(result: Readable, method: str | None) -> str:
+    repeats = len(result.scores.by_repeat)
+    if repeats == 1:
+        return "compared in pairs"
+    over = "by repeat" if method is None else f"over {repeats} repeats"
+    return f"compared in pairs {over}"
+
+
 def _draw(
     result: Readable,
     ax: Axes,
-    points: Callable[[Floats, Floats], tuple[Floats, Floats]],
+    points: Callable[[Floats, Floats], Line],
     legend: str,
     **style: Any,
 ) -> None:
-    """Draw a line a repeat, thinner where there are many; the first is named."""
-    scores, colour = result.scores, next_colour(ax)
-    repeats = len(scores.by_repeat)
-    style |= {"linewidth": 1.8 if repeats == 1 else 0.9}
-    style |= {"alpha": max(0.15, 1 / np.sqrt(repeats))}
-    for number, where in enumerate(scores.by_repeat):
-        rows, predicted = scores.by_record(where, rank=True)
-        (line,) = ax.plot(*points(scores.y[rows], predicted), color=colour, **style)
+    """Draw a line a repeat; the first is named."""
+    scores = result.scores
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    lines = [points(scores.y[rows], predicted) for rows, predicted in parts]
+    _draw_lines(ax, lines, legend, **style)
+
+
+def _draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
+    """Draw lines, thinner where there are many; the first is named."""
+    colour = next_colour(ax)
+    style |= {"linewidth": 1.8 if len(lines) == 1 else 0.9}
+    style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
+    for number, points in enumerate(lines):
+        (line,) = ax.plot(*points, color=colour, **style)
         if number == 0:
             line.set(gid=CURVE, label=legend)
 
 
-def _draw_band(
+def _draw_pairs(
+    result: Readable,
     ax: Axes,
-    records: Records,
-    points: Callable[[Floats, Floats], tuple[Floats, Floats]],
-    band: CurveBand,
-    legend: str,
-    **style: Any,
+    pairs: ConcordantPairs,
+    label: str | None,
+    level: float | None,
+) -> None:
+    """Draw the curve of pairs, a line a repeat; or one of all, with its band."""
+    every = pairs.first, pairs.second, pairs.won
+    if level is None:
+        curves = [
+            paired_roc(*(side[pairs.repeat == number] for side in every))
+            for number in np.unique(pairs.repeat)
+        ]
+        area = float(np.mean([curve.area for curve in curves]))
+        lines = [(curve.fpr, curve.tpr) for curve in curves]
+        _draw_lines(ax, lines, _legend(result, "auroc", label, area, "paired"))
+        return
+    clusters = result.scores.clusters
+    band = paired_roc_band(*every, level=level, clusters=clusters, seed=result.seed)
+    curve = paired_roc(*every)
+    legend = _legend(result, "auroc", label, curve.area, "paired")
+    _draw_band(ax, (curve.fpr, curve.tpr), band, legend)
+
+
+def _draw_band(
+    ax: Axes, points: Line, band: CurveBand, legend: str, **style: Any
 ) -> None:
     """Draw one curve, and its band where there is one."""
     colour = next_colour(ax)
-    (line,) = ax.plot(
-        *points(records.y.astype(float), records.predicted),
-        color=colour,
-        linewidth=1.8,
-        **style,
-    )
+    (line,) = ax.plot(*points, color=colour, linewidth=1.8, **style)
     line.set(gid=CURVE, label=legend)
     named = f"{100 * band.level:g}% band, {band.method}"
     if band.reason:
@@ -323,7 +376,11 @@ def _solid_legend(ax: Axes, place: Place) -> None:
 
 
 def _legend(
-    result: Readable, metric: str, label: str | None, area: float | None = None
+    result: Readable,
+    metric: str,
+    label: str | None,
+    area: float | None = None,
+    how: str = "pooled",
 ) -> str:
     """Write the estimate of the curve shown, and the headline where it is another."""
     pooled = result.estimate(metric, how="pooled")
@@ -333,7 +390,7 @@ def _legend(
     text = f"{name}: {pooled.label} {shown:.3f}"
     if len(text) > LEGEND:
         text = f"{fill(name, LEGEND)}:\n{pooled.label} {shown:.3f}"
-    if headline.how != "pooled" or abs(headline.value - shown) > 5e-4:
+    if headline.how != how or abs(headline.value - shown) > 5e-4:
         text += "\n" if len(text.splitlines()[-1]) > SHORT else " "
         text += f"({headline.how.replace('_', ' ')} {headline.value:.3f})"
     return text

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.inference import Scores
+from statcv.inference.paired_values import ConcordantPairs, concordant_pairs
 from statcv.plots.base import require_binary
 from statcv.readable import Readable
 
@@ -75,6 +76,15 @@ def records_of(
     clusters = None if scores.clusters is None else scores.clusters[row]
     y = np.asarray(scores.y[row], dtype=np.int64)
     return Records(row, y, predicted, clusters, how_averaged(scores))
+
+
+def placed_pairs(scores: Scores) -> ConcordantPairs | None:
+    """Return the pairs whose placement values make a ROC curve.
+
+    None where each record has a score of its own, or there are too many pairs to list.
+    """
+    each_in_many = scores.overlapping and not scores.tournament
+    return concordant_pairs(scores) if each_in_many else None
 
 
 def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:

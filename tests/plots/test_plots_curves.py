@@ -116,26 +116,41 @@ def test_without_a_band_the_title_says_that_each_repeat_has_its_curve(repeated):
 
 
 def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
-    result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
+    result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="tournament_leave_pair_out", seed=1)
     for band in (False, True):
         x, height = curve(scv.plot_roc(result, band=band))
         pooled = float(result.estimate("auroc", "pooled"))
         assert area_below(height, x) == pytest.approx(pooled)
 
 
-def test_a_sample_of_pairs_has_the_curve_of_each_record_s_mean():
-    result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", pairs=50, seed=1)
+@pytest.mark.parametrize("pairs", [None, 50])
+def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
+    given = {"scheme": "leave_pair_out", "pairs": pairs, "seed": 1}
+    result = scv.cv("GRADE ~ GPA", SPECTOR, **given)
+    paired = result.estimate("auroc")
+    assert paired.how == "paired" != result.estimate("auroc", "pooled").value
+    for band in (False, True):
+        ax = scv.plot_roc(result, band=band)
+        x, height = curve(ax)
+        assert area_below(height, x) == pytest.approx(paired.value)
+        said = legend(ax)[0].replace("\n", " ")
+        assert said == f"leave_pair_out: auROC {paired.value:.3f}"
+        assert "compared in pairs" in ax.get_title()
+    with pytest.raises(ArgumentError, match="no simultaneous band is known"):
+        scv.plot_roc(result, band="simultaneous")
+
+
+def test_repeated_samples_of_pairs_have_a_line_each():
+    given = {"scheme": "leave_pair_out", "pairs": 50, "repeats": 3, "seed": 1}
+    result = scv.cv("GRADE ~ GPA", SPECTOR, **given)
     ax = scv.plot_roc(result)
-    pooled, paired = (result.estimate("auroc", how) for how in ("pooled", "paired"))
-    x, height = curve(ax)
-    assert area_below(height, x) == pytest.approx(float(pooled))
-    mean = result.predictions.groupby("row")["predicted"].mean()
-    assert float(pooled) == pytest.approx(auroc(SPECTOR["GRADE"], mean[SPECTOR.index]))
-    said = legend(ax)[0].replace("\n", " ")
-    assert (
-        said == f"leave_pair_out: auROC {float(pooled):.3f} (paired {paired.value:.3f})"
-    )
-    assert "averaged by record" in ax.get_title()
+    lines = [line for line in ax.lines if line.get_linestyle() == "-"]
+    areas = [area_below(line.get_ydata(), line.get_xdata()) for line in lines]
+    assert len(areas) == 3
+    assert np.mean(areas) == pytest.approx(float(result.estimate("auroc")))
+    assert "compared in pairs by repeat" in ax.get_title().replace("\n", " ")
+    x, height = curve(scv.plot_roc(result, band=True))
+    assert area_below(height, x) == pytest.approx(np.mean(areas))
 
 
 def test_a_band_that_measures_nothing_is_not_drawn():
