@@ -51,3 +51,12 @@ def test_the_warning_is_true() -> None:
         above = np.array(values) - pairs
         assert above.mean() > 4 * above.std(ddof=1) / 40**0.5, how
     assert np.mean(found["weight"]) > 0.53
+
+
+@pytest.mark.parametrize("scheme", ["loocv", "rloocv"])
+def test_numbers_are_warned_of_where_means_still_tell(scheme: str) -> None:
+    """The record that is dropped brings the mean back only nearly."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"a": rng.uniform(size=40), "y": rng.normal(size=40)})
+    with pytest.warns(DistributionalBiasWarning, match="alone.* has concordance"):
+        cv("y ~ a", frame, model="mean", scheme=scheme, metrics="concordance", seed=1)
