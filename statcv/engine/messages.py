@@ -52,6 +52,15 @@ def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
             f"coefficients have no finite value; consider {_remedy(plan)}.",
             SeparationWarning,
         )
+    unpredicted = np.isnan(held.predicted.reshape(len(held.row), -1)).any(axis=1)
+    if unpredicted.any():
+        silent = np.unique(held.fit[unpredicted])
+        warn(
+            f"{model.label} predicts NaN for {int(unpredicted.sum())} of "
+            f"{plural(len(held.row), 'held-out record')}, in {len(silent)} {fits_of} "
+            f"({_listed(plan, silent)}): metrics that need them are NaN.",
+            UndefinedMetricWarning,
+        )
     for metric, unknown in _unknown_curves(held).items():
         warn(
             f"the learning curve of {metric} is not a number on the held-out records "

@@ -136,6 +136,8 @@ def estimate(
             assumes = OF_OTHERS
         if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
             assumes += IN_SAMPLES[name] * (made.method != "none")
+        if made.method == "none" and np.isnan(value):
+            assumes = _not_predicted(scores) or assumes
         made = replace(made, name=name or "", assumes=assumes)
         return interval_at_end(made, scores, metric, how, value, level)
 
@@ -269,6 +271,17 @@ def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
         f"no closed form is known for a pooled {metric.label}; interval='bootstrap' "
         "resamples the records"
     )
+
+
+def _not_predicted(scores: Scores) -> str:
+    """Say how many predictions are NaN, and of how many records; or nothing."""
+    left = scores.left
+    table = left.predicted.reshape(len(left.row), -1)
+    missing = np.flatnonzero(np.isnan(table).any(axis=1))
+    if not missing.size:
+        return ""
+    records = plural(len(np.unique(left.row[missing])), "record")
+    return f"{missing.size} of {len(table)} predictions are NaN, of {records}"
 
 
 def _undefined(scores: Scores, values: Floats) -> str:
