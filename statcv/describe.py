@@ -13,6 +13,7 @@ from statcv.folds.pairs import is_sample
 from statcv.formula.design import counted
 from statcv.inference import BootstrapEstimate, Estimate, NullBias, Scores
 from statcv.inference.measured import measured_coverage
+from statcv.inference.permutation import is_permutable
 from statcv.inference.repeats import MonteCarlo
 from statcv.readable import Readable
 from statcv.summary import Summary, number
@@ -194,8 +195,8 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
 
 def _call_for_bias(result: Readable) -> str:
     """Name the call that says how far pooled ranks of the model lean."""
-    refits = getattr(result.learner, "refits", True)
-    if not (refits and any(metric.rank for metric in result.chosen_metrics)):
+    can = getattr(result.learner, "refits", True) and is_permutable(result.plan)
+    if not (can and any(metric.rank for metric in result.chosen_metrics)):
         return ""
     return " summary(null_bias=200) says how far this model's own values lean."
 

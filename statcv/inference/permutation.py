@@ -105,7 +105,13 @@ def permuted_values(
     """
     plan, design = setup.plan, setup.design
     with_plan = made_for_outcome(plan)
-    _check_strata(plan, with_plan)
+    if not is_permutable(plan):
+        assert plan.strata is not None
+        raise SchemeError(
+            f"folds that are bins of {plan.strata.label} and were made for the outcome "
+            "as well say neither how they would go with another outcome nor without; "
+            "use scheme='kfold', or a stratifier by value or by hash."
+        )
     clusters = exchanged_sources(plan, design.y)
     scores = scores_of(plan, held, design.y, threshold)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
@@ -175,6 +181,15 @@ def made_for_outcome(plan: FoldPlan) -> bool:
     return spreads or plan.rebalanced or plan.scheme in PAIRS
 
 
+def is_permutable(plan: FoldPlan) -> bool:
+    """Tell whether outcomes can be dealt anew to the records of a plan.
+
+    They cannot where folds are bins of a number and were made for the outcome as well.
+    """
+    strata = plan.strata
+    return strata is None or strata.identifies or not made_for_outcome(plan)
+
+
 def permuted_places(
     n: int, clusters: Numbers | None, seed: int, number: int
 ) -> Numbers:
@@ -210,16 +225,6 @@ def permuted_places(
     places = np.empty(n, dtype=np.intp)
     places[order] = order[np.repeat(starts[taken], sizes) + within]
     return places
-
-
-def _check_strata(plan: FoldPlan, with_plan: bool) -> None:
-    strata = plan.strata
-    if with_plan and strata is not None and not strata.identifies:
-        raise SchemeError(
-            f"folds that are bins of {strata.label} and were made for the outcome as "
-            "well say neither how they would go with another outcome nor without; use "
-            "scheme='kfold', or a stratifier by value or by hash."
-        )
 
 
 def _trains_all(plan: FoldPlan, y: NDArray[np.generic], setup: Setup) -> bool:

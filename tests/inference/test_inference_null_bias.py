@@ -214,6 +214,10 @@ def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
     assert not any(names in note for note in brier.summary().notes)
     with pytest.raises(StatcvError, match="brier are none with a value of no skill"):
         brier.summary(null_bias=5)
+    bins = rloocv.update(stratify="a")
+    assert not any(names in note for note in bins.summary().notes)
+    with pytest.raises(StatcvError, match="folds that are bins of"):
+        bins.null_bias(n_permutations=5)
     table = rloocv.predictions
     read = scv.from_predictions(
         table, observed="observed", predicted="predicted", fold="fold"
