@@ -135,7 +135,7 @@ def build_plan(
     possible = 0
     if scheme.has_pairs and response is not None:
         possible = check_sample(pairs, response)
-    sampled = pairs is not None and pairs < possible
+    sampled = pairs is not None and bool(pairs < possible)
     holds_at_random = sampled or _random(scheme, stratifier)
     by_chance = holds_at_random or draws_at_random(how, response)
     repeats = check_repeats(scheme, repeats, by_chance)

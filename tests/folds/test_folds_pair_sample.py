@@ -163,6 +163,12 @@ def test_the_seed_makes_the_sample_and_repeats_are_other_samples():
     assert drawn(two)[0] == drawn(one)[0] != drawn(two)[1]
 
 
+def test_numpys_whole_numbers_are_a_budget_as_well():
+    y = np.arange(20) % 2
+    own, plain = (plan_of(y, "binary", pairs) for pairs in (np.int64(30), 30))
+    assert own.equals(plain) if hasattr(own, "equals") else drawn(own) == drawn(plain)
+
+
 def test_ten_thousand_million_pairs_are_never_made():
     y = np.arange(200_000) % 2
     plan = plan_of(y, "binary", 100_000)
