@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from statcv.studies.austin2024.published.tables import RUNS, write_table
+from statcv.studies.austin2024.published.tables import RUNS, WITH_IRAE, write_table
 
 
 def main() -> None:
@@ -19,13 +19,17 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--most", type=int, help="runs of each, at most")
+    parser.add_argument("--irae", help="the file that statcv.load_irae reads")
     given = parser.parse_args()
     tables = Path(given.tables)
     tables.mkdir(parents=True, exist_ok=True)
     for name in given.only:
         own = RUNS[name]
         count = min(own.count, given.most or own.count)
-        table = own.make(count, Path(given.directory), given.seed, given.jobs)
+        how = {"seed": given.seed, "n_jobs": given.jobs}
+        if given.irae is not None and name in WITH_IRAE:
+            how["irae"] = given.irae
+        table = own.make(count, Path(given.directory), **how)
         write_table(name, table, tables)
 
 

@@ -36,6 +36,7 @@ PRINTED_P = {  # in the code of the paper's authors, from ten draws of their own
     "cfs_boosting": 0.04828611,
     "cfs_xgboost": 0.12437051,
 }
+FISHER = 0.015  # of these four, as the paper prints it
 PRINTED = {
     "ptb": (0.692, 0.697),
     "irae": (0.817, 0.833),
@@ -99,7 +100,7 @@ class Figure4:
             own = self.aurocs[self.aurocs["analysis"] == name]
             for estimate, values in own.groupby("estimate", sort=False)["auroc"]:
                 paper = _printed(name, str(estimate))
-                rows.append(_summary(values.to_numpy()) | {"paper": paper})
+                rows.append(summary(values.to_numpy()) | {"paper": paper})
                 rows[-1] |= {"analysis": name, "estimate": estimate}
         columns = ["analysis", "estimate", "paper", "median", "median_se", "mean"]
         return pd.DataFrame(rows)[[*columns, "mean_se", "sd", "runs"]]
@@ -110,12 +111,13 @@ class Figure4:
         Returns
         -------
         pandas.DataFrame
-            A row an analysis: the ``difference`` (RLOOCV less LOOCV) of the pooled
-            auROCs of predictions that are averaged over runs, DeLong's ``p``, and
-            ``paper``, the p-value that the paper's authors have. ``lowest`` and
-            ``highest`` are p-values of single runs. Below, Fisher's combination of the
-            p-values here; of these with the paper's own for ``"irae"``, where that was
-            not analysed; and of the four of the paper.
+            A row an analysis of the paper: the ``difference`` (RLOOCV less LOOCV) of
+            the pooled auROCs of predictions that are averaged over runs, DeLong's
+            ``p``, and ``paper``, the p-value in the code of the paper's authors.
+            ``lowest`` and ``highest`` are p-values of single runs. NaN for ``"irae"``
+            where it was not analysed. Below, Fisher's combination of the p-values here;
+            of these with the authors' own for ``"irae"``, where that was not analysed;
+            and of the four of the authors, which is printed.
 
         Notes
         -----
@@ -128,15 +130,22 @@ class Figure4:
             for name in self.predictions["analysis"].unique()
             if name in IN_THE_PAPER
         ]
-        rows = [{"analysis": name, **self._test(name)} for name in names]
+        rows: list[dict[str, Any]] = [
+            {"analysis": name, **self._test(name)} for name in names
+        ]
         p = {row["analysis"]: row["p"] for row in rows}
+        if p and "irae" not in p:
+            rows.append({"analysis": "irae", "paper": PRINTED_P["irae"]})
         if p:
             rows.append({"analysis": f"Fisher, {len(p)} here", **_fisher(p.values())})
         if p and "irae" not in p:
             with_irae = [*p.values(), PRINTED_P["irae"]]
-            rows.append({"analysis": "Fisher, with printed irae", **_fisher(with_irae)})
+            found = _fisher(with_irae)
+            rows.append(
+                {"analysis": "Fisher, with printed irae", **found, "paper": FISHER}
+            )
         printed = _fisher(PRINTED_P.values())
-        rows.append({"analysis": "Fisher, printed", **printed, "paper": 0.015})
+        rows.append({"analysis": "Fisher, four printed", **printed, "paper": FISHER})
         columns = ["analysis", "difference", "p", "paper", "lowest", "highest"]
         return pd.DataFrame(rows, columns=columns)
 
@@ -182,6 +191,8 @@ class Figure4:
         from statcv.studies.austin2024.published.drawing import draw_curves
 
         known = list(self.predictions["analysis"].unique())
+        if isinstance(analyses, str):
+            analyses = [analyses]
         chosen = known if analyses is None else list(analyses)
         odd = [name for name in chosen if name not in known]
         if odd or not chosen:
@@ -205,13 +216,13 @@ def figure4(
     ----------
     runs : int, default 10
         Draws of the records that RLOOCV drops, and of what fits draw.
-    analyses : sequence of str
+    analyses : str, or sequence of str
         ``"ptb"``: preterm birth from the vaginal microbiome (Fig. 4a), by logistic
         regression on centred log-ratios, its penalty tuned in each training set.
         ``"cfs_boosting"`` and ``"cfs_xgboost"``: chronic fatigue from blood tests (Fig.
-        4c, d), by two ways of boosting; ``"cfs_ridge"``: the same by ridge logistic
-        regression, which is not in the paper. ``"stand_in"``: simulated data of the
-        shape of those of Fig. 4b.
+        4c, d), by two ways of boosting; ``"cfs_logistic"``: the same by the tuned
+        logistic regression of ``"ptb"``, of standardised covariates, which is not in
+        the paper. ``"stand_in"``: simulated data of the shape of those of Fig. 4b.
     irae : str or path, optional
         The file that :func:`statcv.load_irae` reads; Fig. 4b is then analysed as well.
     pairs : bool, default True
@@ -230,12 +241,18 @@ def figure4(
     Raises
     ------
     ArgumentError
-        If there is no such analysis.
+        If there is no such analysis, or none is asked for.
     DownloadError
         If the data cannot be had.
     """
     seed = resolve_seed(seed)
+    if isinstance(analyses, str):
+        analyses = (analyses,)
     names = [*analyses, *(["irae"] if irae is not None else [])]
+    if not names:
+        raise ArgumentError(
+            f"analyses are some of {', '.join(ANALYSES)}; there is none."
+        )
     tables = []
     for name in dict.fromkeys(names):
         said = {"analysis": name, "seed": seed}
@@ -280,7 +297,8 @@ def _printed(name: str, estimate: str) -> float:
     return PRINTED[name][ESTIMATES.index(estimate)]
 
 
-def _summary(values: NDArray[np.float64]) -> dict[str, float]:
+def summary(values: NDArray[np.float64]) -> dict[str, float]:
+    """Return median and mean of runs with their Monte Carlo errors, and the sd."""
     n = len(values)
     drawn = np.random.default_rng(0).integers(n, size=(2000, n))
     medians = np.median(values[drawn], axis=1)

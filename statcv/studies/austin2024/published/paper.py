@@ -13,6 +13,7 @@ from statcv.studies.austin2024.published.curves import (
     IN_THE_PAPER,
     PRINTED,
     Figure4,
+    summary,
 )
 from statcv.studies.austin2024.published.tables import stored
 from statcv.studies.austin2024.published.tuning import TuningPaths
@@ -27,14 +28,17 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default.
+        Of the tables; those that ship with the package by default. Those that
+        ``python -m statcv.studies.austin2024.published DIRECTORY FOLDER --irae FILE``
+        writes have the analyses of the file that :func:`statcv.load_irae` reads, too.
 
     Returns
     -------
     pandas.DataFrame
-        ``part``, ``quantity``, ``paper`` (as it prints it, empty where it does not),
-        ``ours``, and ``se``, the Monte Carlo standard error. NaN where the data are
-        not public, and were not given.
+        ``part``, ``quantity``, ``paper`` (as it prints it, or as the authors' code has
+        it; empty where neither does), ``ours``, and ``se``, the Monte Carlo standard
+        error: 0 where nothing is drawn, NaN where it is not known. ``ours`` is NaN
+        where the data are not public, and the tables are without them.
 
     Raises
     ------
@@ -75,9 +79,10 @@ def _medians(figure: Figure4, draws: pd.DataFrame) -> list[Row]:
 def _many(part: str, draws: pd.DataFrame) -> list[Row]:
     rows: list[Row] = []
     for estimate, values in draws.groupby("estimate", sort=False)["auroc"]:
-        label = f"{estimate}, mean of {len(values)}"
-        se = float(values.std(ddof=1)) / len(values) ** 0.5
-        rows.append((part, label, "", float(values.mean()), se))
+        found = summary(values.to_numpy())
+        for kind in ("median", "mean"):
+            label = f"{estimate}, {kind} of {len(values)}"
+            rows.append((part, label, "", found[kind], found[f"{kind}_se"]))
     return rows
 
 
@@ -85,7 +90,7 @@ def _tests(figure: Figure4) -> list[Row]:
     rows: list[Row] = []
     for row in figure.tests().to_dict("records"):
         name = row["analysis"]
-        label = f"DeLong p, {TITLES[name]}" if name in TITLES else name
+        label = f"DeLong p, {TITLES[name]}" if name in TITLES else f"p, {name}"
         printed = "" if np.isnan(row["paper"]) else f"{row['paper']:.3g}"
         rows.append(("Figure 4, tests", label, printed, row["p"], np.nan))
     return rows
@@ -105,23 +110,19 @@ def _tuning(paths: TuningPaths) -> list[Row]:
     for name in dict.fromkeys([NOT_PUBLIC, *p.index]):
         part, printed = f"Figure 5c, {name}", told.get(name, {})
         for estimate in ("LOOCV, pooled", "RLOOCV, pooled", "leave-pair-out"):
-            value = _or_nan(best["auroc"], (name, estimate))
-            rows.append(
-                (
-                    part,
-                    f"best auROC, {estimate}",
-                    printed.get(estimate, ""),
-                    value,
-                    np.nan,
-                )
+            text, label = printed.get(estimate, ""), f"best auROC, {estimate}"
+            value, se = (
+                _or_nan(best[key], (name, estimate)) for key in ("auroc", "se")
             )
+            rows.append((part, label, text, value, se))
             for end in ("strongest", "weakest"):
                 C = _or_nan(best[end], (name, estimate))
                 text = _STRENGTHS.get((name, estimate, end), "")
                 label = f"{end} best penalty, 1/C, {estimate}"
                 rows.append((part, label, text, 1 / C, np.nan))
-        value = _or_nan(p, name)
-        rows.append((part, "Wilcoxon p", printed.get("p", ""), value, np.nan))
+        rows.append(
+            (part, "Wilcoxon p", printed.get("p", ""), _or_nan(p, name), np.nan)
+        )
     return rows
 
 

@@ -16,7 +16,8 @@ from statcv.result import CVResult
 from statcv.studies.austin2024.published.analyses import (
     Analysis,
     analysis,
-    standardised_ridge,
+    ridge,
+    standardised,
 )
 from statcv.studies.austin2024.published.populations import N, population
 from statcv.studies.austin2024.published.runs import seed_of
@@ -71,7 +72,7 @@ def _subject(
 ) -> tuple[Analysis, Callable[[float], Any]]:
     """Return what is analysed, and the model at a penalty."""
     if name == "cfs":
-        return analysis("cfs_ridge"), standardised_ridge
+        return analysis("cfs_logistic"), lambda C: standardised(ridge(C))
     own = analysis(name, irae)
     if name != "ptb":
         outcome, terms = own.formula.split(" ~ ")

@@ -19,8 +19,8 @@ from statcv.studies.austin2024.published.tuning import (
 from statcv.studies.tables import Folder, file_of, read_table
 
 PAPER = "austin2024.published"
-Make = Callable[[int, Path, int, int], pd.DataFrame]
-QUICK = ("ptb", "cfs_xgboost", "cfs_ridge")  # analyses of which there are many draws
+Make = Callable[..., pd.DataFrame]
+QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses of which there are many draws
 DIGITS = 7
 
 
@@ -33,36 +33,28 @@ class Run:
     count : int
         Runs, or data sets of a population.
     make : callable
-        Runs, directory, seed and processes → table.
+        From the number of runs, the directory, and what :func:`figure4` and
+        :func:`tuning_paths` take, to a table.
     """
 
     count: int
     make: Make
 
 
-def _figure4(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
-    found = figure4(count, directory=directory / "figure4", seed=seed, n_jobs=jobs)
-    return found.predictions
+def _figure4(count: int, directory: Path, **how: Any) -> pd.DataFrame:
+    return figure4(count, directory=directory / "figure4", **how).predictions
 
 
-def _draws(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
-    found = figure4(
-        count,
-        analyses=QUICK,
-        pairs=False,
-        directory=directory / "figure4",
-        seed=seed,
-        n_jobs=jobs,
-    )
+def _draws(count: int, directory: Path, **how: Any) -> pd.DataFrame:
+    own = directory / "figure4"
+    found = figure4(count, analyses=QUICK, pairs=False, directory=own, **how)
     return found.aurocs[found.aurocs["estimate"] != "LOOCV, pooled"]
 
 
 def _paths_of(data: tuple[str, ...], argument: str) -> Make:
-    def make(count: int, directory: Path, seed: int, jobs: int) -> pd.DataFrame:
-        how_many: dict[str, Any] = {argument: count}
-        own = directory / "tuning"
-        found = tuning_paths(data, directory=own, seed=seed, n_jobs=jobs, **how_many)
-        return found.table
+    def make(count: int, directory: Path, **how: Any) -> pd.DataFrame:
+        how[argument] = count
+        return tuning_paths(data, directory=directory / "tuning", **how).table
 
     return make
 
@@ -74,6 +66,7 @@ RUNS = {
     "figure4_draws": Run(40, _draws),
 }
 PATHS = ("tuning_samples", "tuning_published")
+WITH_IRAE = ("tuning_published", "figure4", "figure4_draws")
 
 
 def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:

@@ -51,7 +51,8 @@ class TuningPaths:
 
         ``auroc`` is the mean over data sets, with its standard error ``se``; of
         published data it is the median over runs for pooled estimates, as in the paper,
-        else the mean, and ``se`` the Monte Carlo error of the mean.
+        else the mean, and ``se`` the Monte Carlo error of the mean: 0 where nothing is
+        drawn, and so there is one run.
         """
         keys = ["data", "estimate", "C"]
         grouped = self.table.groupby(keys, sort=False)["auroc"]
@@ -98,8 +99,9 @@ class TuningPaths:
         -------
         pandas.DataFrame
             A row for each data and estimate: ``auroc``, the highest along the path;
-            ``strongest`` and ``weakest``, the range of C that reaches it. Of data sets
-            that were drawn these are means (of the logarithm of C, that is geometric
+            ``strongest`` and ``weakest``, the range of C that reaches it; ``se``, the
+            Monte Carlo error of the path there. Of data sets that were drawn these are
+            means (of the logarithm of C, that is geometric
             means) over data sets; the strongest penalty of those that reach the highest
             auROC is chosen there, and ``truth`` is the mean true auROC of the models
             that are chosen, ``lost`` by how much less that is than the best of the
@@ -114,8 +116,11 @@ class TuningPaths:
             paths = paths[paths["data"] == name]
             for estimate, path in paths.groupby("estimate", sort=False):
                 best = _best(path)
-                rows.append({"data": name, "estimate": estimate, **best})
-        return pd.DataFrame(rows)
+                se = float(path["se"].to_numpy()[path["auroc"].argmax()])
+                rows.append({"data": name, "estimate": estimate, **best, "se": se})
+        table = pd.DataFrame(rows)
+        table.insert(3, "se", table.pop("se"))
+        return table
 
     def plot(self, data: str, ax: Axes | None = None) -> Axes:
         """Draw the path of each estimate against the strength 1/C of the penalty.
@@ -155,7 +160,7 @@ def tuning_paths(
 
     Parameters
     ----------
-    data : sequence of str
+    data : str, or sequence of str
         ``"noise"``, ``"spread"``, ``"correlated"``: data sets of 50 records with five
         covariates that are drawn from a population, in which the best auROC is 0.5,
         0.75 and 0.75; RLOOCV is the mean of four draws. ``"ptb"``, ``"cfs"``: the
@@ -190,6 +195,8 @@ def tuning_paths(
     """
     seed = resolve_seed(seed)
     check_whole(runs, "runs", least=1)
+    if isinstance(data, str):
+        data = (data,)
     names = dict.fromkeys([*data, *(["irae"] if irae is not None else [])])
     known = [*SAMPLES, *PUBLISHED, "irae"]
     odd = [name for name in names if name not in known]
@@ -220,7 +227,8 @@ def tuning_paths(
 def _best(path: pd.DataFrame) -> dict[str, float]:
     """Return the highest auROC of a path, and the range of C that reaches it."""
     values = round_significant(path["auroc"].to_numpy())
-    at = path["C"].to_numpy()[values == values.max()]
+    highest = values == values.max()
+    at = path["C"].to_numpy()[highest]
     return {
         "auroc": float(path["auroc"].max()),
         "strongest": float(at.min()),
@@ -245,6 +253,7 @@ def _over_samples(table: pd.DataFrame) -> list[dict[str, Any]]:
             {
                 "estimate": estimate,
                 "auroc": best["auroc"].mean(),
+                "se": best["auroc"].sem(),
                 "strongest": 10 ** logs["strongest"],
                 "weakest": 10 ** logs["weakest"],
                 "truth": worth.mean(),
