@@ -140,9 +140,15 @@ def null_classes(
 
 
 def _means(found: pd.DataFrame) -> pd.DataFrame:
+    """Return means over data sets, where at least half of these have a value.
+
+    What fewer have is a correlation of predictions that are equal but for rounding.
+    """
     told = ["n", "covariates", "model", "scheme", "metric"]
-    values = found.dropna(subset="value").groupby(told, sort=False)["value"]
-    return values.agg(data_sets="size", mean="mean", se="sem").reset_index()
+    values = found.groupby(told, sort=False)["value"]
+    table = values.agg(data_sets="count", mean="mean", se="sem")
+    told_of: pd.DataFrame = table[table["data_sets"] >= values.size() / 2]
+    return told_of.reset_index()
 
 
 def _numbers(seed: int, number: int, **asked: Any) -> pd.DataFrame:
