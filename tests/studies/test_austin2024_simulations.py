@@ -43,7 +43,11 @@ from statcv.studies.austin2024.estimates import estimates_of
 from statcv.studies.austin2024.figures import FIGURES
 from statcv.studies.austin2024.grid import Cell
 from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.paper_data import against_half, next_multiple
+from statcv.studies.austin2024.paper_data import (
+    BALANCES,
+    against_half,
+    next_multiple,
+)
 from statcv.studies.austin2024.public_data import TASKS, records_of
 from statcv.studies.austin2024.runs import RUNS
 from statcv.studies.austin2024.samples import Noise, Signal, stream_of
@@ -283,9 +287,25 @@ def test_the_tables_that_ship() -> None:
         "leave-2-out, balance .5": (0.5, 0.03),
         "random forest, LOOCV": (0.48, 0.03),
         "5 nearest neighbours, LOOCV": (0.492, 0.007),
-        "P = 4, N = 100, balance 0.5": (0.7640, 0.012),
-        "P = 100": (0.5462, 0.03),
+        "P = 4, N = 100, balance 0.1": (0.8801, 0.004),
+        "P = 4, N = 100, balance 0.5": (0.7640, 0.004),
+        "P = 4, N = 100, balance 0.9": (0.8801, 0.004),
+        "P = 100": (0.5462, 0.005),
+        "P = 100, least balance": (0.5376, 0.01),
+        "P = 100, greatest balance": (0.5626, 0.01),
+        "average precision, mean, LOOCV, balance .5": (0.5, 1e-12),
+        "LOOCV, C = 1": (0.490, 0.03),
+        "LOOCV, C = 0.1": (0.456, 0.03),
+        "LOOCV, C = 0.001": (0, 0.03),
+        "LOOCV, strongest penalty": (0, 0.03),
+        "5 nearest neighbours, RLOOCV": (0.498, 0.007),
     }
+    by_balance = (0.03, 0.21, 0.32, 0.34, 0.31, 0.34, 0.29, 0.24, 0.02)
+    for balance, value in zip(BALANCES, by_balance, strict=True):
+        near[f"LOOCV, balance {balance:g}"] = (value, 0.05)
+    for balance in BALANCES:
+        one = f"1-NN, standardised, balance {balance:g}"
+        near[one] = (1 - balance * (1 - balance), 0.01)
     for name, (value, width) in near.items():
         assert abs(table.loc[name, "mean"] - value) < width, name
     sizes = [
@@ -295,6 +315,43 @@ def test_the_tables_that_ship() -> None:
         for name in RUNS
     ]
     assert sum(sizes) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("name", "centred", "leaning"),
+    [
+        (
+            "null",
+            ("rloocv_paired", "rloocv_paired_x4", "leave_pair_out", "folds_mean"),
+            ("loocv", "rloocv", "weight", "upsample", "all", "bag", "folds_pooled"),
+        ),
+        (
+            "null_250",
+            ("rloocv_paired", "rloocv_paired_x4", "pairs", "folds_mean"),
+            ("loocv", "rloocv", "weight", "folds_pooled"),
+        ),
+    ],
+)
+def test_only_estimates_within_fits_are_centred_where_there_is_nothing(
+    name: str, centred: tuple[str, ...], leaning: tuple[str, ...]
+) -> None:
+    table = stored(name)
+    assert table["data_sets"].min() == table["data_sets"].max() == RUNS[name].count
+    found = off_centre(table).set_index("estimate")
+    assert found["cells"].nunique() == 1
+    for estimate in centred:
+        assert found.loc[estimate, "off"] <= found.loc[estimate, "chance"], estimate
+    for estimate in leaning:
+        assert found.loc[estimate, "off"] > found.loc[estimate, "chance"], estimate
+
+
+def test_under_signal_pairs_have_the_least_bias() -> None:
+    table = stored("signal").query("auroc > 0.5")
+    mean = table.groupby("estimate")[["bias", "rmse"]].mean()
+    pairs = ["rloocv_paired", "rloocv_paired_x4", "leave_pair_out"]
+    assert (mean.loc[pairs, "bias"].abs() < 0.004).all()
+    assert mean.loc["loocv", "bias"] < -0.03 < mean.loc["rloocv", "bias"] < -0.01
+    assert mean["rmse"].idxmin() in ("leave_pair_out", "rloocv_paired_x4")
 
 
 def test_public_tasks_have_two_classes_and_whole_records() -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 BLUE, RED, GREEN = COLOURS[:3]
 HALF: dict[str, Any] = {"color": "black", "linestyle": (0, (5, 4)), "linewidth": 0.9}
+NEAR, ASIDE = 0.012, 0.045  # of points of a swarm, upwards and across
 DARK = 0.25  # of a cell this far from ½ the number is written in white
 
 
@@ -42,6 +43,18 @@ def draw_boxes(
         title=f"{count} data sets a balance",
         ylim=(-0.02, 1.02),
     )
+    return ax
+
+
+def draw_swarm(table: pd.DataFrame, value: str, ax: Axes) -> Axes:
+    """Draw a point a data set over the boxes, equal ones side by side."""
+    for place, (_, own) in enumerate(_by_balance(table)):
+        height = np.sort(own[value].dropna().to_numpy())
+        row = np.round(height / NEAR).astype(int)
+        first = np.searchsorted(row, row)
+        number, count = np.arange(len(row)) - first, np.bincount(row - row[0])
+        aside = (number - (count[row - row[0]] - 1) / 2) * ASIDE
+        ax.plot(place + aside, height, ".", color="black", markersize=2.5)
     return ax
 
 

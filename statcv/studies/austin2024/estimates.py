@@ -81,6 +81,8 @@ ASKED = tuple(name for name in ESTIMATES if name not in ("pairs", "standardised"
 
 def check_estimates(names: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names asked for, or say which there is not."""
+    if isinstance(names, str):
+        names = (names,)
     asked = ASKED if names is None else tuple(names)
     for name in asked:
         if name not in ESTIMATES:

@@ -9,7 +9,13 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.studies.austin2024.drawing import GREEN, draw_boxes, draw_heat, draw_violins
+from statcv.studies.austin2024.drawing import (
+    GREEN,
+    draw_boxes,
+    draw_heat,
+    draw_swarm,
+    draw_violins,
+)
 from statcv.studies.austin2024.paper_data import RECORDS, held_out, noise_of
 from statcv.studies.austin2024.penalties import PAPERS_PENALTY
 from statcv.studies.austin2024.runs import stored
@@ -57,10 +63,10 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
     >>> figure("2a").get_ylabel()
     'auROC, pooled'
     """
-    if name not in FIGURES:
+    if not isinstance(name, str) or name not in FIGURES:
         raise ArgumentError(
             f"there is no figure {name!r}; there are {', '.join(FIGURES)}."
-            f"{suggestion(name, FIGURES)}"
+            f"{suggestion(str(name), FIGURES)}"
         )
     return FIGURES[name](folder, ax)
 
@@ -87,6 +93,11 @@ def _boxes(name: str, value: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) 
 
 def _rebalanced(folder: Folder, ax: Axes | None) -> Axes:
     return draw_boxes(_papers_penalty(stored("penalties", folder)), "rloocv", ax, GREEN)
+
+
+def _swarm(folder: Folder, ax: Axes | None) -> Axes:
+    table = stored("swarm", folder)
+    return draw_swarm(table, "auroc", draw_boxes(table, "auroc", ax))
 
 
 def _heat(name: str, across: str, value: str, label: str) -> Draw:
@@ -142,7 +153,7 @@ FIGURES: dict[str, Draw] = {
     "5a": _heat("penalties", "C", "loocv", "C (small: strong penalty)"),
     "5b": _heat("penalties", "C", "rloocv", "C (small: strong penalty)"),
     "S2a": _dummy("pr", "loocv", "negmean"),
-    "S2b": _boxes("swarm", "auroc", _whole),
+    "S2b": _swarm,
     "S2c": _dummy("roc", "loocv", "mean"),
     "S2d": _dummy("pr", "loocv", "mean"),
     "S3a": _boxes("forest", "loocv", _whole),
