@@ -157,6 +157,12 @@ def _notes(
             f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
             + ("" if biases else _call_for_bias(result))
         )
+    if result.scores.overlapping and _ranks_pooled(result):
+        notes.append(
+            "Pooled, a record has the mean of its predictions by all fits that left it "
+            "out, and fits are compared: ranks are then too low where there is no "
+            "skill."
+        )
     notes += [bias.sentence for bias in biases]
     notes += [
         found.sentence
@@ -191,6 +197,14 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
     name = headline.interval.name
     said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
     return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
+def _ranks_pooled(result: Readable) -> bool:
+    """Tell whether a metric of ranks is had from predictions of several fits."""
+    return not result.scores.apart and any(
+        metric.rank and result.scores.headline(metric) == "pooled"
+        for metric in result.chosen_metrics
+    )
 
 
 def _call_for_bias(result: Readable) -> str:

@@ -75,3 +75,10 @@ def test_what_is_no_such_table(tmp_path: Path) -> None:
     written(file, ["id", *NAMES], [ROWS[0], ROWS[0]])
     with pytest.raises(DataError, match="more than once"):
         load_irae(file)
+
+
+def test_fields_that_are_not_set_off_by_tabs(tmp_path: Path) -> None:
+    file = tmp_path / "model_input.txt"
+    file.write_text(",".join(["id", *NAMES]) + "\nP1,1,2.5,0.031,8.25\n")
+    with pytest.raises(ColumnError, match="fields set off by tabs"):
+        load_irae(file)

@@ -66,12 +66,13 @@ def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
         raise ArgumentTypeError(
             f"path is that of a file, not {type(path).__name__}. {_WHERE}"
         )
-    table = _read(Path(path))
+    table = _read(Path(path).expanduser())
+    none = "none: are its fields set off by tabs?"
     for name in (OUTCOME, CD4, DIVERSITY):
         if name not in table:
             raise ColumnError(
                 f"{path} has no column {name!r}.{suggestion(name, map(str, table))} "
-                f"It has {', '.join(map(repr, table)) or 'none'}. {_WHERE}"
+                f"It has {', '.join(map(repr, table)) or none}. {_WHERE}"
             )
     _check(table, path)
     return table

@@ -86,7 +86,7 @@ def read_outcome(
     Raises
     ------
     FormulaError
-        If the expression learns from the rows.
+        If the expression learns from the rows, or has several columns.
     DataError
         If it is not a number somewhere.
     """
@@ -95,7 +95,13 @@ def read_outcome(
     if factor.column is not None:
         return make_outcome(columns[factor.column], formula.outcome, positive)
     value = _evaluate(formula, pd.DataFrame(columns, index=index))
-    series = pd.Series(values_of(value), index=index)
+    outcome = values_of(value)
+    if getattr(outcome, "ndim", 1) > 1:
+        raise FormulaError(
+            f"the outcome {formula.outcome!r} has {outcome.shape[1]} columns; an "
+            "outcome is one."
+        )
+    series = pd.Series(outcome, index=index)
     series, what = plain_column(series, formula.outcome), "a number"
     if getattr(value, "levels", None) is not None:  # C(y, levels=[…])
         known = series.where(series.isin(value.levels))

@@ -154,10 +154,13 @@ def plot_roc(
 
 def _finished_roc(ax: Axes, how: str) -> Axes:
     """Name the axes, and give the legend its corner."""
+    title = titled("ROC", how)
+    if ax.get_title() not in ("", title):  # curves of several kinds
+        title = "ROC, held-out predictions"
     ax.set(
         xlabel="1 − specificity",
         ylabel="sensitivity",
-        title=titled("ROC", how),
+        title=title,
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.02),
         aspect="equal",

@@ -261,3 +261,8 @@ def test_a_design_with_parts_pickles(data):
 def test_loocv_of_parts_warns_as_ever(data):
     with pytest.warns(DistributionalBiasWarning):
         cv(f"y ~ {RIGHT}", data, model=LogisticRegression(), scheme="loocv")
+
+
+def test_a_composition_is_no_outcome(data):
+    with pytest.raises(FormulaError, match="has 2 columns; an outcome is one"):
+        make_design("clr(taxon_3, age) ~ taxon_1", data.assign(taxon_3=1), scope={})

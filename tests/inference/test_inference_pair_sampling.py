@@ -195,3 +195,13 @@ def test_a_permutation_test_takes_the_sample_as_it_is():
     test = result("y ~ a + b", data, pairs=60).test(n_permutations=99)
     assert test.p_value == 0.01
     assert abs(test.null - 0.5) < 0.06
+
+
+def test_a_summary_says_that_averages_over_fits_compare_fits():
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"y": np.arange(20) % 2, "x": rng.normal(size=20)})
+    call = {"scheme": "leave_pair_out", "seed": 1}
+    said = "has the mean of its predictions by all fits"
+    for metrics, there in ((("auroc",), False), (("auroc", "auprc"), True)):
+        result = scv.cv("y ~ x", data, metrics=metrics, **call)
+        assert any(said in note for note in result.summary().notes) == there

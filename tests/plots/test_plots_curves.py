@@ -140,6 +140,15 @@ def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
         scv.plot_roc(result, band="simultaneous")
 
 
+def test_curves_of_several_kinds_share_a_title_that_is_true_of_all():
+    pairs = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
+    pooled = pairs.update(scheme="rloocv")
+    ax = scv.plot_roc(pairs)
+    assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
+    assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
+    assert "pooled" in scv.plot_roc(pooled, ax=scv.plot_roc(pooled)).get_title()
+
+
 def test_repeated_samples_of_pairs_have_a_line_each():
     given = {"scheme": "leave_pair_out", "pairs": 50, "repeats": 3, "seed": 1}
     result = scv.cv("GRADE ~ GPA", SPECTOR, **given)

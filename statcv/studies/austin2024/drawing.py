@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 BLUE, RED, GREEN = COLOURS[:3]
 HALF: dict[str, Any] = {"color": "black", "linestyle": (0, (5, 4)), "linewidth": 0.9}
-NEAR, ASIDE = 0.012, 0.045  # of points of a swarm, upwards and across
+NEAR, ASIDE, WIDEST = 0.012, 0.045, 0.84  # of a swarm: upwards, across, in all
 DARK = 0.25  # of a cell this far from ½ the number is written in white
 
 
@@ -51,10 +51,16 @@ def draw_swarm(table: pd.DataFrame, value: str, ax: Axes) -> Axes:
     for place, (_, own) in enumerate(_by_balance(table)):
         height = np.sort(own[value].dropna().to_numpy())
         row = np.round(height / NEAR).astype(int)
-        first = np.searchsorted(row, row)
-        number, count = np.arange(len(row)) - first, np.bincount(row - row[0])
-        aside = (number - (count[row - row[0]] - 1) / 2) * ASIDE
-        ax.plot(place + aside, height, ".", color="black", markersize=2.5)
+        number = np.arange(len(row)) - np.searchsorted(row, row)
+        last = np.bincount(row - row[0])[row - row[0]] - 1
+        step = np.minimum(ASIDE, WIDEST / np.maximum(last, 1))
+        ax.plot(
+            place + (number - last / 2) * step,
+            height,
+            ".",
+            color="black",
+            markersize=2.5,
+        )
     return ax
 
 

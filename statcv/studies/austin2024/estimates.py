@@ -17,7 +17,7 @@ from statcv.full_model import FullModel
 from statcv.result import CVResult
 from statcv.standardised import standardise_scores
 
-FOLDS, PAIRS = 5, 2000
+FOLDS, PAIRS, FEW = 5, 2000, 400
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,13 @@ HELD = (
         {"scheme": "stratified_kfold", "k": FOLDS},
         {"folds_pooled": "pooled", "folds_mean": "per_fold"},
     ),
-    Held({"scheme": "leave_pair_out"}, {"leave_pair_out": "paired"}),
+    Held(
+        {"scheme": "leave_pair_out"},
+        {"leave_pair_out": "paired", "averaged": "pooled"},
+    ),
     Held({"scheme": "leave_pair_out", "pairs": PAIRS}, {"pairs": "paired"}),
+    Held({"scheme": "leave_pair_out", "pairs": FEW}, {"few_pairs": "paired"}),
+    Held({"scheme": "tournament_leave_pair_out"}, {"tournament": "pooled"}),
     Held({"scheme": "loocv"}, {"standardised": "pooled"}, standardise_scores),
 )
 ESTIMATES = {
@@ -72,11 +77,22 @@ ESTIMATES = {
     "rloocv_paired_x4": "rebalanced leave-one-out, paired, mean of four draws",
     "leave_pair_out": "leave-pair-out",
     "pairs": f"leave-pair-out, {PAIRS:,} of the pairs",
+    "few_pairs": f"leave-pair-out, {FEW} of the pairs",
+    "averaged": "leave-pair-out, a record's predictions averaged over its fits, pooled",
+    "tournament": "tournament leave-pair-out, shares of pairs won, pooled",
     "standardised": "leave-one-out, scores standardised (unsafe), pooled",
 }
 """Names of the estimates, and what they are."""
-ASKED = tuple(name for name in ESTIMATES if name not in ("pairs", "standardised"))
+ASKED = tuple(ESTIMATES)[: tuple(ESTIMATES).index("leave_pair_out") + 1]
 """Those that are made where the caller does not say."""
+OF_PAIRS = (
+    "leave_pair_out",
+    "few_pairs",
+    "rloocv_paired_x4",
+    "tournament",
+    "averaged",
+)
+"""What can be made of records that are held out two by two."""
 
 
 def check_estimates(names: Iterable[str] | None) -> tuple[str, ...]:

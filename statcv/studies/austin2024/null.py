@@ -40,7 +40,7 @@ def null_aurocs(
     penalties : sequence of float
         ``C`` in scikit-learn's convention: the larger, the weaker the penalty.
     estimates : iterable of str, optional
-        In :data:`ESTIMATES`; by default all but ``"pairs"`` and ``"standardised"``.
+        In :data:`ESTIMATES`; by default those up to ``"leave_pair_out"``.
     directory : str or path, optional
         That keeps what was measured: a study that was interrupted, or is to have more
         data sets, goes on.

@@ -17,7 +17,7 @@ from statcv.studies.austin2024.dummies import (
     SWARM_RECORDS,
     dummies,
 )
-from statcv.studies.austin2024.estimates import ESTIMATES
+from statcv.studies.austin2024.estimates import ASKED, OF_PAIRS
 from statcv.studies.austin2024.kinds import null_kinds
 from statcv.studies.austin2024.null import null_aurocs
 from statcv.studies.austin2024.others import other_models
@@ -80,7 +80,17 @@ RUNS = {
             covariates=(5,),
             aurocs=(0.75,),
             models=("logit 1", "logit 0.01", "neighbors 5", "neighbors 1"),
-            estimates=tuple(name for name in ESTIMATES if name != "pairs"),
+            estimates=(*ASKED, "standardised"),
+        ),
+    ),
+    "of_pairs": Run(
+        1000,
+        partial(
+            signal_aurocs,
+            n=(30, 100),
+            covariates=(2,),
+            aurocs=(0.75,),
+            estimates=OF_PAIRS,
         ),
     ),
     "public_data": Run(200, public_data),
@@ -107,7 +117,8 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
         ``"penalties"``, ``"stratified"``, ``"dummies"``, ``"swarm"`` (groups of four
         of 100 records), ``"neighbours"``, ``"forest"``, ``"predictions"``, ``"null"``,
         ``"null_250"``, ``"null_kinds"``, ``"standardised"``, ``"signal"``,
-        ``"corrections"``, ``"public_data"``, ``"numbers"``, ``"classes"``.
+        ``"corrections"``, ``"of_pairs"``, ``"public_data"``, ``"numbers"``,
+        ``"classes"``.
     folder : str or path, optional
         Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
 

@@ -18,7 +18,12 @@ cross-validation", arXiv:2406.01652 (2024); extended in Science Advances 11 (202
 eadx6976.
 """
 
-from statcv.studies.austin2024.published.analyses import ANALYSES, frequent_taxa
+from statcv.studies.austin2024.published.analyses import (
+    ANALYSES,
+    Analysis,
+    analysis,
+    frequent_taxa,
+)
 from statcv.studies.austin2024.published.curves import Figure4, figure4
 from statcv.studies.austin2024.published.irae import simulate_irae
 from statcv.studies.austin2024.published.paper import paper_and_ours
@@ -27,8 +32,10 @@ from statcv.studies.austin2024.published.tuning import TuningPaths, tuning_paths
 
 __all__ = [
     "ANALYSES",
+    "Analysis",
     "Figure4",
     "TuningPaths",
+    "analysis",
     "figure4",
     "frequent_taxa",
     "paper_and_ours",

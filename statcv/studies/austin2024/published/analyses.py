@@ -86,6 +86,23 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
         One of ``ANALYSES``, or ``"irae"``.
     irae : str or path, optional
         The file that :func:`statcv.load_irae` reads.
+
+    Returns
+    -------
+    Analysis
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such analysis, or `irae` is needed and not given.
+    DownloadError
+        If the data cannot be had.
+
+    Examples
+    --------
+    >>> own = analysis("stand_in")
+    >>> own.data.shape, own.formula.split(" ~ ")[0]
+    ((53, 3), 'Severe_irAE')
     """
     known = [*ANALYSES, "irae"]
     if name not in known:
