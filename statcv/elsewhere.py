@@ -22,8 +22,9 @@ from statcv.errors import (
     suggestion,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.plan import assemble
+from statcv.folds.plan import PAIRS
 from statcv.folds.ragged import Ragged
+from statcv.folds.response import Response
 from statcv.folds.together import Strata
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.quoting import quoted
@@ -90,8 +91,10 @@ def from_predictions(
         the order of the classes, or a mapping from class to column.
     fold : str, optional
         The column that says in which fold a record was held out; a fold is taken to
-        train on all records that it does not hold out. Without it, the predictions
-        are those of one model that was fitted to other records.
+        train on all records that it does not hold out. Where records are in several
+        folds of a repeat, each fold is to hold out two of different outcomes: that is
+        leave-pair-out, and records are compared within a fold. Without it, the
+        predictions are those of one model that was fitted to other records.
     repeat : str, optional
         The column that tells repeats apart; it needs ``row``.
     row : str, optional
@@ -119,7 +122,7 @@ def from_predictions(
         If the data have no such column.
     DataError
         If an outcome, a prediction, a fold or a label is missing, a record occurs
-        twice in a repeat, or has different outcomes.
+        twice in a repeat and folds are no pairs, or has different outcomes.
 
     Examples
     --------
@@ -166,8 +169,9 @@ def _from_predictions(
     records = frame.iloc[first].set_axis(labels)
     _check_constant(frame, records, places, given["observed"])
     design = _design(records, given)
-    plan = _plan(frame, places, repeats, given["fold"], len(records))
-    held = _held(frame, given, design, plan, places, repeats)
+    folds = _Folds.of(frame, given["fold"], places, repeats)
+    plan = _plan(folds, given["fold"], design)
+    held = _held(frame.iloc[folds.order], given, design, plan)
     if given["cluster"] is not None:
         _check_constant(frame, records, places, given["cluster"])
         codes, values = pd.factorize(records[given["cluster"]])
@@ -253,41 +257,97 @@ def _design(records: pd.DataFrame, given: Mapping[str, Any]) -> Design:
     return make_design(formula, records, scope={}, positive=given["positive"])
 
 
-def _plan(
-    frame: pd.DataFrame,
-    places: NDArray[np.intp],
-    repeats: NDArray[np.intp],
-    fold: str | None,
-    n: int,
-) -> FoldPlan:
-    cells = repeats * n + places
-    if len(np.unique(cells)) < len(cells):
-        twice = int(len(cells) - len(np.unique(cells)))
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """Which rows are of which fold, and of which record.
+
+    Attributes
+    ----------
+    split, place, repeat : numpy.ndarray of int, shape (rows,)
+        The fold, numbered through all repeats, the record, and the repeat of each row.
+    labels : list of sequence
+        The names of the folds of each repeat.
+    order : numpy.ndarray of int, shape (rows,)
+        Rows by fold, and in a fold by record.
+    """
+
+    split: NDArray[np.intp]
+    place: NDArray[np.intp]
+    repeat: NDArray[np.intp]
+    labels: list[Sequence[Any]]
+    order: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        fold: str | None,
+        places: NDArray[np.intp],
+        repeats: NDArray[np.intp],
+    ) -> _Folds:
+        split = np.zeros(len(frame), dtype=np.intp)
+        labels: list[Sequence[Any]] = []
+        for number in range(int(repeats.max()) + 1):
+            where = repeats == number
+            codes, names = np.zeros(where.sum(), dtype=np.intp), ["all"]
+            if fold is not None:
+                codes, found = _numbered(frame[fold].to_numpy()[where])
+                names = list(found)
+            split[where] = sum(map(len, labels)) + codes
+            labels.append(names)
+        return cls(split, places, repeats, labels, np.lexsort((places, split)))
+
+    @property
+    def tests(self) -> list[NDArray[np.intp]]:
+        """The records of each fold."""
+        sizes = np.bincount(self.split)
+        return np.split(self.place[self.order], np.cumsum(sizes)[:-1])
+
+    def again(self, within: NDArray[np.intp]) -> int:
+        """Return how many rows are of a record that was there before."""
+        cells = within * (self.place.max() + 1) + self.place
+        return len(cells) - len(np.unique(cells))
+
+
+def _plan(folds: _Folds, fold: str | None, design: Design) -> FoldPlan:
+    n, y, tests = len(design.y), design.y, folds.tests
+    twice = folds.again(folds.repeat)
+    in_pairs = not folds.again(folds.split) and all(
+        len(test) == 2 and y[test[0]] != y[test[1]] for test in tests
+    )
+    if twice and not in_pairs:
         raise DataError(
             f"{plural(twice, 'record')} occur more than once in a repeat; repeat= "
-            "tells repeats apart, row= records."
+            "tells repeats apart, row= records. (In leave-pair-out, which has them so, "
+            "each fold holds two records of different outcomes.)"
         )
-    held_out, labels = [], []
-    for number in range(int(repeats.max()) + 1):
-        where = repeats == number
-        folds = np.full(n, -1)
-        codes, names = (np.zeros(where.sum(), dtype=np.intp), ["all"])
-        if fold is not None:
-            codes, found = _numbered(frame[fold].to_numpy()[where])
-            names = list(found)
-        folds[places[where]] = codes
-        held_out.append(folds)
-        labels.append(names)
-    if fold is None:
-        sentence = "predictions by a model fitted to other records"
-        plan = assemble("external", sentence, held_out, labels=labels)
-        everything = [np.flatnonzero(one < 0) for one in held_out]
-        return replace(plan, kept_out=Ragged.of(everything))
-    counts = {len(names) for names in labels}
+    counts = {len(names) for names in folds.labels}
     said = plural(counts.pop(), "fold") if len(counts) == 1 else "folds"
-    return assemble(
-        "given", f"{said} by {fold}, made elsewhere", held_out, labels=labels
+    scheme, sentence = "given", f"{said} by {fold}, made elsewhere"
+    if fold is None:
+        scheme, sentence = "external", "predictions by a model fitted to other records"
+    elif twice:
+        scheme, sentence = PAIRS[0], f"leave-pair-out, {said} by {fold}, made elsewhere"
+    none = Ragged.empty(len(tests))
+    plan = FoldPlan(
+        scheme=scheme,
+        sentence=sentence,
+        n=n,
+        tests=Ragged.of(tests),
+        labels=tuple(map(tuple, folds.labels)),
+        dropped=none,
+        kept_out=none,
+        copied=none,
+        first_fit=np.arange(len(tests) + 1),
     )
+    if fold is None:
+        everything = [np.setdiff1d(np.arange(n), test) for test in tests]
+        return replace(plan, kept_out=Ragged.of(everything))
+    if twice:
+        outcome = design.outcome
+        made_for = Response.of(y, outcome.kind, outcome.levels, outcome.name)
+        return replace(plan, response=made_for)
+    return plan
 
 
 def _held(
@@ -295,9 +355,8 @@ def _held(
     given: Mapping[str, Any],
     design: Design,
     plan: FoldPlan,
-    places: NDArray[np.intp],
-    repeats: NDArray[np.intp],
 ) -> Held:
+    """Read predictions, a row a prediction in the order of the plan."""
     outcome = design.outcome
     columns = _predicted_columns(given["predicted"], outcome.levels, outcome.kind)
     for column in columns:
@@ -316,16 +375,12 @@ def _held(
         )
     if probabilities is None:
         probabilities = shares or not outcome.levels
-    position = np.full((plan.repeats, plan.n), -1)
-    position[repeats, places] = np.arange(len(frame))
-    tests = plan.tests
-    order = position[plan.repeat_of[tests.owners], tests.values]
     none = np.empty(0, dtype=np.intp)
     fits = plan.n_fits
     return Held(
-        fit=tests.owners,
-        row=tests.values.astype(np.intp),
-        predicted=values[order],
+        fit=plan.tests.owners,
+        row=plan.tests.values.astype(np.intp),
+        predicted=values,
         partner_fit=none,
         partner_row=none,
         partner_predicted=np.empty((0, *values.shape[1:])),

@@ -38,7 +38,6 @@ from statcv.metrics.grouped_calibration import CalibrationGroups, calibration_gr
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.own import get_metric, make_metric
-from statcv.metrics.paired_roc import PairedRoc, paired_roc, paired_roc_band
 from statcv.metrics.paired_slope import slope_of_pairs
 from statcv.metrics.partial import partial_auroc
 from statcv.metrics.placements import DeLong, delong, delong_covariance
@@ -57,6 +56,7 @@ from statcv.metrics.recalibration import (
     calibration_slope,
 )
 from statcv.metrics.registry import METRICS, default_metrics
+from statcv.metrics.roc_of_pairs import PairedRoc, paired_roc, paired_roc_band
 from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.smooth_calibration import CalibrationCurve, calibration_curve
 from statcv.metrics.spiegelhalter import SpiegelhalterTest, spiegelhalter_test

@@ -238,3 +238,49 @@ def test_against_the_null_model_no_refits_are_recommended(made_here):
     table = made_here.predictions.query("repeat == 1")
     said = str(scv.compare(a=elsewhere(table, fold="fold"), reference="null"))
     assert "permutes" not in said
+
+
+# ---- leave-pair-out ----
+
+
+@pytest.mark.parametrize("how", [{}, {"pairs": 60}, {"pairs": 60, "repeats": 3}])
+def test_leave_pair_out_comes_back_from_its_predictions(how):
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame({"y": np.arange(24) % 2, "x": rng.normal(size=24)})
+    made = scv.cv(
+        "y ~ x", data, scheme="leave_pair_out", metrics="auroc", seed=1, **how
+    )
+    table = made.predictions.sample(frac=1, random_state=1)  # in any order
+    columns = {"repeat": "repeat"} if "repeat" in table else {}
+    read = scv.from_predictions(
+        table,
+        observed="observed",
+        predicted="predicted",
+        fold="fold",
+        row="row",
+        metrics="auroc",
+        seed=1,
+        **columns,
+    )
+    assert read.plan.scheme == "leave_pair_out"
+    for kind in ("paired", "pooled"):
+        own, other = (r.estimate("auroc", how=kind) for r in (made, read))
+        assert other.value == pytest.approx(own.value)
+    simple = {"how": "paired", "interval": "pairs"}
+    own, other = (r.estimate("auroc", **simple) for r in (made, read))
+    assert (other.lower, other.upper) == pytest.approx((own.lower, own.upper))
+    assert other.assumes == own.assumes
+    assert read.estimate("auroc").how == "paired"
+
+
+def test_records_in_several_folds_that_are_no_pairs_are_refused():
+    table = pd.DataFrame(
+        {
+            "id": ["a", "b", "a", "c", "b", "c"],
+            "fold": [1, 1, 2, 2, 3, 3],
+            "y": [0, 1, 0, 1, 1, 1],
+            "p": [0.2, 0.6, 0.3, 0.7, 0.5, 0.8],
+        }
+    )
+    with pytest.raises(DataError, match=r"3 records occur more than once.*pair-out"):
+        scv.from_predictions(table, observed="y", predicted="p", fold="fold", row="id")
