@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from statcv.errors import DistributionalBiasWarning, warn
 from statcv.folds.audit import LEANS
 from statcv.folds.plan import PAIRS
@@ -10,6 +12,7 @@ from statcv.metrics import Metric
 from statcv.models import Neighbors
 from statcv.result import CVResult
 
+NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
 
 
@@ -70,8 +73,12 @@ def _of_numbers(result: CVResult, metric: Metric) -> None:
 
 
 def _of_neighbours(result: CVResult) -> bool:
-    """Tell whether the model looks at near records only."""
-    learner = result.learner
+    """Tell whether the model looks at near records only, ours or scikit-learn's."""
+    learner: Any = result.learner
     while not isinstance(learner, Neighbors) and hasattr(learner, "model"):
         learner = learner.model
-    return isinstance(learner, Neighbors)
+    estimator = getattr(learner, "estimator", None)
+    while hasattr(estimator, "steps"):  # a pipeline, of which the last step predicts
+        estimator = estimator.steps[-1][1]
+    kinds = {kind.__name__ for kind in type(estimator).__mro__}
+    return isinstance(learner, Neighbors) or bool(kinds & NEAR)

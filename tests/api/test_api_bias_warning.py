@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from statcv import cv
 from statcv.errors import DistributionalBiasWarning
@@ -26,6 +29,18 @@ def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
     with pytest.warns(DistributionalBiasWarning, match="held-out class"):
         cv("y ~ a + b", noise(1), model=Neighbors(5), tune=tune, scheme="loocv",
            rebalance=how, seed=1)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KNeighborsClassifier(5),
+        make_pipeline(StandardScaler(), KNeighborsClassifier(5)),
+    ],
+)
+def test_those_of_scikit_learn_as_well(model: Any) -> None:
+    with pytest.warns(DistributionalBiasWarning, match="held-out class"):
+        cv("y ~ a + b", noise(1), model=model, scheme="loocv", rebalance="all", seed=1)
 
 
 @pytest.mark.parametrize(
