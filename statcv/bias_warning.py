@@ -77,7 +77,7 @@ def _of_neighbours(result: CVResult) -> bool:
     learner: Any = result.learner
     while not isinstance(learner, Neighbors) and hasattr(learner, "model"):
         learner = learner.model
-    estimator = getattr(learner, "estimator", None)
+    estimator: Any = getattr(learner, "estimator", None)
     while hasattr(estimator, "steps"):  # a pipeline, of which the last step predicts
         estimator = estimator.steps[-1][1]
     kinds = {kind.__name__ for kind in type(estimator).__mro__}
