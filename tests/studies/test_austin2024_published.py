@@ -297,6 +297,9 @@ def test_the_figure_is_drawn(small: Figure4) -> None:
         f"RLOOCV: median auROC {medians['RLOOCV, pooled']:.3f}",
         f"leave-pair-out: {medians['leave-pair-out']:.3f}",
     ]
+    x, height = ax.lines[-1].get_data()
+    area = (np.diff(x) * (height[1:] + height[:-1]) / 2).sum()
+    assert area == pytest.approx(medians["leave-pair-out"], abs=0.01)
     with pytest.raises(ArgumentError, match="analyses are some of irae"):
         small.plot(["ptb"])
     plt.close("all")

@@ -177,6 +177,8 @@ class Figure4:
     ) -> NDArray[Any]:
         """Draw the ROC curves of both schemes, with their spread over the runs.
 
+        And of leave-pair-out, by placement values (:func:`statcv.metrics.paired_roc`).
+
         Parameters
         ----------
         analyses : sequence of str, optional

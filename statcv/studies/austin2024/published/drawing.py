@@ -87,8 +87,18 @@ def _draw_analysis(own: pd.DataFrame, medians: pd.Series[float], ax: Axes) -> No
         if len(curves) > 1:
             shade(ax, AT, curves.min(axis=0), curves.max(axis=0), colour, None)
     if "leave-pair-out" in medians:
-        every = medians["leave-pair-out"]
-        ax.plot([], [], " ", label=f"leave-pair-out: {every:.3f}")
+        label = f"leave-pair-out: {medians['leave-pair-out']:.3f}"
+        height = _placed(own[own["scheme"] == "leave_pair_out"])
+        ax.plot(AT, height, color=COLOURS[2], linewidth=1.1, label=label)
+
+
+def _placed(pairs: pd.DataFrame) -> Floats:
+    """Return the share of placement values up to the false positive rates.
+
+    A positive record's is the share of its pairs that it did not win.
+    """
+    values = 1 - pairs.loc[pairs["observed"] == 1, "predicted"].to_numpy()
+    return np.asarray((values <= AT[:, None] + 1e-9).mean(axis=1))
 
 
 def _curve(run: pd.DataFrame) -> Floats:
