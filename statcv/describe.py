@@ -160,8 +160,8 @@ def _notes(
     if result.scores.overlapping and _ranks_pooled(result):
         notes.append(
             "Pooled, a record has the mean of its predictions by all fits that left it "
-            "out, and fits are compared: ranks are then too low where there is no "
-            "skill."
+            "out. That compares fits: where there is no skill, pooled metrics of ranks "
+            "are too low."
         )
     notes += [bias.sentence for bias in biases]
     notes += [
