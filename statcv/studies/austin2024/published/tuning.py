@@ -227,8 +227,7 @@ def tuning_paths(
 def _best(path: pd.DataFrame) -> dict[str, float]:
     """Return the highest auROC of a path, and the range of C that reaches it."""
     values = round_significant(path["auroc"].to_numpy())
-    highest = values == values.max()
-    at = path["C"].to_numpy()[highest]
+    at = path["C"].to_numpy()[values == values.max()]
     return {
         "auroc": float(path["auroc"].max()),
         "strongest": float(at.min()),
