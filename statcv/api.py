@@ -93,8 +93,8 @@ def cv(
         ``"montecarlo"``, ``"bootstrap"``; a scikit-learn splitter, or a list of
         (training, held-out) pairs of positions; a :class:`statcv.folds.FoldPlan`; the
         name of a column of fold numbers, or the numbers themselves. By default
-        ``"stratified_kfold"`` for classes, ``"kfold"`` for numbers and where a
-        stratifier makes the folds.
+        ``"stratified_kfold"`` for classes, ``"kfold"`` for numbers and where bins or
+        a hash make the folds.
     k : int, optional
         Number of folds of the k-fold schemes; 10, or n where that is less.
     p : int or float, optional
@@ -104,16 +104,17 @@ def cv(
         Pairs held out by ``"leave_pair_out"``, a balanced sample of all: every record
         of a class is in as many as another, or in one more. All where not given.
     repeats : int, optional
-        How often records are held out anew; 25 for ``"montecarlo"``, 100 for
+        The number of times that records are held out, or drawn to be dropped, again;
+        20 for ``"rloocv"`` (1 is the paper's), 25 for ``"montecarlo"``, 100 for
         ``"bootstrap"``, else 1.
     stratify : str, list of str or stratifier, optional
-        The fold-stratifying covariate: records with equal values never part (what
-        scikit-learn calls ``groups``; classes are spread evenly by
-        ``scheme="stratified_kfold"``). A numeric column is cut into k quantile bins,
-        one a fold; of text, dates, categories and of several columns together a
-        keyed hash tells the fold; under ``"loocv"`` each value is held out by itself.
-        :func:`~statcv.by_quantile`, :func:`~statcv.by_hash` and
-        :func:`~statcv.by_value` say it outright.
+        The fold-stratifying covariate, whatever its dtype: records with equal values
+        are never divided between training and held-out records, and count as one
+        cluster in every interval, test and comparison (what scikit-learn calls
+        ``groups``; classes are spread evenly by ``scheme="stratified_kfold"``). Several
+        columns count together; under ``"loocv"`` each value is held out by itself.
+        :func:`~statcv.by_quantile` cuts a covariate into bins instead, and
+        :func:`~statcv.by_hash` is a keyed hash on which hospitals agree.
     rebalance : str or Bags, optional
         How training sets are given class totals equal to each other: ``"subsample"``
         (drop the fewest records), ``"weight"``, ``"upsample"``, ``"all"`` (average
@@ -243,6 +244,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     learner = resolve_model(model_to_tune(tune, model), design.outcome.kind)
     choose_metrics(given["metrics"], design.outcome)  # what is wrong is told at once
     columns = design.formula.outcome_columns
+    holdout.warn(design.kept)
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
     in_pairs = plan.scheme in PAIRS
     measured = choose_metrics(given["metrics"], design.outcome, in_pairs)
@@ -351,7 +353,9 @@ record of the other class dropped; training sets of 10/20 each
     }
     holdout = Holdout.read(given, table)
     if formula is None:
-        return holdout.plan(np.arange(len(table)), None, (), seed)
+        every = np.arange(len(table))
+        holdout.warn(every)
+        return holdout.plan(every, None, (), seed)
     if isinstance(formula, str) and "~" not in formula:
         named = quoted(formula) if formula in table.columns else formula
         formula = f"{named} ~ 1"
@@ -365,6 +369,7 @@ record of the other class dropped; training sets of 10/20 each
         not_in_dot=holdout.not_in_dot,
     )
     _warn_missing(design)
+    holdout.warn(design.kept)
     columns = design.formula.outcome_columns
     return holdout.plan(design.kept, design.outcome, columns, seed)
 

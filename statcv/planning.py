@@ -62,8 +62,14 @@ class Holdout:
     def not_in_dot(self) -> list[str]:
         """Columns that are no predictors: fold numbers and identifiers."""
         found = self.stratifier
-        identifiers = found.columns if found and found.drops_out_of_dot else ()
+        identifiers = found.columns if found and found.identifies else ()
         return [*self.fold_column, *identifiers]
+
+    def warn(self, kept: NDArray[np.intp]) -> None:
+        """Warn of signs that the stratifier's columns were meant otherwise."""
+        if self.stratifier is not None:
+            named = not isinstance(self.arguments["stratify"], Stratifier)
+            self.stratifier.warn(self.table.iloc[kept], named)
 
     def plan(
         self,

@@ -11,14 +11,13 @@ import pandas as pd
 
 from statcv.errors import ArgumentTypeError
 from statcv.folds.hashing import check_k
+from statcv.folds.identifier_signs import (
+    warn_of_near_values,
+    warn_of_no_repeats,
+)
 from statcv.folds.identifiers import SEPARATOR
 from statcv.folds.strata_hash import ByHash, HashCut, HeldKey, by_hash
-from statcv.folds.strata_quantile import (
-    ByQuantile,
-    QuantileCut,
-    by_quantile,
-    is_numeric,
-)
+from statcv.folds.strata_quantile import ByQuantile, QuantileCut, by_quantile
 from statcv.folds.stratifier import (
     Codes,
     Cut,
@@ -47,12 +46,16 @@ __all__ = [
 
 
 def by_value(columns: str | Sequence[str]) -> ByValue:
-    """Keep each distinct value whole, and deal values to folds at random.
+    """Keep records with equal values together, whole values allocated at random.
+
+    This is what the bare name of a column means. Equal values are one cluster in
+    every interval, test and comparison.
 
     Parameters
     ----------
     columns : str or list of str
-        Several columns count together: each combination is a value.
+        Several columns count together: each combination is a value. Values of any
+        dtype are compared as they are written, so that 7, 7.0 and ``"7"`` are equal.
 
     Examples
     --------
@@ -71,18 +74,25 @@ class ByValue(Stratifier):
     >>> frame = pd.DataFrame({"site": ["A", "B", "A", "C"]})
     >>> cut = by_value("site").cut(frame, k=2)
     >>> cut.codes, cut.fixed, cut.sentence(2)
-    (array([0, 1, 0, 2]), False, 'whole values of site dealt to 2 folds')
+    (array([0, 1, 0, 2]), False, '2 folds of whole values of site')
     """
 
     @property
     def random(self) -> bool:
-        """Values are dealt at random."""
+        """Values are allocated at random."""
         return True
 
     @property
     def fixes_folds(self) -> bool:
-        """Whole values may be dealt to any fold."""
+        """Whole values may be allocated to any fold."""
         return False
+
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn where no value is repeated, and of values that are nearly the same."""
+        texts, codes = written_of(frame, self.columns)
+        if named:
+            warn_of_no_repeats(np.bincount(codes), self.columns)
+        warn_of_near_values(texts, self.label)
 
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
@@ -115,7 +125,7 @@ class ValueCut(Cut):
 
     def sentence(self, k: int) -> str:
         """Say what the folds are."""
-        return f"whole values of {self.label} dealt to {k} folds"
+        return f"{k} folds of whole values of {self.label}"
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
@@ -124,8 +134,8 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
     Parameters
     ----------
     stratify : str, list of str or Stratifier
-        One name: quantile bins of a number, a keyed hash of anything else. Several:
-        a keyed hash of them together.
+        A name, or several, stands for whole values, whatever their dtype: records
+        with equal values are one cluster.
     frame : pandas.DataFrame
 
     Raises
@@ -137,11 +147,11 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
 
     Examples
     --------
-    >>> frame = pd.DataFrame({"age": [30, 40], "born": ["1990-01-02", "1980-03-04"]})
-    >>> resolve_stratifier("age", frame)
-    ByQuantile(columns=('age',), per_fold=1)
-    >>> resolve_stratifier("born", frame)
-    ByHash(columns=('born',), key=<environment>, balanced=False)
+    >>> frame = pd.DataFrame({"patient": [1, 1, 2], "born": ["1990", "1990", "1980"]})
+    >>> resolve_stratifier("patient", frame)
+    ByValue(columns=('patient',))
+    >>> resolve_stratifier(["patient", "born"], frame)
+    ByValue(columns=('patient', 'born'))
     """
     if isinstance(stratify, Stratifier):
         columns_of(frame, stratify.columns)
@@ -153,7 +163,5 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
             "values go into a column of the data first."
         )
     names = names_of(stratify)
-    chosen = columns_of(frame, names)
-    if isinstance(stratify, str) and is_numeric(chosen[stratify]):
-        return by_quantile(stratify)
-    return ByHash(names, implied=True)
+    columns_of(frame, names)
+    return by_value(names)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -26,6 +25,7 @@ from statcv.folds.hashing import (
     even_thresholds,
     keyed_digest,
 )
+from statcv.folds.identifier_signs import warn_of_near_values
 from statcv.folds.stratifier import (
     Codes,
     Cut,
@@ -37,7 +37,7 @@ from statcv.folds.stratifier import (
     written_of,
 )
 
-KeyedBy = Literal["key", "environment", "seed", "nothing"]
+KeyedBy = Literal["key", "environment", "nothing"]
 
 
 def by_hash(
@@ -76,7 +76,7 @@ class HeldKey:
 
     Attributes
     ----------
-    keyed_by : {"key", "environment", "seed", "nothing"}
+    keyed_by : {"key", "environment", "nothing"}
     """
 
     keyed_by: KeyedBy
@@ -121,9 +121,6 @@ class ByHash(Stratifier):
     ----------
     key : HeldKey
     balanced : bool
-    implied : bool
-        Whether only columns were named. Without a key in the environment their hash is
-        then keyed by the seed, which any caller can do, but no other site repeats.
 
     Examples
     --------
@@ -135,19 +132,11 @@ class ByHash(Stratifier):
 
     key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
     balanced: bool = False
-    implied: bool = field(default=False, repr=False)
-
-    @property
-    def keyed_by(self) -> KeyedBy:
-        """Where the key comes from at present."""
-        if self.implied and not os.environ.get(FROM_ENVIRONMENT.value):
-            return "seed"
-        return self.key.keyed_by
 
     @property
     def random(self) -> bool:
-        """Whether the seed is the key."""
-        return self.keyed_by == "seed"
+        """The hash alone tells the fold."""
+        return False
 
     @property
     def only_for_folds(self) -> str:
@@ -158,19 +147,19 @@ class ByHash(Stratifier):
         """Return codes of equal identifiers, whatever the key."""
         return written_of(frame, self.columns, truth=False)[1]
 
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of identifiers that are nearly the same, which hash differently."""
+        warn_of_near_values(written_of(frame, self.columns, truth=False)[0], self.label)
+
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
     ) -> HashCut:
         """Hash the values into k folds."""
         k = check_k(k)
-        key = self.key
-        if self.keyed_by == "seed":
-            key = HeldKey("seed", f"statcv seed {seed} repeat {repeat}".encode())
-        digests = _digests(frame, self.columns, key)
+        digests = _digests(frame, self.columns, self.key)
         distinct, counts = np.unique(digests, return_counts=True)
         check_units(counts, k, self.label, None)
-        even = self.balanced or self.keyed_by == "seed"  # no other site to agree with
-        bounds = even_thresholds(digests, k) if even else None
+        bounds = even_thresholds(digests, k) if self.balanced else None
         folds = _hash_folds(digests, k, bounds)
         empty = int((np.bincount(folds, minlength=k) == 0).sum())
         if empty:
@@ -179,7 +168,7 @@ class ByHash(Stratifier):
                 f"since it has only {len(distinct)} distinct values; use a smaller k, "
                 "or by_hash(…, balanced=True)."
             )
-        return HashCut(self.columns, k, True, folds, key, key.trace, bounds)
+        return HashCut(self.columns, k, True, folds, self.key, self.key.trace, bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,11 +187,6 @@ class HashCut(Cut):
     key: HeldKey
     trace: str | None = field(repr=False)
     bounds: Digests | None
-
-    @property
-    def keyed_by(self) -> KeyedBy:
-        """Where the key comes from."""
-        return self.key.keyed_by
 
     @property
     def thresholds(self) -> Digests | None:
@@ -229,10 +213,7 @@ class HashCut(Cut):
     def sentence(self, k: int) -> str:
         """Say what the folds are."""
         folds = f"{k} folds{'' if self.bounds is None else ' of about equal size'}"
-        if self.keyed_by == "seed":
-            how = f"a hash of {self.label} keyed by the seed"
-            return f"{folds} by {how} (another site would not agree)"
-        if self.keyed_by == "nothing":
+        if self.key.keyed_by == "nothing":
             return f"{folds} by a hash of {self.label} without a key"
         return f"{folds} by keyed hash of {self.label}"
 

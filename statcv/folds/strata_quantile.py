@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
 from statcv.folds.cuts import even_cuts
 from statcv.folds.hashing import check_k
+from statcv.folds.identifier_signs import warn_of_identifier
 from statcv.folds.identifiers import written
 from statcv.folds.stratifier import (
     Codes,
@@ -71,7 +72,7 @@ class ByQuantile(Stratifier):
     """
 
     per_fold: int = 1
-    drops_out_of_dot: ClassVar[bool] = False
+    identifies: ClassVar[bool] = False
 
     @property
     def random(self) -> bool:
@@ -92,6 +93,10 @@ class ByQuantile(Stratifier):
         """Return codes of equal numbers, rising with them."""
         numbers, _ = _numbers(frame, self.columns[0])
         return np.unique(numbers, return_inverse=True)[1].astype(np.intp)
+
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of a column that looks like an identifier."""
+        warn_of_identifier(frame, self.columns[0])
 
     def cut(
         self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
@@ -148,7 +153,7 @@ class QuantileCut(Cut):
     def sentence(self, k: int) -> str:
         """Say what the folds are."""
         bins = f"{self.units} quantile bins of {self.label}"
-        return f"{bins}, one a fold" if self.fixed else f"{bins} dealt to {k} folds"
+        return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
 
 
 def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]:

@@ -78,12 +78,13 @@ class Stratifier(ABC):
     Attributes
     ----------
     columns : tuple of str
-    drops_out_of_dot : bool
-        Whether it identifies, so that it is no predictor in ``y ~ .``.
+    identifies : bool
+        Whether records with equal values are one cluster, as of a person; the columns
+        are then no predictors in ``y ~ .``.
     """
 
     columns: tuple[str, ...]
-    drops_out_of_dot: ClassVar[bool] = True
+    identifies: ClassVar[bool] = True
 
     @property
     def label(self) -> str:
@@ -108,6 +109,18 @@ class Stratifier(ABC):
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return which records hold equal values: codes from 0."""
         return written_of(frame, self.columns)[1]
+
+    @abstractmethod
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of signs that the columns were meant otherwise.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The records.
+        named : bool
+            Whether the caller gave bare names of columns, no stratifier.
+        """
 
     @abstractmethod
     def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:

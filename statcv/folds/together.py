@@ -16,6 +16,7 @@ from statcv.errors import (
     FoldWarning,
     FrameError,
     SchemeError,
+    plural,
     warn,
 )
 from statcv.folds.ragged import Ragged
@@ -41,8 +42,8 @@ class Strata:
     folds : tuple of numpy.ndarray
         For each repeat, the fold of each unit.
     identifies : bool
-        Whether equal values tell records of one source, such as a person; not where
-        a number that many share was cut into bins.
+        Whether records with equal values are one cluster, such as a person's; not
+        where a covariate that many share was cut into bins.
     """
 
     label: str
@@ -55,8 +56,9 @@ class Strata:
     @property
     def sentence(self) -> str:
         """What is kept together, in words."""
-        noun = "stratum" if self.count == 1 else "strata"
-        return f"equal {self.label} never part ({self.count} {noun})"
+        if self.identifies:
+            return f"grouped by {self.label} ({plural(self.count, 'group')})"
+        return f"equal {self.label} kept together ({plural(self.count, 'value')})"
 
     @property
     def thresholds(self) -> NDArray[Any] | None:

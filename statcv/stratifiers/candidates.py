@@ -28,8 +28,9 @@ from statcv.folds.strata import (
     Stratifier,
     by_hash,
     by_quantile,
-    resolve_stratifier,
+    by_value,
 )
+from statcv.folds.strata_quantile import is_numeric
 from statcv.formula.frames import is_number, plain_column
 from statcv.stratifiers.setting import Setting
 
@@ -174,15 +175,11 @@ def _read(
             )
     if isinstance(item, Stratifier):
         return [Candidate(_name(item), item)]
-    there = table.dropna(subset=list(named))
-    own = resolve_stratifier(item, there if len(there) else table)
-    if isinstance(own, ByQuantile):
-        made = [by_quantile(own.columns[0], bins) for bins in per_fold]
+    if isinstance(item, str) and is_numeric(table[item].dropna()):
+        made = [by_quantile(item, bins) for bins in per_fold]
         return [Candidate(_name(one), one) for one in made]
-    if isinstance(own, ByHash) and key is not None:
-        keyed = by_hash(own.columns, key=key)
-        return [Candidate(own.label, keyed)]
-    return [Candidate(own.label, own)]
+    whole = by_value(item) if key is None else by_hash(item, key=key)
+    return [Candidate(whole.label, whole)]
 
 
 def _name(stratifier: Stratifier) -> str:
@@ -206,7 +203,7 @@ def not_in_dot(
     own = [
         one.columns
         for one in candidates
-        if one.stratifier.drops_out_of_dot and not _few_levels(table, one.columns, k)
+        if one.stratifier.identifies and not _few_levels(table, one.columns, k)
     ]
     return list(dict.fromkeys(name for columns in own for name in columns))
 

@@ -192,7 +192,6 @@ def test_numbers_of_every_dtype(dtype):
     else:
         column = pd.Series(numbers).astype(dtype)
     frame = pd.DataFrame({"x": column})
-    assert resolve_stratifier("x", frame) == by_quantile("x")
     cut = by_quantile("x").cut(frame, 2)
     assert cut.codes.tolist() == [0, 0, 1, 1, 1, 0]
     assert cut.thresholds.tolist() == [2.5]
@@ -227,7 +226,6 @@ def test_dates_count_by_day(form):
     cut = by_quantile("born").cut(frame, 3)
     assert cut.codes.tolist() == [1, 2, 1, 0]
     assert cut.thresholds[1] == 2  # days since 1970-01-01
-    assert isinstance(resolve_stratifier("born", frame), ByHash)
     with pytest.raises(
         DataError, match="holds numbers, but the bins were made of dates"
     ):
@@ -241,7 +239,7 @@ def test_truth_values_have_no_quantiles(dtype):
     frame = pd.DataFrame({"smoker": column})
     with pytest.raises(DataError, match=r"no quantiles; by_value\('smoker'\)"):
         by_quantile("smoker").cut(frame, 2)
-    hashed = resolve_stratifier("smoker", frame)
+    hashed = by_hash("smoker", key=KEY)
     for call in (lambda: hashed.cut(frame, 2), lambda: hashed.values(frame)):
         with pytest.raises(DataError, match=r"truth values.*by_value\('smoker'\)"):
             call()
@@ -293,7 +291,7 @@ def test_per_fold_is_a_count(per_fold, error):
 )
 def test_numbers_that_floats_cannot_tell_apart_have_no_quantiles(column):
     frame = pd.DataFrame({"nhs": column})
-    stratifier = resolve_stratifier("nhs", frame)
+    stratifier = by_quantile("nhs")
     ways_out = r"'nhs' .*above 2\*\*53.*by_hash\('nhs'\) or by_value\('nhs'\)"
     for call in (lambda: stratifier.cut(frame, 2), lambda: stratifier.values(frame)):
         with pytest.raises(DataError, match=ways_out):
@@ -301,7 +299,14 @@ def test_numbers_that_floats_cannot_tell_apart_have_no_quantiles(column):
     for scheme in ("loocv", "kfold", "lpocv"):
         sizes = {"kfold": {"k": 2}, "lpocv": {"p": 1}}.get(scheme, {})
         with pytest.raises(DataError, match=ways_out):
-            make_plan(scheme, [0, 1, 0], "binary", stratify="nhs", data=frame, **sizes)
+            make_plan(
+                scheme,
+                [0, 1, 0],
+                "binary",
+                stratify=by_quantile("nhs"),
+                data=frame,
+                **sizes,
+            )
     for whole in (by_value("nhs"), by_hash("nhs", key=KEY)):
         assert len(set(whole.values(frame))) == 3
 
@@ -367,7 +372,7 @@ def test_folds_are_those_of_the_hash(balanced):
     assert cut.fixed
     assert cut.units == 3
     assert cut.codes.dtype == np.intp
-    assert cut.keyed_by == "key"
+    assert cut.key.keyed_by == "key"
     later = pd.DataFrame({"id": ["21", "3", "7"]})
     expected = keyed_fold([21, 3, 7], 3, KEY)
     if balanced:
@@ -413,42 +418,11 @@ def test_what_is_the_same_identifier():
         np.testing.assert_array_equal(same(stratifier.values(frame)), same(groups))
 
 
-def test_a_name_alone_is_keyed_by_the_environment_or_the_seed(monkeypatch):
-    stratifier = resolve_stratifier("sex", PEOPLE)
-    assert stratifier.keyed_by == "seed"
-    assert stratifier.random
-    stratifier = resolve_stratifier(["id"], PEOPLE)
-    cut = stratifier.cut(PEOPLE, 3, seed=7, repeat=2)
-    key = b"statcv seed 7 repeat 2"
-    expected, thresholds = balanced_folds(PEOPLE["id"], 3, key)
-    np.testing.assert_array_equal(cut.codes, expected)
-    np.testing.assert_array_equal(cut.thresholds, thresholds)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(cut)).of(PEOPLE), expected)
-    assert cut.keyed_by == "seed"
-    monkeypatch.setenv("STATCV_KEY", KEY)
-    assert not stratifier.random
-    cut = stratifier.cut(PEOPLE, 3, seed=7, repeat=2)
-    assert cut.keyed_by == "environment"
-    assert cut.thresholds is None  # all who share the key agree on every record
-    np.testing.assert_array_equal(cut.codes, keyed_fold(PEOPLE["id"], 3, KEY))
-    monkeypatch.delenv("STATCV_KEY")
-    assert by_hash("id").keyed_by == "environment"
+def test_a_hash_needs_a_key():
+    assert by_hash("id").key.keyed_by == "environment"
+    assert not by_hash("id").random
     with pytest.raises(ArgumentError, match=r"STATCV_KEY.*key=None"):
         by_hash("id").cut(PEOPLE, 3)
-
-
-@given(st.integers(2, 12), st.integers(0, 5), st.integers(0, 2**63))
-def test_folds_keyed_by_the_seed_are_of_about_equal_size(k, more, seed):
-    ids = [f"p{i}" for i in range(k + more)]
-    stratifier = ByHash(("id",), implied=True)
-    frame = pd.DataFrame({"id": ids * 2})
-    cut = stratifier.cut(frame, k, seed)
-    counts = np.bincount(cut.codes, minlength=k)
-    assert counts.min() > 0
-    assert np.ptp(counts) <= 2  # a value is two records
-    assert len(cut.thresholds) == k - 1
-    np.testing.assert_array_equal(cut.codes[: k + more], cut.codes[k + more :])
-    np.testing.assert_array_equal(cut.of(frame.iloc[::-1]), cut.codes[::-1])
 
 
 def test_a_key_is_never_seen():
@@ -484,14 +458,14 @@ def test_what_is_read_back_takes_the_key_from_the_environment(monkeypatch):
     monkeypatch.setenv("STATCV_KEY", KEY)
     np.testing.assert_array_equal(again.of(PEOPLE), cut.codes)
     read = pickle.loads(pickle.dumps(stratifier))
-    assert read.keyed_by == "environment"
+    assert read.key.keyed_by == "environment"
     np.testing.assert_array_equal(read.cut(PEOPLE, 3).codes, cut.codes)
 
 
 def test_a_hash_without_a_key_warns():
     with pytest.warns(PrivacyWarning, match="without a key"):
         cut = by_hash("id", key=None).cut(PEOPLE, 2)
-    assert cut.keyed_by == "nothing"
+    assert cut.key.keyed_by == "nothing"
     assert cut.sentence(2) == "2 folds by a hash of id without a key"
 
 
@@ -580,20 +554,18 @@ def test_fold_sizes_that_are_even_do_not_warn():
     ("stratifier", "k", "sentence"),
     [
         (by_quantile("id"), 4, "4 quantile bins of id, one a fold"),
-        (by_quantile("id", per_fold=3), 4, "12 quantile bins of id dealt to 4 folds"),
+        (
+            by_quantile("id", per_fold=3),
+            4,
+            "12 quantile bins of id allocated to 4 folds",
+        ),
         (by_hash(["id", "sex"], key=KEY), 2, "2 folds by keyed hash of id + sex"),
         (
             by_hash("id", key=KEY, balanced=True),
             4,
             "4 folds of about equal size by keyed hash of id",
         ),
-        (
-            ByHash(("id",), implied=True),
-            2,
-            "2 folds of about equal size by a hash of id keyed by the seed "
-            "(another site would not agree)",
-        ),
-        (by_value("id"), 5, "whole values of id dealt to 5 folds"),
+        (by_value("id"), 5, "5 folds of whole values of id"),
     ],
 )
 def test_sentences(stratifier, k, sentence):
@@ -601,21 +573,20 @@ def test_sentences(stratifier, k, sentence):
 
 
 def test_identifiers_are_no_predictors():
-    assert not ByQuantile.drops_out_of_dot
-    assert ByHash.drops_out_of_dot
-    assert ByValue.drops_out_of_dot
+    assert not ByQuantile.identifies
+    assert ByHash.identifies
+    assert ByValue.identifies
 
 
 # -- what a caller says ---------------------------------------------------------------
 
 
-def test_a_name_means_quantiles_of_numbers_and_a_hash_of_the_rest():
+def test_a_name_means_whole_values_whatever_the_dtype():
     frame = PEOPLE.assign(kind=pd.Categorical([1, 2] * 10), text=pd.array(["a"] * 20))
-    assert resolve_stratifier("id", frame) == by_quantile("id")
-    for name in ("dob", "sex", "kind", "text"):
-        assert resolve_stratifier(name, frame) == ByHash((name,), implied=True)
+    for name in ("id", "dob", "sex", "kind", "text"):
+        assert resolve_stratifier(name, frame) == by_value(name)
     both = resolve_stratifier(("dob", "sex"), frame)
-    assert both == ByHash(("dob", "sex"), implied=True)
+    assert both == by_value(["dob", "sex"])
     given_ = by_quantile("id", per_fold=4)
     assert resolve_stratifier(given_, frame) is given_
 

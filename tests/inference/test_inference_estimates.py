@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from sklearn import metrics as peer
 
-from statcv import by_hash, by_value, cv
+from statcv import by_hash, by_quantile, by_value, cv
 from statcv.errors import MetricError, UndefinedMetricWarning
 from statcv.inference import (
     Estimate,
@@ -556,7 +556,7 @@ def test_equal_values_of_a_stratifier_are_clusters(people):
     hashed = cv("y ~ a", people, k=3, seed=1, stratify=by_hash("person", key=b"k" * 32))
     assert hashed.scores.clusters is not None
     assert cv("y ~ a", people, k=3, seed=1).scores.clusters is None
-    bins = cv("y ~ a", people, k=3, seed=1, stratify="a", scheme="kfold")
+    bins = cv("y ~ a", people, k=3, seed=1, stratify=by_quantile("a"), scheme="kfold")
     assert bins.scores.clusters is None
     once = people.iloc[::2]
     assert (

@@ -32,7 +32,7 @@ def noise(seed=1, n=50, p=2):
 
 @pytest.fixture(scope="module")
 def rloocv():
-    return scv.cv("y ~ a + b", noise(), model=RIDGE, scheme="rloocv", seed=1)
+    return scv.cv("y ~ a + b", noise(), model=RIDGE, scheme="rloocv", repeats=1, seed=1)
 
 
 # ---- what is known ----
@@ -139,7 +139,7 @@ def test_average_precision_is_measured_from_what_chance_gives(how):
 
 def test_average_precision_of_equal_scores_is_the_share_of_positives():
     data = noise().assign(y=(np.arange(50) < 10).astype(int))
-    res = scv.cv("y ~ a", data, model="mean", scheme="rloocv", seed=1)
+    res = scv.cv("y ~ a", data, model="mean", scheme="rloocv", repeats=1, seed=1)
     found = res.null_bias("auprc", n_permutations=5)
     assert (found.mean, found.no_skill) == pytest.approx((0.2, 0.2))
     assert found.bias == pytest.approx(0, abs=1e-12)
@@ -194,7 +194,9 @@ def test_numbers_do_not_depend_on_the_number_of_processes():
     from sklearn.linear_model import LogisticRegression
 
     data = noise(n=12)
-    res = scv.cv("y ~ a", data, model=LogisticRegression(), scheme="rloocv", seed=1)
+    res = scv.cv(
+        "y ~ a", data, model=LogisticRegression(), scheme="rloocv", repeats=1, seed=1
+    )
     alone = res.null_bias("auroc", "pooled", n_permutations=2)
     with joblib.parallel_config("threading"):
         again = res.update().null_bias("auroc", "pooled", n_permutations=2, n_jobs=2)
@@ -214,7 +216,7 @@ def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
     assert not any(names in note for note in brier.summary().notes)
     with pytest.raises(StatcvError, match="brier are none with a value of no skill"):
         brier.summary(null_bias=5)
-    bins = rloocv.update(stratify="a")
+    bins = rloocv.update(scheme="rkfold", k=3, stratify=scv.by_quantile("a"))
     assert not any(names in note for note in bins.summary().notes)
     with pytest.raises(StatcvError, match="folds that are bins of"):
         bins.null_bias(n_permutations=5)

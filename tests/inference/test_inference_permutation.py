@@ -253,7 +253,9 @@ def test_times_is_a_whole_number(times):
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_bins_of_a_predictor_made_for_the_outcome_as_well_are_refused():
-    result = scv.cv("y ~ b", frame(), scheme="rkfold", k=3, stratify="a", seed=1)
+    result = scv.cv(
+        "y ~ b", frame(), scheme="rkfold", k=3, stratify=scv.by_quantile("a"), seed=1
+    )
     with pytest.raises(StatcvError, match="bins of a"):
         result.null_distribution(times=3)
 

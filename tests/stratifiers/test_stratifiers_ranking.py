@@ -173,7 +173,7 @@ def test_every_process_gives_the_same_numbers(records):
     pd.testing.assert_frame_equal(one.ranking, two.ranking)
 
 
-def test_what_identifies_is_hashed_and_weights_are_no_candidate(records):
+def test_what_identifies_is_kept_whole_and_weights_are_no_candidate(records):
     few = records.iloc[:300, :]
     person = few["patient_id"].factorize()[0] * 7 % 1009  # a number that identifies
     table = few[["y", "x3", "x5"]].assign(person=person, w=1.0 + person % 3)
@@ -182,10 +182,10 @@ def test_what_identifies_is_hashed_and_weights_are_no_candidate(records):
     )
     folds = by_name(found)["folds"].to_dict()
     one = "quantiles, 1 bin a fold"
-    assert folds == {"person": "hash", "x3": one, "x5": one}
+    assert folds == {"person": "whole values", "x3": one, "x5": one}
     with pytest.raises(scv.StatcvError, match="'v'"):
         scv.stratifier_bias("y ~ x3", table, weights="v", measure=False)
     both = scv.stratifier_bias(
         "y ~ x3 + x5", table, duplicates=["person", "x3"], measure=False, seed=1
     )
-    assert by_name(both)["folds"]["person + x3"] == "hash"
+    assert by_name(both)["folds"]["person + x3"] == "whole values"

@@ -62,7 +62,12 @@ def in_pairs(data: pd.DataFrame) -> pd.DataFrame:
 
 def test_without_limits_every_shared_value_keeps_copies_together() -> None:
     data = records(key="secret")
-    for stratify in (BY_ID, BY_BIRTH, "x5", by_quantile("x3", per_fold=20)):
+    for stratify in (
+        BY_ID,
+        BY_BIRTH,
+        by_quantile("x5"),
+        by_quantile("x3", per_fold=20),
+    ):
         assert parted(data, stratify) == 0
     for name in ("id_hash", "dob_hash"):
         assert parted(data, by_hash(name, key="k")) == 0
@@ -77,7 +82,7 @@ def test_typing_errors_part_the_share_that_has_them(typos: float) -> None:
         mean, spread = expected(data, data["patient_id"] != data["person"])
         assert abs(parted(data, stratify) - mean) < 5 * spread
         assert parted(data, stratify) > 0
-    assert parted(data, "x5") == 0  # another shared covariate still serves
+    assert parted(data, by_quantile("x5")) == 0  # another shared covariate still serves
 
 
 def test_noise_parts_more_where_bins_are_narrow() -> None:
@@ -91,7 +96,7 @@ def test_noise_parts_more_where_bins_are_narrow() -> None:
 def test_missing_values_leave_no_covariate_to_stratify_by() -> None:
     data = records(inexact=Inexact(missing=0.1))
     with pytest.raises(DataError, match="missing"):
-        plan_of(data, "x1")
+        plan_of(data, by_quantile("x1"))
     share = len(repeats_across_sites(data, "site", X)) / len(
         repeats_across_sites(data, "site", "person")
     )
@@ -130,7 +135,10 @@ def test_salted_hashes_part_copies_as_random_folds_do() -> None:
 )
 def test_covariates_changed_by_a_site_part_copies(pseudonyms: Pseudonyms) -> None:
     data = records(pseudonyms=pseudonyms)
-    wide, narrow = parted(data, "x5"), parted(data, by_quantile("x5", per_fold=20))
+    wide, narrow = (
+        parted(data, by_quantile("x5")),
+        parted(data, by_quantile("x5", per_fold=20)),
+    )
     assert 0 < wide < narrow
     assert parted(data, by_value("x5")) > 0.7 * 2 * COPIES * (K - 1) / K
     assert parted(data, BY_BIRTH) == 0
