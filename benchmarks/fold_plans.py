@@ -102,7 +102,7 @@ def rloocv(table: Table, n: int, runs: int) -> None:
     y, floats = classes(n), np.random.default_rng(2).random(n)
 
     def make() -> FoldPlan:
-        return make_plan("rloocv", y, "binary", seed=1)
+        return make_plan("rloocv", y, "binary", repeats=1, seed=1)
 
     ours, sort = seconds(make, lambda: np.argsort(floats), runs=runs)
     table.add("RLOOCV plan", n, ours, "one argsort", sort, megabytes(make))
@@ -120,7 +120,9 @@ def splitting(table: Table, n: int, few: int, runs: int) -> None:
     y, X = classes(n), np.zeros((n, 1))
 
     def ours() -> None:
-        for _ in islice(make_plan("rloocv", y, "binary", seed=1).split(X, y), few):
+        for _ in islice(
+            make_plan("rloocv", y, "binary", repeats=1, seed=1).split(X, y), few
+        ):
             pass
 
     def theirs() -> None:

@@ -111,7 +111,7 @@ class RebalancedLeaveOneOut(_Rebalanced):
                 f"{response.levels[response.counts.argmin()]!r} has one record only; "
                 "if these are numbers, say continuous=True."
             )
-        return self._build("rloocv", response)
+        return self._build("rloocv", response, repeats=1)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of records."""
@@ -293,7 +293,9 @@ class RebalancedLeaveOneGroupOut(_GroupsSplitter, _Rebalanced):
     def _plan(self, n: int, y: Any, groups: Any) -> FoldPlan:
         frame = frame_of(groups)
         whole = by_value(list(frame.columns))
-        return self._build("rloocv", classes_of(y), stratify=whole, data=frame)
+        return self._build(
+            "rloocv", classes_of(y), repeats=1, stratify=whole, data=frame
+        )
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
         """Return the number of distinct groups."""

@@ -81,7 +81,7 @@ def splits(splitter, X, y=None, groups=None):
 @pytest.mark.parametrize(
     ("splitter", "arguments"),
     [
-        (RebalancedLeaveOneOut(random_state=7), {"scheme": "rloocv"}),
+        (RebalancedLeaveOneOut(random_state=7), {"scheme": "rloocv", "repeats": 1}),
         (RebalancedKFold(4, random_state=7), {"scheme": "rkfold", "k": 4}),
         (
             RebalancedKFold(4, rebalance="upsample", random_state=7),
@@ -95,7 +95,7 @@ def splits(splitter, X, y=None, groups=None):
         ),
         (
             RebalancedLeaveOneGroupOut(random_state=7),
-            {"scheme": "rloocv", "stratify": scv.by_value("g")},
+            {"scheme": "rloocv", "repeats": 1, "stratify": scv.by_value("g")},
         ),
         (
             FoldStratifiedKFold(3, random_state=7),
@@ -680,7 +680,7 @@ PARTITIONS = {
     "rlpocv": {"p": 3},
     "stratified_lpocv": {"p": 4},
     "kfold": {"k": 3, "stratify": scv.by_hash("g", key="secret")},
-    "rloocv": {"stratify": scv.by_value("g")},
+    "rloocv": {"stratify": scv.by_value("g"), "repeats": 1},
     "stratified_kfold": {"k": 4, "rebalance": "upsample"},
 }
 

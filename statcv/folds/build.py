@@ -62,8 +62,8 @@ def make_plan(
     pairs : int, optional
         Pairs held out by ``leave_pair_out``, a balanced sample; all where not given.
     repeats : int, optional
-        How often to hold out anew; 25 for ``montecarlo``, 100 for ``bootstrap``,
-        else 1.
+        The number of times that records are held out, or drawn to be dropped, again;
+        20 for ``rloocv``, 25 for ``montecarlo``, 100 for ``bootstrap``, else 1.
     rebalance : str or Bags, optional
         How training sets are evened out: ``"subsample"``, ``"weight"``,
         ``"upsample"``, ``"all"``, ``"bag"``.
@@ -99,6 +99,8 @@ def make_plan(
         if data is None:
             raise SchemeError("stratify= needs data, the frame that has its columns.")
         stratifier = resolve_stratifier(stratify, data)
+        if not isinstance(stratify, Stratifier):
+            stratifier.warn(data, named=True)
     return build_plan(
         get_scheme(scheme),
         response,
@@ -138,7 +140,8 @@ def build_plan(
     sampled = pairs is not None and bool(pairs < possible)
     holds_at_random = sampled or _random(scheme, stratifier)
     by_chance = holds_at_random or draws_at_random(how, response)
-    repeats = check_repeats(scheme, repeats, by_chance)
+    drops_only = how == "subsample" and by_chance and not holds_at_random
+    repeats = check_repeats(scheme, repeats, by_chance, drops_only)
     if response is not None and response.by_class:
         check_classes(scheme, response, how, folds)
     strata = None
@@ -209,15 +212,15 @@ def _cut(
     label, sizes = stratifier.label, np.bincount(codes)
     if len(sizes) < 2:
         raise SchemeError(
-            f"{label} has one value only: records that never part cannot be held out."
+            f"{label} has one value only: records that stay together cannot be divided "
+            "into training and held-out ones."
         )
     if scheme.splits == "groups" and folds is not None:
         _check_groups(sizes, folds, label)
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
-    identifies = stratifier.drops_out_of_dot
-    return Strata(label, codes, len(sizes), cuts, identifies=identifies)
+    return Strata(label, codes, len(sizes), cuts, identifies=stratifier.identifies)
 
 
 def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:

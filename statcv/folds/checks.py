@@ -77,13 +77,13 @@ def check_sizes(
     return None, None
 
 
-def check_repeats(scheme: Scheme, repeats: Any, random: bool) -> int:
-    """Return how often records are held out anew."""
+def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) -> int:
+    """Return how often records are held out, or drawn to be dropped, again."""
     if repeats is None:
-        return scheme.repeats
+        return scheme.draws if drops_only else scheme.repeats
     if whole("repeats", repeats) < 1:
         raise ArgumentError(f"repeats={repeats} is out of range: 1 or more.")
-    if not random:
+    if not random and repeats > 1:
         sample = ", or hold out a sample by pairs=" * scheme.has_pairs
         raise ArgumentError(
             f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "

@@ -31,7 +31,10 @@ class Scheme:
     held_at_random : bool
         Whether who is held out together is a matter of chance.
     repeats : int
-        How often it is drawn where the caller does not say.
+        How often it is drawn unless the caller says.
+    draws : int
+        How often the records to drop are drawn unless the caller says, where only
+        these are a matter of chance.
     outcomes : tuple of str
         The kinds of outcome that it admits.
     spreads : bool
@@ -50,6 +53,7 @@ class Scheme:
     splits: Splits
     held_at_random: bool = True
     repeats: int = 1
+    draws: int = 1
     outcomes: tuple[str, ...] = ("binary", "multiclass", "continuous")
     spreads: bool = False
     rebalance: str | None = None
@@ -73,6 +77,7 @@ class Scheme:
 
 
 CLASSES = ("binary", "multiclass")
+DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out averages
 _BY_CLASS = holding.k_folds_by_class
 
 SCHEMES: dict[str, Scheme] = {
@@ -102,7 +107,8 @@ SCHEMES: dict[str, Scheme] = {
             holding.each_unit,
             "units",
             held_at_random=False,
-            by_stratum="leave-one-stratum-out, each {label} held out by itself",
+            draws=DRAWS,
+            by_stratum="leave-one-group-out, each {label} held out by itself",
         ),
         Scheme(
             "rloocv",
@@ -110,8 +116,9 @@ SCHEMES: dict[str, Scheme] = {
             holding.each_unit,
             "units",
             held_at_random=False,
+            draws=DRAWS,
             rebalance="subsample",
-            by_stratum="rebalanced leave-one-stratum-out, each {label} held out by "
+            by_stratum="rebalanced leave-one-group-out, each {label} held out by "
             "itself",
         ),
         Scheme(

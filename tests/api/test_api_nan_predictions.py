@@ -30,6 +30,7 @@ def data():
 @pytest.mark.parametrize("scheme", ["leave_pair_out", "rloocv"])
 def test_predictions_that_are_nan_are_counted_and_named(data, scheme):
     given = {"model": Silent(), "scheme": scheme, "metrics": "auroc", "seed": 1}
+    given["repeats"] = 1
     with pytest.warns(scv.UndefinedMetricWarning, match="predicts NaN for .* of "):
         result = scv.cv("y ~ x - 1", data, **given)
     with pytest.warns(scv.UndefinedMetricWarning, match="no value in 1 of 1 repeats"):

@@ -40,7 +40,7 @@ def spector():
 
 @pytest.fixture(scope="module")
 def rloocv(spector):
-    return scv.cv(FORMULA, spector, scheme="rloocv", seed=1)
+    return scv.cv(FORMULA, spector, scheme="rloocv", repeats=1, seed=1)
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_update_changes_one_thing(rloocv, spector):
 
 
 def test_update_keeps_a_fresh_seed(spector):
-    res = scv.cv("GRADE ~ GPA", spector, scheme="rloocv")
+    res = scv.cv("GRADE ~ GPA", spector, scheme="rloocv", repeats=1)
     assert res.update().plan.fingerprint == res.plan.fingerprint
     with pytest.raises(ArgumentError, match="k=4"):
         res.update(scheme="kfold", k=4, metrics="brier").update(scheme="loocv")
@@ -273,9 +273,13 @@ def test_missing_rows_are_counted(spector):
 
 def test_weights_enter_the_fits(spector):
     weights = np.arange(1, 33) / 10
-    res = scv.cv("GRADE ~ GPA", spector, weights=weights, scheme="rloocv", seed=1)
+    res = scv.cv(
+        "GRADE ~ GPA", spector, weights=weights, scheme="rloocv", repeats=1, seed=1
+    )
     named = spector.assign(w=weights)
-    by_name = scv.cv("GRADE ~ GPA", named, weights="w", scheme="rloocv", seed=1)
+    by_name = scv.cv(
+        "GRADE ~ GPA", named, weights="w", scheme="rloocv", repeats=1, seed=1
+    )
     assert by_name.predictions.equals(res.predictions)
     full = sm.GLM(
         spector["GRADE"],
@@ -289,7 +293,7 @@ def test_weights_enter_the_fits(spector):
 
 def test_a_fitted_result_in_place_of_formula_and_data(spector, rloocv):
     fitted = smf.logit(FORMULA, spector).fit(disp=0)
-    res = scv.cv(fitted, scheme="rloocv", seed=1)
+    res = scv.cv(fitted, scheme="rloocv", repeats=1, seed=1)
     gap = res.predictions["predicted"] - rloocv.predictions["predicted"]
     assert gap.abs().max() < 1e-6
     with pytest.raises(ArgumentTypeError, match="already holds"):
@@ -371,7 +375,7 @@ def test_a_term_of_which_nothing_was_learnt_has_no_coefficient(spector):
 def test_multiclass(spector):
     rng = np.random.default_rng(2)
     data = spector.assign(level=rng.choice(["low", "mid", "top"], 32))
-    res = scv.cv("level ~ GPA + TUCE", data, scheme="rloocv", seed=1)
+    res = scv.cv("level ~ GPA + TUCE", data, scheme="rloocv", repeats=1, seed=1)
     table = res.predictions
     columns = ["predicted_low", "predicted_mid", "predicted_top"]
     assert np.allclose(table[columns].sum(axis=1), 1)
@@ -428,7 +432,12 @@ def test_the_warning_says_what_no_predictors_score(spector):
     assert (
         float(
             scv.cv(
-                "GRADE ~ GPA", spector, model="negmean", scheme="rloocv", seed=1
+                "GRADE ~ GPA",
+                spector,
+                model="negmean",
+                scheme="rloocv",
+                repeats=1,
+                seed=1,
             ).estimate("auroc", "pooled")
         )
         == 0.5

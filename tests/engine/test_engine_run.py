@@ -106,7 +106,7 @@ def test_predictions_are_those_of_a_naive_loop(data, scheme, more):
 
 
 def test_partners_of_more_classes_are_one_of_each(data):
-    result = cv("g ~ a + b", data, scheme="rloocv", seed=1)
+    result = cv("g ~ a + b", data, scheme="rloocv", repeats=1, seed=1)
     held = result.held
     assert held.partner_predicted.shape == (100, 3)
     codes = result.design.y

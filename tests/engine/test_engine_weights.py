@@ -170,7 +170,9 @@ def test_weights_may_turn_the_training_means_round():
 
 
 def test_the_summary_of_a_balanced_fit_with_weights_has_the_note(data):
-    result = cv("y ~ a", data, scheme="rloocv", weights="w", model=Logit(1.0), seed=2)
+    result = cv(
+        "y ~ a", data, scheme="rloocv", repeats=1, weights="w", model=Logit(1.0), seed=2
+    )
     said = " ".join(str(result.summary()).split())
     assert "pooled auROC 0.500 (0.5 is no skill)" in said
 
@@ -225,13 +227,21 @@ def test_a_class_that_has_no_weight_in_training_is_named(data):
     only = data.index[data["y"] == 1][0]
     alone["w"] = alone["w"].where((data["y"] == 0) | (data.index == only), 0.0)
     with pytest.raises(OutcomeError, match=r"class 'ill' have no weight.*fewer folds"):
-        cv("kind ~ a", alone, scheme="rloocv", weights="w", positive="ill", seed=1)
+        cv(
+            "kind ~ a",
+            alone,
+            scheme="rloocv",
+            repeats=1,
+            weights="w",
+            positive="ill",
+            seed=1,
+        )
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
-        {"scheme": "rloocv"},
+        {"scheme": "rloocv", "repeats": 1},
         {"scheme": "loocv", "rebalance": "weight"},
         {"scheme": "kfold", "k": 3, "rebalance": "weight"},
     ],

@@ -57,14 +57,14 @@ def test_a_perfect_auroc_has_the_bound_of_the_smaller_class(scheme, hows):
 
 
 def test_no_fit_is_made_again_for_a_logit_that_is_infinite():
-    res = result(scheme="rloocv")
+    res = result(scheme="rloocv", repeats=1)
     assert res.estimate().lower > 0.5
     assert res.estimate(interval="jackknife_logit").lower > 0.5
     assert not res._jackknives
 
 
 def test_pairs_that_one_fit_left_out_are_counted_as_they_are():
-    res = result(scheme="rloocv")
+    res = result(scheme="rloocv", repeats=1)
     pairs = res.pairs[["row", "partner"]].to_numpy()
     most = res.estimate().interval.pairs
     taken = set()
@@ -199,4 +199,4 @@ def test_no_interval_is_not_called_a_point():
 
 def test_what_is_refused_stays_refused():
     with pytest.raises(MetricError, match="interval='delong' is not for auROC"):
-        result(scheme="rloocv").estimate(interval="delong")
+        result(scheme="rloocv", repeats=1).estimate(interval="delong")

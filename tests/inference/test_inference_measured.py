@@ -18,7 +18,8 @@ from statcv.studies.inference import Population, run_study, study_table
 
 def plan(n=60, ones=18, **more):
     df = pd.DataFrame({"y": np.repeat([0, 1], [n - ones, ones])})
-    return scv.fold_plan("y", df, seed=1, **{"scheme": "rloocv", **more})
+    one_draw = {} if "scheme" in more else {"scheme": "rloocv", "repeats": 1}
+    return scv.fold_plan("y", df, seed=1, **{**one_draw, **more})
 
 
 def cell(scheme, how, method, n, balance):
@@ -59,7 +60,7 @@ def test_what_was_not_measured_is_not_said():
     [
         ({"scheme": "kfold", "k": 10}, "pooled"),
         ({"scheme": "stratified_kfold", "rebalance": "subsample"}, "pooled"),
-        ({"rebalance": "upsample"}, "paired"),
+        ({"scheme": "rloocv", "rebalance": "upsample"}, "paired"),
         ({"n": 5000, "ones": 1500}, "paired"),
     ],
 )
@@ -72,7 +73,7 @@ def sources(*sizes):
     """Return a plan of sources of so many records each, of one class each."""
     who = np.repeat(np.arange(len(sizes)), sizes)
     df = pd.DataFrame({"y": who % 10 < 3, "who": who}).astype(int)
-    how = {"scheme": "rloocv", "stratify": scv.by_value("who"), "seed": 1}
+    how = {"scheme": "rloocv", "repeats": 1, "stratify": scv.by_value("who"), "seed": 1}
     return scv.fold_plan("y", df, **how)
 
 
@@ -91,7 +92,7 @@ def test_some_copies_are_those_of_the_study_and_many_are_of_none():
         pd.DataFrame({"y": np.arange(60) % 2, "age": np.arange(60.0)}),
         scheme="stratified_kfold",
         k=10,
-        stratify="age",
+        stratify=scv.by_quantile("age"),
         seed=1,
     )
     assert measured_size(binned, "pooled", "delong", 0.5) is None
@@ -113,6 +114,7 @@ def test_a_summary_says_what_was_measured():
         "GRADE ~ GPA",
         scv.load_data("spector"),
         scheme="rloocv",
+        repeats=1,
         seed=1,
         model=scv.models.Logit(C=1.0),
     )
@@ -213,7 +215,11 @@ def test_intervals_of_losses_are_told_their_coverage(stored):
 def two_models(**more):
     data = Population(40, 0.3, 0.7).sample(np.random.default_rng(2))
     a = scv.cv(
-        "y ~ x1", data, seed=1, model=Logit(C=1.0), **{"scheme": "rloocv", **more}
+        "y ~ x1",
+        data,
+        seed=1,
+        model=Logit(C=1.0),
+        **{"scheme": "rloocv", "repeats": 1, **more},
     )
     return a, a.update(formula="y ~ x2")
 

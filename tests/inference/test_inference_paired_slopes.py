@@ -83,7 +83,7 @@ def test_under_k_folds_pairs_are_of_the_same_fold():
 
 
 def test_the_interval_is_two_way_clustered_as_by_statsmodels():
-    res = result(scheme="rloocv")
+    res = result(scheme="rloocv", repeats=1)
     d, (ones, zeros) = differences(res.pairs), members(res.pairs)
     turn = np.where(np.arange(len(d)) % 2, 1.0, -1.0)  # which is named first
     fitted = sm.Logit(turn > 0, (turn * d)[:, None]).fit(disp=False)
@@ -145,11 +145,11 @@ def test_the_jackknife_leaves_each_record_out_and_fits_anew():
 )
 def test_other_intervals_are_refused(interval, message):
     with pytest.raises(MetricError, match=message):
-        result(scheme="rloocv").estimate(SLOPE, "paired", interval=interval)
+        result(scheme="rloocv", repeats=1).estimate(SLOPE, "paired", interval=interval)
 
 
 def test_intervals_of_shares_and_of_auroc_say_that_they_are_none():
-    res = result(scheme="rloocv")
+    res = result(scheme="rloocv", repeats=1)
     for interval, reason in (
         ("jackknife_logit", "calibration slope is no share"),
         ("corrected_jackknife", "is for auROC, not for calibration slope"),
@@ -168,13 +168,13 @@ def none_of(res):
 def test_where_there_is_none_it_says_why(monkeypatch):
     assert "no fit left out records of both" in none_of(result(scheme="loocv"))
     apart = data().assign(a=lambda d: 40.0 * d["y"] - 20)
-    assert "the slope is infinite" in none_of(result(apart, scheme="rloocv"))
-    alike = result(scheme="rloocv", model="mean")
+    assert "the slope is infinite" in none_of(result(apart, scheme="rloocv", repeats=1))
+    alike = result(scheme="rloocv", repeats=1, model="mean")
     assert "equal predictions" in none_of(alike)
-    scores = result(scheme="rloocv", model=SVC())
+    scores = result(scheme="rloocv", repeats=1, model=SVC())
     assert "no probabilities" in none_of(scores)
     monkeypatch.setattr(paired_slopes, "MOST_PAIRS", 3)
-    assert "more than 3 pairs" in none_of(result(scheme="rloocv"))
+    assert "more than 3 pairs" in none_of(result(scheme="rloocv", repeats=1))
 
 
 def test_splits_that_overlap_have_a_slope_each():
@@ -187,7 +187,7 @@ def test_splits_that_overlap_have_a_slope_each():
 
 
 def test_its_test_is_against_calibration():
-    res = result(scheme="rloocv")
+    res = result(scheme="rloocv", repeats=1)
     found = res.estimate(SLOPE, "paired")
     test = res.test(SLOPE, "paired", null=1.0, method="pairs")
     assert test.statistic == pytest.approx((found.value - 1) / found.se)

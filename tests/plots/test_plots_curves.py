@@ -142,7 +142,7 @@ def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
 
 def test_curves_of_several_kinds_share_a_title_that_is_true_of_all():
     pairs = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
-    pooled = pairs.update(scheme="rloocv")
+    pooled = pairs.update(scheme="rloocv", repeats=1)
     ax = scv.plot_roc(pairs)
     assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
     assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
@@ -323,7 +323,7 @@ def said_of(row, *columns):
 @pytest.mark.parametrize(
     ("more", "test", "tested"),
     [
-        ({"scheme": "rloocv", "k": None}, None, "(paired)"),
+        ({"scheme": "rloocv", "repeats": 1, "k": None}, None, "(paired)"),
         ({}, None, "(per fold)"),
         ({}, "corrected_t", "(per fold)"),
     ],
@@ -347,7 +347,7 @@ def test_the_title_says_what_is_shown_and_what_is_tested(small, more, test, test
 
 
 def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
-    one_by_one = small.update(scheme="rloocv", k=None)
+    one_by_one = small.update(scheme="rloocv", repeats=1, k=None)
     other = one_by_one.update(formula=". ~ . + PSI")
     ax = scv.plot_difference(scv.compare(one_by_one, other, test="corrected_t"))
     assert "difference in auROC 0.0" in ax.get_title()

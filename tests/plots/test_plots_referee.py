@@ -36,7 +36,7 @@ def _close_figures():
 
 @pytest.fixture(scope="module")
 def result():
-    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, scheme="rloocv", seed=1)
+    return scv.cv("GRADE ~ GPA + PSI", SPECTOR, scheme="rloocv", repeats=1, seed=1)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ def _close_figures():
 def results():
     table = scv.load_data("spector")
     repeated = scv.cv(FORMULA, table, k=4, repeats=5, seed=1)
-    rloocv = scv.cv(FORMULA, table, scheme="rloocv", seed=1)
+    rloocv = scv.cv(FORMULA, table, scheme="rloocv", repeats=1, seed=1)
     return {"five times four folds": repeated, "one": rloocv}
 
 
@@ -73,7 +73,9 @@ def test_a_legend_keeps_to_the_width_of_its_axes(results, name):
 def wordy():
     long = "progression_within_5_years"
     table = scv.load_data("spector").rename(columns={"GRADE": long})
-    one = scv.cv(f"{long} ~ GPA + TUCE + PSI", table, scheme="rloocv", seed=1)
+    one = scv.cv(
+        f"{long} ~ GPA + TUCE + PSI", table, scheme="rloocv", repeats=1, seed=1
+    )
     return {
         "the model with all of the routine predictors": one,
         "one without the score of the entering test": one.update(formula="~ . - TUCE"),

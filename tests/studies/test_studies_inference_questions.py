@@ -185,7 +185,12 @@ def test_comparisons_are_those_of_the_same_call_by_a_user() -> None:
     answers = measure(cell, Settings(seed=3, refits=1, permutations=9), range(1))
     draw = Draw.of(cell.population, "rloocv", 9, 3, 0)
     a = cv(
-        "y ~ x1 + x2", draw.data, model=Logit(C=1.0), scheme="rloocv", seed=draw.seed
+        "y ~ x1 + x2",
+        draw.data,
+        model=Logit(C=1.0),
+        scheme="rloocv",
+        repeats=1,
+        seed=draw.seed,
     )
     b = a.update(formula="y ~ x3 + x4")
     for method, values in zip(cell.methods, answers.values[:, 0], strict=True):

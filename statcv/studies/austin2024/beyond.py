@@ -20,7 +20,7 @@ SIZES, COVARIATES = (30, 50, 100), (1, 5)
 CLASSES = 3
 SCHEMES: dict[str, dict[str, Any]] = {
     "loocv": {"scheme": "loocv"},
-    "rloocv": {"scheme": "rloocv"},
+    "rloocv": {"scheme": "rloocv", "repeats": 1},
     "weight": {"scheme": "loocv", "rebalance": "weight"},
     "kfold": {"scheme": "kfold", "k": 5},
     "leave_pair_out": {"scheme": "leave_pair_out"},

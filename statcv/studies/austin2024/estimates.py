@@ -41,7 +41,10 @@ class Held:
 
 HELD = (
     Held({"scheme": "loocv"}, {"loocv": "pooled"}),
-    Held({"scheme": "rloocv"}, {"rloocv": "pooled", "rloocv_paired": "paired"}),
+    Held(
+        {"scheme": "rloocv", "repeats": 1},
+        {"rloocv": "pooled", "rloocv_paired": "paired"},
+    ),
     Held(
         {"scheme": "rloocv", "repeats": 4},
         {"rloocv_x4": "pooled", "rloocv_paired_x4": "paired"},

@@ -51,7 +51,7 @@ def pooled(result: CVResult, metric: str = "auroc") -> float:
 
 def leave_one_out(frame: pd.DataFrame, model: Any, seed: int) -> dict[str, float]:
     """Return auROCs: of LOOCV, and of RLOOCV pooled and in pairs."""
-    rebalanced = held_out(frame, model, seed, scheme="rloocv")
+    rebalanced = held_out(frame, model, seed, scheme="rloocv", repeats=1)
     return {
         "loocv": pooled(held_out(frame, model, seed, scheme="loocv")),
         "rloocv": pooled(rebalanced),

@@ -51,7 +51,7 @@ def _of_metric(scheme: str, metric: str) -> list[Method]:
         _method(metric, "pooled", "records"),
         _method(metric, "per_fold", "corrected_t"),
     ]
-    if metric == "log_loss" or "repeats" in SCHEMES[scheme].arguments:
+    if metric == "log_loss" or SCHEMES[scheme].repeated:
         return made
     made += [_method(metric, "pooled", name, slow=True) for name in RESAMPLED]
     made += [

@@ -93,7 +93,7 @@ def _of_estimate(scheme: str, how: str) -> list[Method]:
     else:
         slope = pooled_slope if how == "pooled" else paired_slope
         cheap.append(_slope(how, "held_out", slope))
-    once = "repeats" not in SCHEMES[scheme].arguments
+    once = not SCHEMES[scheme].repeated
     slow = [
         Method("auroc", how, name, "interval", _interval(how, name), slow=True)
         for name in RESAMPLED[how]

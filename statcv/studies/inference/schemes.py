@@ -27,6 +27,11 @@ class Scheme:
     hows: tuple[str, ...]
     fits: Callable[[int, int], int]
 
+    @property
+    def repeated(self) -> bool:
+        """Whether records are held out, or drawn to be dropped, more than once."""
+        return bool(self.arguments.get("repeats", 1) > 1)
+
 
 SCHEMES = {
     "stratified_kfold": Scheme(
@@ -38,7 +43,9 @@ SCHEMES = {
         lambda n, n1: 10 * FOLDS,
     ),
     "loocv": Scheme({"scheme": "loocv"}, ("pooled",), lambda n, n1: n),
-    "rloocv": Scheme({"scheme": "rloocv"}, ("pooled", "paired"), lambda n, n1: n),
+    "rloocv": Scheme(
+        {"scheme": "rloocv", "repeats": 1}, ("pooled", "paired"), lambda n, n1: n
+    ),
     "repeated_rloocv": Scheme(
         {"scheme": "rloocv", "repeats": 4}, ("pooled", "paired"), lambda n, n1: 4 * n
     ),

@@ -59,6 +59,8 @@ class Analysis:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DistributionalBiasWarning)
             warnings.simplefilter("ignore", SeparationWarning)
+            if scheme == "rloocv":  # one draw, as in the paper
+                repeats = repeats or 1
             arguments = {
                 "formula": self.formula,
                 "data": self.data,
