@@ -21,7 +21,6 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.plan import PAIRS
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
 from statcv.formula.design import counted
@@ -246,8 +245,9 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     columns = design.formula.outcome_columns
     holdout.warn(design.kept)
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
-    in_pairs = plan.scheme in PAIRS
-    measured = choose_metrics(given["metrics"], design.outcome, in_pairs)
+    in_pairs = plan.holds_out_pairs
+    cuts = given["threshold"] is not None
+    measured = choose_metrics(given["metrics"], design.outcome, in_pairs, cuts)
     if weights is not None and plan.rebalanced and not design.outcome.levels:
         raise SchemeError(
             "weights= and rebalancing do not go together for a continuous outcome: "

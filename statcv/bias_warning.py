@@ -1,15 +1,14 @@
-"""A warning where held-out labels can be told from the training mean."""
+"""A warning where folds alone move a metric away from no skill."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from statcv.errors import DistributionalBiasWarning, warn
-from statcv.folds.audit import LEANS
-from statcv.folds.plan import PAIRS
-from statcv.inference.mean_model import mean_model_concordance
-from statcv.metrics import Metric
+from statcv.folds.audit_twins import opposite_twins
+from statcv.inference.no_skill import NoSkill
 from statcv.models import Neighbors
+from statcv.models.without_predictors import estimator_of, innermost
 from statcv.result import CVResult
 
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
@@ -17,68 +16,80 @@ PASSED_ON = {"weight": "weights", "all": "every subsample"}
 
 
 def warn_of_bias(result: CVResult) -> None:
-    """Warn where the headline pools ranks over folds that give labels away."""
-    headlines = [
-        metric
+    """Warn of metrics in which a model without predictors is not at no skill."""
+    _warn_of_neighbours(result)
+    _warn_of_twins(result)
+    if not result.suspect:
+        return
+    rows = result.without_predictors
+    if not any(row.material for row in rows):
+        return
+    told = [row for row in rows if row.told]
+    warn(
+        "distributional bias: without its predictors this model would score "
+        f"{_joined(told)}. {_cause(result)}{_advice(result)}.",
+        DistributionalBiasWarning,
+    )
+
+
+def _joined(rows: list[NoSkill]) -> str:
+    *first, last = [row.sentence for row in rows]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _cause(result: CVResult) -> str:
+    """Say what gives the held-out outcomes away."""
+    kind = result.design.outcome.kind
+    if kind == "continuous":
+        return "The training means of these folds give the held-out values away"
+    of = "mean" if kind == "binary" else "shares of the classes"
+    return f"The training {of} of each fit gives the held-out labels away"
+
+
+def _advice(result: CVResult) -> str:
+    """Name the plan that evens out the training sets, where there is one."""
+    if result.design.outcome.kind == "continuous":
+        return "; scheme='leave_pair_out' compares records of one fit only"
+    if result.plan.rebalanced:
+        return ""
+    scheme = result.plan.made_by
+    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
+    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
+    return f"; {remedy} evens out every training set"
+
+
+def _warn_of_neighbours(result: CVResult) -> None:
+    """Warn where near records, more of the held-out class, are all that counts."""
+    pooled = [
+        metric.label
         for metric in result.chosen_metrics
         if metric.rank and result.scores.headline(metric) == "pooled"
     ]
-    if headlines and result.design.outcome.kind == "continuous":
-        _of_numbers(result, headlines[0])
+    continuous = result.design.outcome.kind == "continuous"
+    if continuous or not pooled or result.plan.rebalance not in PASSED_ON:
         return
-    if headlines and result.plan.rebalance in PASSED_ON and _of_neighbours(result):
+    if _of_neighbours(result):
         warn(
             "distributional bias: training sets that are evened out by "
             f"{PASSED_ON[result.plan.rebalance]} show a model somewhat more of each "
             "record of the held-out class. Nearest neighbours pass this on, so that "
-            f"{headlines[0].label} pooled is too high (about 0.6 on noise, not 0.5); "
+            f"{pooled[0]} pooled is too high (about 0.6 on noise, not 0.5); "
             "scheme='rloocv' compares pairs that one fit left out.",
             DistributionalBiasWarning,
         )
-    leaning = result.mean_model_auroc
-    if headlines and abs(leaning - 0.5) > LEANS:
-        named = " and ".join(metric.label for metric in headlines)
-        one = result.plan.scheme in ("loocv", *PAIRS)
-        remedy = "scheme='rloocv'" if one else "rebalance='subsample'"
-        advice = f"; {remedy} evens out every training set"
-        several = result.design.outcome.kind == "multiclass"
-        means = "shares of the classes" if several else "means"
-        mean = "shares" if several else "mean"
-        area = "Hand–Till auROC" if several else "auROC"
-        warn(
-            f"distributional bias: {named} pooled over folds whose training {means} "
-            "give the held-out labels away. With its predictors taken out the same "
-            f"model, which then predicts the training {mean}, has {area} {leaning:.3f} "
-            f"under these folds, not 0.5{'' if result.plan.rebalanced else advice}.",
-            DistributionalBiasWarning,
-        )
 
 
-def _of_numbers(result: CVResult, metric: Metric) -> None:
-    """Warn where training means alone order held-out numbers, as they fall behind.
-
-    The record that is dropped restores the mean only nearly.
-    """
-    if result.weights is not None:
+def _warn_of_twins(result: CVResult) -> None:
+    """Warn of records that only the outcome tells from a training record."""
+    outcome = result.design.outcome
+    if outcome.kind == "continuous":
         return
-    leaning = mean_model_concordance(result.scores)
-    if abs(leaning - 0.5) > LEANS:
-        warn(
-            f"distributional bias: {metric.label} pooled over folds whose training "
-            "means give the held-out values away. The training mean alone, without any "
-            f"predictor, has concordance {leaning:.3f} under these folds, not 0.5; "
-            "scheme='leave_pair_out' compares records of one fit only.",
-            DistributionalBiasWarning,
-        )
+    for found in opposite_twins(result.plan, result.plain_predictors, outcome.y):
+        warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
 
 
 def _of_neighbours(result: CVResult) -> bool:
     """Tell whether the model looks at near records only, ours or scikit-learn's."""
     learner: Any = result.learner
-    while not isinstance(learner, Neighbors) and hasattr(learner, "model"):
-        learner = learner.model
-    estimator: Any = getattr(learner, "estimator", None)
-    while hasattr(estimator, "steps"):  # a pipeline, of which the last step predicts
-        estimator = estimator.steps[-1][1]
-    kinds = {kind.__name__ for kind in type(estimator).__mro__}
-    return isinstance(learner, Neighbors) or bool(kinds & NEAR)
+    kinds = {kind.__name__ for kind in type(estimator_of(learner)).__mro__}
+    return isinstance(innermost(learner), Neighbors) or bool(kinds & NEAR)

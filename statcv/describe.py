@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,12 +10,12 @@ import pandas as pd
 from statcv.errors import ArgumentError, plural
 from statcv.folds.pairs import is_sample
 from statcv.formula.design import counted
-from statcv.inference import BootstrapEstimate, Estimate, NullBias, Scores
+from statcv.inference import BootstrapEstimate, Estimate, NullBias
 from statcv.inference.measured import measured_coverage
 from statcv.inference.permutation import is_permutable
 from statcv.inference.repeats import MonteCarlo
 from statcv.readable import Readable
-from statcv.summary import Summary, number
+from statcv.summary import Summary, column
 from statcv.tuning import choices
 
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
@@ -43,7 +42,9 @@ def summarise(
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
     columns = _metrics(tables["Metrics"], labels)
-    columns = columns.drop(columns=_said_twice(result.scores), errors="ignore")
+    alone = int(result.plan.tests.sizes.max()) == 1
+    if result.scores.apart or alone:  # a split is pooled, or a record, by itself
+        columns = columns.drop(columns="per fold (sd)", errors="ignore")
     limits = f", with {level:.0%} intervals" if "lower" in columns else ""
     shown = {f"Metrics{limits}": columns}
     spread = result.held.coefficients
@@ -51,29 +52,16 @@ def summarise(
         caption = f"Coefficients over {_fits(result)}"
         table = spread.agg(["mean", "std", "min", "max"]).T
         tables[caption] = table.rename(columns={"std": "sd"})
-        shown[caption] = pd.DataFrame(
-            [
-                {name: number(value, row["sd"]) for name, value in row.items()}
-                for _, row in tables[caption].iterrows()
-            ],
-            index=table.index,
-        )
+        sds = tables[caption]["sd"].tolist()
+        shown[caption] = tables[caption].apply(lambda one: column(one.tolist(), sds))
     return Summary(
         title=f"Cross-validation of {result.design.formula.text}",
+        headline=str(result.estimate(level=level)),
         facts=_facts(result),
         tables=tables,
         shown=shown,
         notes=_notes(result, level, size, biases),
     )
-
-
-def _said_twice(scores: Scores) -> list[str]:
-    """Name the columns that repeat another one under such folds."""
-    if not scores.by_split:
-        return []
-    # each split is pooled by itself, and its pairs are
-    other = "pooled" if scores.apart else "per fold (sd)"
-    return [other] if scores.pairwise else [other, "paired"]
 
 
 def _fits(result: Readable) -> str:
@@ -84,24 +72,25 @@ def _fits(result: Readable) -> str:
 
 
 def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
-    def line(row: pd.Series[Any]) -> dict[str, str]:
-        se = (row["upper"] - row["lower"]) / 4
-        by_fold = f"{number(row['per_fold'], se)} ({number(row['per_fold_sd'], se)})"
-        shown = {
-            "estimate": number(row["estimate"], se),
-            "lower": number(row["lower"], se),
-            "upper": number(row["upper"], se),
-            "how": row["how"].replace("_", " "),
-            "pooled": number(row["pooled"], se),
-            "per fold (sd)": "–" if np.isnan(row["per_fold"]) else by_fold,
-            "paired": number(row["paired"], se),
-        }
-        if "boot632" in row:
-            shown[".632"] = number(row["boot632"], se)
-            shown[".632+"] = number(row["boot632plus"], se)
-        return shown
+    """Return the table of metrics as text, digits alike within a column."""
+    ses = ((table["upper"] - table["lower"]) / 4).tolist()
 
-    shown = pd.DataFrame([line(row) for _, row in table.iterrows()], index=labels)
+    def shown_as(name: str) -> list[str]:
+        return column(table[name].tolist(), ses)
+
+    columns = {name: shown_as(name) for name in ("estimate", "lower", "upper")}
+    columns["how"] = table["how"].str.replace("_", " ").tolist()
+    columns["no skill"] = shown_as("no_skill")
+    folds = zip(
+        table["per_fold"], shown_as("per_fold"), shown_as("per_fold_sd"), strict=True
+    )
+    columns["per fold (sd)"] = [
+        "–" if np.isnan(value) else f"{mean} ({sd})" for value, mean, sd in folds
+    ]
+    for name, heading in (("boot632", ".632"), ("boot632plus", ".632+")):
+        if name in table:
+            columns[heading] = shown_as(name)
+    shown = pd.DataFrame(columns, index=labels)
     said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
     return shown[said]
 
@@ -166,7 +155,7 @@ def _notes(
     notes += [bias.sentence for bias in biases]
     notes += [
         found.sentence
-        for found in result.plan.audit().findings
+        for found in result.audit.findings
         if found.concern and not (binary and found.check in SAID_ABOVE)
     ]
     held, fits = result.held, result.plan.n_fits
@@ -184,7 +173,7 @@ def _notes(
             f"{int(held.separated.sum())} of {fits} fits separate the classes "
             "(fitted probabilities of 0 or 1)."
         )
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))
 
 
 def _measured(result: Readable, headline: Estimate) -> list[str]:
@@ -252,7 +241,7 @@ def _and_needed(
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
     """Say what the .632+ rule joined for the headline's metric."""
-    if result.plan.scheme != "bootstrap":
+    if result.plan.made_by is None or not result.plan.made_by.samples:
         return []
     joined = result.estimate(headline.metric, ".632+")
     if not isinstance(joined, BootstrapEstimate):

@@ -22,7 +22,6 @@ from statcv.errors import (
     suggestion,
 )
 from statcv.folds import FoldPlan
-from statcv.folds.plan import PAIRS
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.together import Strata
@@ -327,7 +326,10 @@ def _plan(folds: _Folds, fold: str | None, design: Design) -> FoldPlan:
     if fold is None:
         scheme, sentence = "external", "predictions by a model fitted to other records"
     elif twice:
-        scheme, sentence = PAIRS[0], f"leave-pair-out, {said} by {fold}, made elsewhere"
+        scheme, sentence = (
+            "leave_pair_out",
+            f"leave-pair-out, {said} by {fold}, made elsewhere",
+        )
     none = Ragged.empty(len(tests))
     plan = FoldPlan(
         scheme=scheme,

@@ -29,6 +29,7 @@ from statcv.inference import (
 )
 from statcv.inference.estimates import REFITS
 from statcv.inference.jackknife import Jackknife
+from statcv.inference.no_skill import NoSkill
 from statcv.inference.refit_cost import jackknife_cost, made_together
 from statcv.inference.refit_intervals import Kept, keep_jackknife, refit_interval
 from statcv.inference.refitting import scores_of
@@ -40,15 +41,6 @@ from statcv.seeds import resolve_seed
 
 USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
 CHEAP = 300_000_000  # multiplications: a second or two
-JUDGED = (
-    "kfold",
-    "stratified_kfold",
-    "rkfold",
-    "loocv",
-    "rloocv",
-    "leave_pair_out",
-    "tournament_leave_pair_out",
-)
 
 
 class Estimating:
@@ -76,6 +68,11 @@ class Estimating:
         return scores_of(self.plan, self.held, self.design.y, self.threshold)
 
     @property
+    def without_predictors(self) -> tuple[NoSkill, ...]:
+        """What a model without predictors scores under these folds, by metric."""
+        raise NotImplementedError
+
+    @property
     def metric_names(self) -> tuple[str, ...]:
         """Names of the metrics that the tables show; the first is the headline."""
         return tuple(metric.name for metric in self.chosen_metrics)
@@ -96,7 +93,7 @@ class Estimating:
 
     @property
     def _bootstrapped(self) -> bool:
-        return self.plan.scheme == "bootstrap"
+        return self.plan.made_by is not None and self.plan.made_by.samples
 
     @property
     def _full_threshold(self) -> float | None:
@@ -242,7 +239,9 @@ class Estimating:
     def _cheap(self, metric: Metric, how: str) -> bool:
         """Tell whether all fits without each record are made in a moment."""
         setup = self._setup_of(metric)
-        judged = self.plan.scheme in JUDGED and self.plan.rebalance != "bag"
+        scheme = self.plan.made_by
+        judged = scheme is not None and scheme.refits_judged
+        judged = judged and self.plan.rebalance != "bag"
         if not judged or not made_together(setup):
             return False
         separated = float(self.held.separated.mean())

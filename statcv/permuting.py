@@ -31,8 +31,6 @@ Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and how it is had
 
 LONG = 10.0  # seconds above which permutations say beforehand what they cost
-NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
-NO_SKILL |= {"concordance": 0.5, "matthews": 0.0, "brier_skill": 0.0}
 
 
 class Permuting(Tabulating):
@@ -301,12 +299,7 @@ class Permuting(Tabulating):
         return found
 
     def _no_skill(self, metric: Metric) -> float | None:
-        classes = len(self.design.outcome.levels)
-        if metric.name == "balanced_accuracy":
-            return 1 / classes
-        if metric.name == "ber":
-            return 1 - 1 / classes
-        return NO_SKILL.get(metric.name)
+        return metric.without_skill(len(self.design.outcome.levels))
 
     def _warn_cost(self, times: int, n_jobs: int | None) -> None:
         """Say what refits will cost where they are made one by one."""

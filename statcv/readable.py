@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from statcv.engine import Held
 from statcv.folds import FoldPlan
+from statcv.folds.findings import Audit
 from statcv.formula import Design
 from statcv.inference import Estimate, HTest, Scores
+from statcv.inference.no_skill import NoSkill
 from statcv.inference.repeats import MonteCarlo
 from statcv.metrics import Metric
 from statcv.models import Model
@@ -59,6 +61,14 @@ class Readable(Protocol):
     @property
     def rows(self) -> str:
         """The rows in words."""
+
+    @property
+    def audit(self) -> Audit:
+        """What the plan leaks, of these predictors too."""
+
+    @property
+    def without_predictors(self) -> tuple[NoSkill, ...]:
+        """What a model without predictors scores under these folds."""
 
     @property
     def mean_model_auroc(self) -> float:

@@ -18,9 +18,18 @@ from statcv.engine import Held, fit_all
 from statcv.errors import CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc
+from statcv.folds.findings import Audit
 from statcv.formula import Design
 from statcv.full_model import FullModel
 from statcv.inference.mean_model import mean_model_hand_till
+from statcv.inference.no_skill import (
+    Constants,
+    NoSkill,
+    constants_of,
+    is_suspect,
+    no_skill,
+    no_skill_table,
+)
 from statcv.metrics import Metric
 from statcv.models import Fit, Model
 from statcv.models.thresholds import ThresholdedFit
@@ -242,6 +251,55 @@ class CVResult(Testing):
             text += f" of {design.n_given}, {lost} incomplete"
         held = len(np.unique(self.held.row))
         return text if held == design.n else f"{text}; {held} of them held out"
+
+    @cached_property
+    def audit(self) -> Audit:
+        """What the plan leaks and loses, with what these predictors add.
+
+        As ``result.plan.audit()``, and with records that equal a training record in
+        all predictors, but not in the outcome.
+        """
+        return self.plan.audit(predictors=self.plain_predictors)
+
+    @property
+    def plain_predictors(self) -> NDArray[np.float64]:
+        """The design matrix without its intercept."""
+        matrix, intercept = self.design.matrix, self.design.intercept
+        return matrix if intercept is None else np.delete(matrix, intercept, axis=1)
+
+    @cached_property
+    def without_predictors(self) -> tuple[NoSkill, ...]:
+        """What a model without predictors scores under these folds, by metric."""
+        return no_skill(self._constants, self.scores, self.chosen_metrics)
+
+    @cached_property
+    def _constants(self) -> Constants | None:
+        return constants_of(self._setup, self.held)
+
+    @property
+    def suspect(self) -> bool:
+        """Whether the folds may move a metric of a model without predictors."""
+        return is_suspect(self._constants, self.scores, self.chosen_metrics)
+
+    @property
+    def no_skill(self) -> pd.DataFrame:
+        """One row per metric: its value without skill, and that under these folds.
+
+        Columns ``metric``, ``how``, ``no_skill`` (the metric of one constant prediction
+        for all records), ``without_predictors`` (what the model scores under this plan
+        once its predictors are taken out, with its class weights and threshold) and
+        ``bias``, their difference, which :func:`statcv.cv` warns of where it is more
+        than a tenth of the way from no skill to perfect.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
+        >>> float(res.no_skill.set_index("metric").loc["auroc", "bias"])
+        0.0
+        """
+        return no_skill_table(self.without_predictors)
 
     @cached_property
     def mean_model_auroc(self) -> float:

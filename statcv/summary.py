@@ -21,6 +21,8 @@ class Summary:
     Attributes
     ----------
     title : str
+    headline : str
+        The main result in one line; empty where there is none.
     facts : tuple of (str, str)
         What was done, a line each.
     tables : dict of str to pandas.DataFrame
@@ -35,10 +37,13 @@ class Summary:
     tables: Mapping[str, pd.DataFrame]
     shown: Mapping[str, pd.DataFrame]
     notes: tuple[str, ...] = ()
+    headline: str = ""
 
     def __str__(self) -> str:
         wide = max((len(name) for name, _ in self.facts), default=0)
         parts = [self.title, ""]
+        if self.headline:
+            parts += [*textwrap.wrap(self.headline, WIDTH), ""]
         for name, text in self.facts:
             indent = " " * (wide + 4)
             parts += textwrap.wrap(
@@ -60,6 +65,9 @@ class Summary:
             for name, text in self.facts
         )
         parts = [f"<h3>{escape(self.title)}</h3>"]
+        parts += [f"<p><strong>{escape(self.headline)}</strong></p>"] * bool(
+            self.headline
+        )
         parts += [f"<table>{facts}</table>"] if facts else []
         for caption, table in self.shown.items():
             parts.append(f"<h4>{escape(caption)}</h4>{table.to_html(border=0)}")
@@ -70,6 +78,7 @@ class Summary:
     def to_markdown(self) -> str:
         """Return GitHub-flavoured Markdown."""
         parts = [f"### {_plain(self.title)}", ""]
+        parts += [f"**{_plain(self.headline)}**", ""] * bool(self.headline)
         parts += [f"- **{_plain(name)}**: {_plain(text)}" for name, text in self.facts]
         for caption, table in self.shown.items():
             rows = _cells(table)
@@ -81,7 +90,9 @@ class Summary:
 
     def to_latex(self) -> str:
         r"""Return facts, a ``tabular`` a table, for ``booktabs``, and the notes."""
-        parts = [rf"\paragraph{{{_latex(self.title)}}}", r"\begin{description}"]
+        parts = [rf"\paragraph{{{_latex(self.title)}}}"]
+        parts += [rf"{_latex(self.headline)}"] * bool(self.headline)
+        parts += [r"\begin{description}"]
         parts += [rf"\item[{_latex(name)}] {_latex(text)}" for name, text in self.facts]
         parts += [r"\end{description}", ""]
         for caption, table in self.shown.items():
@@ -160,9 +171,22 @@ def number(value: Any, se: float = np.nan) -> str:
         return "∞" if value > 0 else "−∞"
     if np.isfinite(se) and se > 0:
         decimals = int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
-        return f"{value:.{decimals}f}"
-    decimals = 3 if abs(value) < 100 else 1
-    return f"{value:.{decimals}f}"
+    else:
+        decimals = 3 if abs(value) < 100 else 1
+    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+
+
+def column(values: Sequence[float], ses: Sequence[float]) -> list[str]:
+    """Return the numbers of a column with as many decimals each.
+
+    As many as the smallest standard error warrants; 3 where there is none.
+
+    >>> column([0.123456, 12.3456, float("nan")], [0.02, 0.5, float("nan")])
+    ['0.123', '12.346', '–']
+    """
+    known = [float(se) for se in ses if np.isfinite(se) and se > 0]
+    least = min(known, default=np.nan)
+    return [number(value, least) for value in values]
 
 
 def p_value(p: float) -> str:

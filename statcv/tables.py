@@ -120,17 +120,21 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     return pd.concat([names, table], axis=1)
 
 
-def metric_row(scores: Scores, metric: Metric, headline: Estimate) -> dict[str, Any]:
+def metric_row(
+    scores: Scores, metric: Metric, headline: Estimate, no_skill: float
+) -> dict[str, Any]:
     """Return a metric in all the ways that exist, the headline with its interval."""
     pooled = make_estimate(scores, metric, "pooled")
     by_fold = make_estimate(scores, metric, "per_fold")
-    paired = make_estimate(scores, metric, "paired") if metric.of_pairs else None
+    pairs = metric.of_pairs and (metric.rank or scores.pairwise)
+    paired = make_estimate(scores, metric, "paired") if pairs else None
     return {
         "metric": metric.name,
         "how": headline.how,
         "estimate": headline.value,
         "lower": headline.lower,
         "upper": headline.upper,
+        "no_skill": no_skill,
         "pooled": pooled.value,
         "pooled_sd": pooled.sd,
         "per_fold": by_fold.value,

@@ -26,8 +26,9 @@ class Tabulating(Estimating):
         """Return every metric in all the ways that exist, a row a metric.
 
         Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
-        ``upper``; ``pooled`` with its Monte Carlo sd over repeats; ``per_fold`` with
-        the sd over folds, the number of folds and of those without a value;
+        ``upper``; ``no_skill``, the value without skill; ``pooled`` with its
+        Monte Carlo sd over repeats; ``per_fold`` with the sd over folds, the number
+        of folds and of those without a value;
         ``paired``, for auROC (of several classes Hand and Till's), concordance and the
         calibration slope, with its Monte Carlo sd, which a sample of pairs tells of
         itself; ``boot632`` and ``boot632plus``, for bootstrap samples alone.
@@ -52,9 +53,11 @@ class Tabulating(Estimating):
                 self.scores, self.chosen_metrics, self._groups(by), _named(by), level
             )
         rows = []
-        for metric in self.chosen_metrics:
+        for metric, plain in zip(
+            self.chosen_metrics, self.without_predictors, strict=True
+        ):
             headline = self._estimate(metric, level=level)
-            row = metric_row(self.scores, metric, headline)
+            row = metric_row(self.scores, metric, headline, plain.value)
             if self._bootstrapped:
                 parts = join_values(
                     self.scores, metric, self._fitted, self._full_threshold

@@ -17,7 +17,7 @@ OF_PAIRS = {
 
 
 def choose_metrics(
-    metrics: Any, outcome: Outcome, pairs: bool = False
+    metrics: Any, outcome: Outcome, pairs: bool = False, threshold: bool = False
 ) -> tuple[Metric, ...]:
     """Return the metrics that a call names, or the usual ones of the outcome.
 
@@ -28,6 +28,8 @@ def choose_metrics(
     pairs : bool
         Whether the scheme compares pairs, so that their metric comes first unless
         others are named.
+    threshold : bool
+        Whether a threshold of the predictions is given.
 
     Raises
     ------
@@ -35,7 +37,7 @@ def choose_metrics(
         If one is unknown, not for this outcome, or named twice.
     """
     if metrics is None:
-        usual = default_metrics(outcome.kind)
+        usual = default_metrics(outcome.kind, threshold)
         first = [OF_PAIRS[outcome.kind]] if pairs else []
         names = dict.fromkeys([*first, *usual])
         return tuple(get_metric(name) for name in names)

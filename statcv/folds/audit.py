@@ -28,10 +28,11 @@ from statcv.folds.audit_training import (
     training_counts,
     training_means_spread,
 )
+from statcv.folds.audit_twins import opposite_twins
 from statcv.folds.duplicates import Columns, Tolerance
 from statcv.folds.findings import Audit as Audit
 from statcv.folds.findings import Finding, fixed
-from statcv.folds.plan import PAIRS, FoldPlan
+from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auprc, auroc
 
@@ -48,6 +49,7 @@ def audit_plan(
     data: pd.DataFrame | None = None,
     duplicates: Columns | bool = None,
     tolerance: Tolerance | None = None,
+    predictors: NDArray[np.float64] | None = None,
 ) -> Audit:
     """Say what a plan leaks and loses, in numbers and sentences.
 
@@ -66,6 +68,9 @@ def audit_plan(
     tolerance : float or mapping of label to float, optional
         How far duplicates may differ in numeric columns, as
         :func:`statcv.folds.duplicates.near_records` has it. Default: not at all.
+    predictors : numpy.ndarray, shape (n, p), optional
+        The design matrix, in which records of different outcomes are looked for that
+        do not differ.
 
     Returns
     -------
@@ -92,6 +97,8 @@ def audit_plan(
           between folds.
         - ``strata``, ``duplicates``: held-out records with an equal in the training
           set of a fit that predicts them.
+        - ``opposite_twins``: the share of held-out records whose equals in training,
+          by their predictors, all have another outcome.
 
     Raises
     ------
@@ -134,6 +141,8 @@ def audit_plan(
         found.append(copies(plan, plan.strata.codes, "strata", equal))
     if groups is not None:
         found.append(copies(plan, groups[0], "duplicates", groups[1]))
+    if predictors is not None and response is not None and response.by_class:
+        found += opposite_twins(plan, predictors, response.codes)
     return Audit(tuple(found))
 
 
@@ -142,7 +151,7 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     if not response.by_class:
         r = label_correlation(plan, z)
         found = training_means_spread(plan, response, z)
-        leans = plan.scheme not in PAIRS and r < GIVES_AWAY
+        leans = not plan.holds_out_pairs and r < GIVES_AWAY
         return [*found, _correlation(plan, r, leans, response.name)]
     found = [training_counts(plan, response), *classes_missing(plan, response)]
     if response.kind == "binary":
@@ -157,7 +166,7 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     }
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
     leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
-    leans = plan.scheme not in PAIRS and abs(leaning - 0.5) > LEANS
+    leans = not plan.holds_out_pairs and abs(leaning - 0.5) > LEANS
     level = response.levels[worst]
     return [*found, _correlation(plan, each[worst], leans, "", level, many=True)]
 
@@ -290,7 +299,7 @@ def _correlation(
         return Finding("label_correlation", r, said)
     against = mean if many else "training mean"
     said = f"Held-out {held} and {against}: r = {fixed(r)}"
-    if plan.scheme in PAIRS:
+    if plan.holds_out_pairs:
         said += "; but only records of the same fit are compared"
     elif r < GIVES_AWAY:
         said += f"; each fit's mean gives the {what} away"

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.folds.findings import Finding, listed, span
-from statcv.folds.plan import PAIRS, FoldPlan
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.weighting import ClassWeights
@@ -170,7 +170,7 @@ def classes_missing(plan: FoldPlan, response: Response) -> list[Finding]:
     """Find folds that do not hold out a class, and fits that do not train on one."""
     training, held = plan.counts(response.codes, response.classes)
     present, found = response.counts > 0, []
-    if plan.scheme not in PAIRS:
+    if not plan.holds_out_pairs:
         found.append(
             _not_held_out(plan, (held == 0) & present, present.sum(), response)
         )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, SchemeError, suggestion
 from statcv.folds import rebalance as draw
 from statcv.folds.nearest import nearest_mean
-from statcv.folds.plan import PAIRS, FoldPlan
+from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.weighting import ClassWeights, Weighting, class_weights, tilting
@@ -166,7 +166,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
             f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
             "of records; only 'weight' evens them out, and classes only."
         )
-    if plan.scheme in PAIRS:
+    if plan.holds_out_pairs:
         raise SchemeError(
             f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
             "that the same fit left out are compared."
@@ -247,7 +247,8 @@ def _with_fits(
         rebalance=how,
     )
     totals = np.bincount(response.codes[made.train(0)], minlength=response.classes)
-    alone = plan.scheme in ("loocv", "rloocv") and plan.strata is None
+    scheme = plan.made_by
+    alone = scheme is not None and scheme.leaves_one_out and plan.strata is None
     other = "the other" if response.classes == 2 else "each other"
     said = {
         "subsample": f"a random record of {other} class dropped"

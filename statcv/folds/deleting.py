@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import SchemeError
-from statcv.folds.plan import PAIRS, FoldPlan, Rows
+from statcv.folds.plan import FoldPlan, Rows
 from statcv.folds.ragged import Ragged
 from statcv.folds.weighting import ClassWeights
 from statcv.seeds import RESERVE
@@ -167,7 +167,7 @@ def _marked(plan: FoldPlan, rows: Rows) -> Flags:
 def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     """Return which splits and which fits there are without the marked records."""
     lost = plan.tests.sums(gone)
-    splits = lost == 0 if plan.scheme in PAIRS else lost < plan.tests.sizes
+    splits = lost == 0 if plan.holds_out_pairs else lost < plan.tests.sizes
     fits = splits[plan.split_of]
     if plan.n_fits > plan.n_splits:
         others = fits & (plan.dropped.sums(gone) == 0)  # of balance among those left

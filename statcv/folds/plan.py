@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from statcv.errors import SchemeError, plural
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
+from statcv.folds.schemes import SCHEMES, Scheme
 from statcv.folds.together import Strata
 from statcv.folds.weighting import Weighting
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from statcv.folds.audit import Audit
 
 Rows = NDArray[np.intp]
-PAIRS = ("leave_pair_out", "tournament_leave_pair_out")
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,14 +189,24 @@ class FoldPlan:
         return self.rebalance is not None
 
     @property
+    def made_by(self) -> Scheme | None:
+        """The named scheme that made it; None for folds that were given."""
+        return SCHEMES.get(self.scheme)
+
+    @property
+    def holds_out_pairs(self) -> bool:
+        """Whether pairs of records are held out, and only these are compared."""
+        return self.made_by is not None and self.made_by.holds_out_pairs
+
+    @property
     def compares_pairs(self) -> bool:
         """Whether records that the same fit left out are what the scheme compares."""
-        return self.rebalance in ("subsample", "all") or self.scheme in PAIRS
+        return self.rebalance in ("subsample", "all") or self.holds_out_pairs
 
     @property
     def tournament(self) -> bool:
         """Whether a record is ranked by the pairs that it wins."""
-        return self.scheme == PAIRS[1]
+        return self.made_by is not None and self.made_by.ranks_by_wins
 
     @cached_property
     def apart(self) -> NDArray[np.bool_]:

@@ -45,6 +45,10 @@ class Scheme:
         The sentence where strata are held out in place of records.
     has_pairs : bool
         Whether it takes ``pairs=``, and holds out a sample of them at random.
+    ranks_by_wins : bool
+        Whether a record is ranked by the pairs that it wins.
+    refits_judged : bool
+        Whether intervals by refits were studied under it.
     """
 
     name: str
@@ -59,6 +63,23 @@ class Scheme:
     rebalance: str | None = None
     by_stratum: str = ""
     has_pairs: bool = False
+    ranks_by_wins: bool = False
+    refits_judged: bool = True
+
+    @property
+    def holds_out_pairs(self) -> bool:
+        """Whether pairs of records are held out, and only these are compared."""
+        return self.splits == "pairs"
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether each record, or cluster, is held out by itself."""
+        return self.splits == "units"
+
+    @property
+    def samples(self) -> bool:
+        """Whether training sets are bootstrap samples."""
+        return self.splits == "samples"
 
     @property
     def has_k(self) -> bool:
@@ -126,6 +147,7 @@ SCHEMES: dict[str, Scheme] = {
             "leave-{p}-out, a partition in random groups of {sizes}",
             holding.k_folds,
             "groups",
+            refits_judged=False,
         ),
         Scheme(
             "stratified_lpocv",
@@ -135,6 +157,7 @@ SCHEMES: dict[str, Scheme] = {
             "groups",
             outcomes=CLASSES,
             spreads=True,
+            refits_judged=False,
         ),
         Scheme(
             "rlpocv",
@@ -144,6 +167,7 @@ SCHEMES: dict[str, Scheme] = {
             "groups",
             outcomes=CLASSES,
             spreads=True,
+            refits_judged=False,
             rebalance="subsample",
         ),
         Scheme(
@@ -162,6 +186,7 @@ SCHEMES: dict[str, Scheme] = {
             "pairs",
             held_at_random=False,
             outcomes=("binary",),
+            ranks_by_wins=True,
         ),
         Scheme(
             "montecarlo",
@@ -169,6 +194,7 @@ SCHEMES: dict[str, Scheme] = {
             holding.random_share,
             "shares",
             repeats=25,
+            refits_judged=False,
         ),
         Scheme(
             "bootstrap",
@@ -176,6 +202,7 @@ SCHEMES: dict[str, Scheme] = {
             holding.bootstrap_sample,
             "samples",
             repeats=100,
+            refits_judged=False,
         ),
     )
 }

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from statcv.errors import SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deleting import choose_splits, count_fits
-from statcv.folds.plan import PAIRS
 from statcv.seeds import PAIR_SAMPLE
 
 Numbers = NDArray[np.intp]
@@ -25,7 +24,7 @@ def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan
     how : {"pooled", "per_fold", "paired"}
     y : numpy.ndarray, shape (n,)
     """
-    if plan.scheme not in PAIRS or how != "paired":
+    if not plan.holds_out_pairs or how != "paired":
         return plan
     first, second = plan.tests.values.reshape(-1, 2).T
     differ = y[first] != y[second]
@@ -64,7 +63,7 @@ def affordable(
     if fits <= most:
         return plan, ""
     share = most / fits
-    if plan.scheme in PAIRS and how == "paired":
+    if plan.holds_out_pairs and how == "paired":
         wanted = int(share * plan.n_splits)
         if wanted >= plan.n:
             chosen = choose_splits(plan, _some_pairs(plan, y, wanted, seed))

@@ -26,7 +26,6 @@ from statcv.errors import (
 )
 from statcv.folds import SCHEMES, FoldPlan
 from statcv.folds.audit import training_means
-from statcv.folds.plan import PAIRS
 from statcv.inference.exchange import exchanged_sources
 from statcv.inference.refitting import scores_of
 from statcv.inference.scores import LeftOut, Scores
@@ -178,7 +177,7 @@ def made_for_outcome(plan: FoldPlan) -> bool:
     """Tell whether who is held out, or dropped, was chosen by the outcome."""
     scheme = SCHEMES.get(plan.scheme)
     spreads = "stratified" in plan.scheme.lower() if scheme is None else scheme.spreads
-    return spreads or plan.rebalanced or plan.scheme in PAIRS
+    return spreads or plan.rebalanced or plan.holds_out_pairs
 
 
 def is_permutable(plan: FoldPlan) -> bool:

@@ -54,6 +54,7 @@ from statcv.metrics.recalibration import (
     calibration,
     calibration_intercept,
     calibration_slope,
+    oe_ratio,
 )
 from statcv.metrics.registry import METRICS, default_metrics
 from statcv.metrics.roc_of_pairs import PairedRoc, paired_roc, paired_roc_band
@@ -118,6 +119,7 @@ __all__ = [
     "net_benefit",
     "net_benefit_at",
     "npv",
+    "oe_ratio",
     "paired_roc",
     "paired_roc_band",
     "partial_auroc",

@@ -44,6 +44,12 @@ class Metric:
         Its least and largest value, where they are not those of a share or a loss.
     of_pairs : bool
         Whether it can be had from pairs of records that one fit left out.
+    no_skill : float or callable, optional
+        Its value without skill under every outcome, such as 0.5 for auROC; a function
+        of the number of classes where it depends on that. None where it depends on
+        the outcome, as for accuracy.
+    root : bool
+        Whether it is the square root of a mean over records.
 
     Examples
     --------
@@ -66,6 +72,19 @@ class Metric:
     target: float | None = None
     limits: tuple[float, float] | None = None
     of_pairs: bool = False
+    no_skill: float | Callable[[int], float] | None = None
+    root: bool = False
+
+    def without_skill(self, classes: int) -> float | None:
+        """Return its value without skill; None where it depends on the outcome.
+
+        >>> from statcv.metrics import METRICS
+        >>> METRICS["balanced_accuracy"].without_skill(4)
+        0.25
+        >>> METRICS["accuracy"].without_skill(2) is None
+        True
+        """
+        return self.no_skill(classes) if callable(self.no_skill) else self.no_skill
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError where it is not for outcomes of this kind."""

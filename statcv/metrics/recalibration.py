@@ -251,6 +251,37 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     return float(intercept_fit(*binary_probabilities(y, p)).beta[0])
 
 
+def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
+    """Observed over expected: the number of positives over the sum of probabilities.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+
+    Returns
+    -------
+    float
+        1 where the probabilities are right on average, above 1 where they are too
+        low; NaN where it does not exist (see `calibration`).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    Examples
+    --------
+    >>> oe_ratio([0, 1, 0, 1], [0.2, 0.6, 0.2, 0.6])
+    1.25
+    """
+    positive, read = binary_probabilities(y, p)
+    codes = np.arange(len(read))
+    return _observed_expected(positive, read, codes, level=0.95)[0]
+
+
 def _observed_expected(
     positive: Bools, p: Floats, codes: Ints, level: float
 ) -> tuple[float, float, float, str]:

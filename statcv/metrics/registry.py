@@ -34,7 +34,11 @@ from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.rank_agreement import concordance
 from statcv.metrics.ranking import auroc
-from statcv.metrics.recalibration import calibration_intercept, calibration_slope
+from statcv.metrics.recalibration import (
+    calibration_intercept,
+    calibration_slope,
+    oe_ratio,
+)
 from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
 
 
@@ -80,10 +84,18 @@ def _of_risks(
     return _metric(name, label, function, "binary", reads="probabilities", **more)
 
 
+def _one_of(classes: int) -> float:
+    return 1 / classes
+
+
+def _all_but_one_of(classes: int) -> float:
+    return 1 - 1 / classes
+
+
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
 _ALL = (
-    _ranks("auroc", "auROC", auroc, "binary", of_pairs=True),
+    _ranks("auroc", "auROC", auroc, "binary", of_pairs=True, no_skill=0.5),
     _ranks("auprc", "auPR", auprc, "binary"),
     _ranks("auprc_trapezoid", "auPR (trapezoid)", _auprc_trapezoid, "binary"),
     _ranks("auprc_interpolated", "auPR (interpolated)", _auprc_interpolated, "binary"),
@@ -104,7 +116,12 @@ _ALL = (
         reads="probabilities",
     ),
     _of_risks(
-        "brier_skill", "Brier skill", brier_skill, higher=True, uses_baseline=True
+        "brier_skill",
+        "scaled Brier score",
+        brier_skill,
+        higher=True,
+        uses_baseline=True,
+        no_skill=0.0,
     ),
     _of_risks(
         "calibration_slope",
@@ -121,6 +138,7 @@ _ALL = (
         target=0.0,
         limits=_REAL,
     ),
+    _of_risks("oe_ratio", "O:E", oe_ratio, target=1.0, limits=(0.0, math.inf)),
     _of_risks(
         "net_benefit",
         "net benefit",
@@ -131,8 +149,20 @@ _ALL = (
         limits=(-math.inf, 1.0),
     ),
     _of_classes("accuracy", "accuracy", accuracy, casewise=casewise_accuracy),
-    _of_classes("balanced_accuracy", "balanced accuracy", balanced_accuracy),
-    _of_classes("ber", "balanced error rate", ber, higher=False, limits=(0.0, 1.0)),
+    _of_classes(
+        "balanced_accuracy",
+        "balanced accuracy",
+        balanced_accuracy,
+        no_skill=_one_of,
+    ),
+    _of_classes(
+        "ber",
+        "balanced error rate",
+        ber,
+        higher=False,
+        limits=(0.0, 1.0),
+        no_skill=_all_but_one_of,
+    ),
     _of_classes("sensitivity", "sensitivity", sensitivity, "binary"),
     _of_classes("specificity", "specificity", specificity, "binary"),
     _of_classes("precision", "precision", precision, "binary"),
@@ -140,20 +170,36 @@ _ALL = (
     _of_classes("f1", "F1", f1, "binary"),
     _of_classes("f1_macro", "macro F1", _f1_macro),
     _of_classes("f1_micro", "micro F1", _f1_micro, casewise=casewise_accuracy),
-    _of_classes("matthews", "Matthews correlation", matthews, limits=(-1.0, 1.0)),
-    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass"),
+    _of_classes(
+        "matthews",
+        "Matthews correlation",
+        matthews,
+        limits=(-1.0, 1.0),
+        no_skill=0.0,
+    ),
+    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass", no_skill=0.5),
     _ranks(
         "auroc_hand_till",
         "Hand–Till auROC",
         auroc_hand_till,
         "multiclass",
         of_pairs=True,
+        no_skill=0.5,
     ),
-    _metric("rmse", "RMSE", rmse, "continuous"),
+    _metric("rmse", "RMSE", rmse, "continuous", root=True),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
-    _metric("r2", "R²", r2, "continuous", higher=True, uses_baseline=True),
-    _ranks("concordance", "concordance", concordance, "continuous", of_pairs=True),
+    _metric(
+        "r2", "R²", r2, "continuous", higher=True, uses_baseline=True, no_skill=0.0
+    ),
+    _ranks(
+        "concordance",
+        "concordance",
+        concordance,
+        "continuous",
+        of_pairs=True,
+        no_skill=0.5,
+    ),
 )
 
 METRICS: dict[str, Metric] = {metric.name: metric for metric in _ALL}
@@ -162,10 +208,12 @@ _DEFAULTS = {
     "binary": (
         "auroc",
         "auprc",
+        "calibration_slope",
+        "calibration_intercept",
+        "oe_ratio",
         "brier",
+        "brier_skill",
         "log_loss",
-        "accuracy",
-        "balanced_accuracy",
     ),
     "multiclass": (
         "accuracy",
@@ -178,13 +226,28 @@ _DEFAULTS = {
 }
 
 
-def default_metrics(kind: str) -> tuple[str, ...]:
+_AT_A_THRESHOLD = (
+    "net_benefit",
+    "sensitivity",
+    "specificity",
+    "accuracy",
+    "balanced_accuracy",
+)
+
+
+def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     """Return the names of the metrics shown for a kind of outcome.
+
+    For two classes these are of discrimination, calibration and overall performance,
+    which need no threshold. Metrics of classes join them where a threshold is given,
+    with net benefit beside (Van Calster et al. 2025).
 
     Parameters
     ----------
     kind : {"binary", "multiclass", "continuous"}
         The kind of outcome.
+    threshold : bool, default False
+        Whether a threshold of the predictions is given.
 
     Returns
     -------
@@ -196,6 +259,11 @@ def default_metrics(kind: str) -> tuple[str, ...]:
     MetricError
         If the kind is unknown.
 
+    References
+    ----------
+    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
+    arXiv:2412.10288.
+
     Examples
     --------
     >>> default_metrics("continuous")
@@ -206,4 +274,5 @@ def default_metrics(kind: str) -> tuple[str, ...]:
         raise MetricError(
             f"An outcome is {known}, not {kind!r}.{suggestion(kind, _DEFAULTS)}"
         )
-    return _DEFAULTS[kind]
+    more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
+    return (*_DEFAULTS[kind], *more)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan
-from statcv.folds.plan import PAIRS
 from statcv.folds.response import Response
 from statcv.plots.base import COLOURS, short_scheme
 from statcv.readable import Readable
@@ -103,7 +102,7 @@ class Shown:
         count = len(self.splits)
         if self.names is None:
             ax.set_xticks([])
-            each = "record" if self.plan.scheme not in PAIRS else "pair"
+            each = "record" if not self.plan.holds_out_pairs else "pair"
             ax.set_xlabel(f"{count} splits, one {each} held out in each")
             return False
         step = -(-count // MOST_NAMED)
@@ -165,7 +164,7 @@ def _by_outcome(
 ) -> NDArray[np.intp] | None:
     """Order splits of single records, or pairs, by their outcome; None for others."""
     sizes = plan.tests.sizes[splits]
-    size = 2 if plan.scheme in PAIRS else 1
+    size = 2 if plan.holds_out_pairs else 1
     if response is None or len(splits) == 1 or (sizes != size).any():
         return None
     rank = np.empty(plan.n, dtype=np.intp)

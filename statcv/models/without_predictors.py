@@ -1,0 +1,122 @@
+"""What a model predicts once its predictors are taken out: one number in each fit.
+
+A fit by likelihood, or of trees, then predicts the training mean, in which the
+estimator's own class weights count. A classifier by margins has no such rule, and is
+fitted to a constant predictor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.dummy import NegMean
+from statcv.models.sklearn_estimator import Sklearn
+
+
+def innermost(model: Model) -> Model:
+    """Return what is fitted inside tuning and chosen thresholds."""
+    inner: Any = model
+    while hasattr(inner, "model"):
+        inner = inner.model
+    return inner  # type: ignore[no-any-return]
+
+
+def estimator_of(model: Model) -> Any:
+    """Return the scikit-learn estimator that predicts, the last step of a pipeline."""
+    estimator: Any = getattr(innermost(model), "estimator", None)
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
+def uses_no_predictors(model: Model) -> bool:
+    """Tell whether it is one of scikit-learn's dummies, which draws nothing."""
+    estimator = estimator_of(model)
+    dummy = type(estimator).__module__.startswith("sklearn.dummy")
+    return dummy and estimator.strategy not in ("stratified", "uniform")
+
+
+def predicted_without(model: Model, totals: Matrix) -> Matrix:
+    """Return what fits predict without predictors: the training mean, class-weighted.
+
+    Parameters
+    ----------
+    model : Model
+    totals : numpy.ndarray, shape (fits, classes) or (fits, 1)
+        The weight of each class in each training set; or the training means of a
+        continuous outcome.
+
+    Returns
+    -------
+    numpy.ndarray, shape (fits,), or (fits, classes) for more than two classes
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from statcv.models import Logit
+    >>> totals = np.array([[3.0, 1.0]])
+    >>> predicted_without(Logit(), totals)
+    array([0.25])
+    >>> balanced = Sklearn(LogisticRegression(class_weight="balanced"))
+    >>> predicted_without(balanced, totals)
+    array([0.5])
+    """
+    classes = totals.shape[1]
+    if classes > 1:
+        totals = totals * _class_weights(model, totals)
+        shares = totals / totals.sum(axis=1, keepdims=True)
+        found = shares[:, 1] if classes == 2 else shares
+    else:
+        found = totals[:, 0]
+    return np.asarray(-found if isinstance(innermost(model), NegMean) else found)
+
+
+def _class_weights(model: Model, totals: Matrix) -> Matrix:
+    """Return by what the estimator multiplies the weight of each class."""
+    estimator = estimator_of(model)
+    wanted = getattr(estimator, "class_weight", None)
+    if isinstance(wanted, Mapping):
+        of_class = [float(wanted.get(code, 1.0)) for code in range(totals.shape[1])]
+        return np.broadcast_to(of_class, totals.shape)
+    if isinstance(wanted, str):  # "balanced"
+        return np.asarray(1 / np.maximum(totals, 1e-300))
+    return np.ones_like(totals)
+
+
+def fitted_to_constant(model: Model, training: TrainingSet) -> float | None:
+    """Return what a scikit-learn estimator predicts when fitted to a constant.
+
+    Parameters
+    ----------
+    model : Model
+    training : TrainingSet
+        The training set, of which only the outcome counts.
+
+    Returns
+    -------
+    float or None
+        The prediction, for two classes or a number; None where it cannot be fitted to
+        a constant.
+    """
+    inner = innermost(model)
+    if not isinstance(inner, Sklearn):
+        return None
+    constant = TrainingSet(
+        X=np.zeros_like(training.X),
+        y=training.y,
+        kind=training.kind,
+        n_classes=training.n_classes,
+        names=training.names,
+        intercept=training.intercept,
+        weights=None,
+        seed=training.seed,
+    )
+    try:
+        fit = inner.fit(constant)
+        return float(fit.predict(constant.X[:1])[0])
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError):
+        return None
