@@ -285,7 +285,9 @@ def _draw(
     """Draw a line a repeat; the first is named."""
     scores = result.scores
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    lines = [points(scores.y[rows], predicted) for rows, predicted in parts]
+    lines = [
+        points(scores.y[rows], scores.to_rank(predicted)) for rows, predicted in parts
+    ]
     _draw_lines(ax, lines, legend, **style)
 
 
