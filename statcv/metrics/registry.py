@@ -152,7 +152,15 @@ _ALL = (
     _metric("rmse", "RMSE", rmse, "continuous"),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
-    _metric("r2", "R²", r2, "continuous", higher=True, uses_baseline=True),
+    _metric("r2", "R²", r2, "continuous", higher=True, limits=(-math.inf, 1.0)),
+    _metric(
+        "r2_training",
+        "R² about training means",
+        r2,
+        "continuous",
+        higher=True,
+        uses_baseline=True,
+    ),
     _ranks("concordance", "concordance", concordance, "continuous", of_pairs=True),
 )
 
