@@ -95,6 +95,9 @@ def test_precision_recall_starts_at_one_and_ends_at_the_share_of_positives(resul
     (line,) = curves(ax)
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == pytest.approx(11 / 32)
+    assert line.get_drawstyle() == "default"
+    (line,) = curves(scv.plot_pr(results["rloocv"]))
+    assert line.get_ydata()[0] == line.get_ydata()[1]
     assert line.get_drawstyle() == "steps-pre"
 
 
