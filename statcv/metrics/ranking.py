@@ -156,7 +156,8 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
 
     Of all pairs of a positive and a negative record, the share in which the
     positive one has the higher score; a tie counts half. Higher scores mean
-    positive, always: nothing is reversed.
+    positive, always: nothing is reversed. (:func:`statcv.cv` rounds probabilities by
+    `round_probabilities` first.)
 
     Parameters
     ----------
