@@ -101,7 +101,9 @@ def from_predictions(
     cluster : str, optional
         The column whose equal values tell records of one source, such as a patient.
     positive : optional
-        The level that counts as positive; the second by default.
+        The level that counts as positive, whose probability (or score) the predictions
+        are; by default the second, as :func:`statcv.cv` takes it. Print and summary
+        say which it was.
     probabilities : bool, optional
         Whether predictions for classes are probabilities; where not given, they are
         if all lie between 0 and 1. Scores count as predicting the positive class above

@@ -220,7 +220,7 @@ class Permuting(Tabulating):
     def _with_no_skill(self, metric: str | Metric | None, how: str | None) -> Wanted:
         """Return a metric that has a value of no skill, and how it is had."""
         chosen = self._metric(metric)
-        if chosen.uses_baseline:
+        if _of_the_mean(chosen):
             raise MetricError(
                 f"{chosen.label} of a model that was fitted to noise is rightly below "
                 "0, since it predicts worse than the mean: what permuted outcomes give "
@@ -236,7 +236,7 @@ class Permuting(Tabulating):
 
     def _leans(self, metric: Metric) -> bool:
         """Tell whether no skill has one value, whatever the model predicts."""
-        constant = self._no_skill(metric) is not None and not metric.uses_baseline
+        constant = self._no_skill(metric) is not None and not _of_the_mean(metric)
         return constant or _in_order(metric)
 
     def _permutable(self, metric: Metric, how: str | None) -> str:
@@ -314,6 +314,11 @@ class Permuting(Tabulating):
                 "n_permutations= makes fewer.",
                 CostWarning,
             )
+
+
+def _of_the_mean(metric: Metric) -> bool:
+    """Tell whether it compares with what the mean predicts, which noise falls below."""
+    return metric.uses_baseline or metric.name == "r2"
 
 
 def _in_order(metric: Metric) -> bool:

@@ -316,10 +316,12 @@ class CVResult(Testing):
         return mean_model_auroc(self.plan, self.design.y, self.weights)
 
     def __repr__(self) -> str:
-        design = self.design
+        design, rows = self.design, self.rows
+        if not self._refits and design.outcome.kind == "binary":
+            rows += f"; {design.outcome.describe()}"  # which the data may not tell
         return "\n".join(
             [
-                f"{design.formula.text}: {self.learner.label}; {self.rows}",
+                f"{design.formula.text}: {self.learner.label}; {rows}",
                 f"{self.plan.scheme}: {self.plan.sentence}",
                 str(self._estimate(self.chosen_metrics[0])),
             ]

@@ -10,7 +10,7 @@ from statcv.inference.intervals import Interval
 from statcv.inference.paired_values import concordant_pairs
 from statcv.inference.scores import Scores
 from statcv.inference.values import pooled_values
-from statcv.metrics import Metric
+from statcv.metrics import Metric, round_significant
 from statcv.metrics.disjoint_pairs import (
     FEWEST,
     disjoint_pairs,
@@ -24,6 +24,11 @@ OF_OTHERS = "the model was fitted to other records and does not vary"
 OF_FOLDS = (
     "the training means alone rank all pairs wrong under these folds, so that an auROC "
     "of 0 tells nothing of the model"
+)
+REVERSED = (
+    "the predictions are no more than the training means reversed, which rank all "
+    "pairs right under these folds whatever the data, so that an auROC of 1 tells "
+    "nothing of the model"
 )
 ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
 
@@ -50,15 +55,22 @@ def interval_at_end(
     Returns
     -------
     Interval
-        Without a standard error. ``made`` where fewer than two pairs share no record,
-        or the training means alone rank all pairs wrong, as under leave-one-out: a
-        pooled auROC of 0 is then one of the folds, and each fit depends on whom it
-        left out.
+        Without a standard error. ``made`` where fewer than two pairs share no record.
+        None, with the reason, where the training means alone rank all pairs wrong, as
+        under leave-one-out: a pooled auROC of 0 is then one of the folds, since each
+        fit depends on whom it left out. So is one of 1 where the predictions are the
+        training means reversed; a model that has learnt from predictors may have it,
+        too.
     """
-    if not (at_end(metric, value) and np.isnan(made.lower)):
+    if not at_end(metric, value):
         return made
-    if how == "pooled" and value == 0 and _means_rank_wrong(scores, metric):
-        return replace(made, assumes=OF_FOLDS)
+    if how == "pooled" and _means_rank_wrong(scores, metric):
+        if value == 0:
+            return replace(Interval.none(OF_FOLDS), name=made.name)
+        if _are_means(scores):
+            return replace(Interval.none(REVERSED), name=made.name)
+    if not np.isnan(made.lower):
+        return made
     pairs = compared_disjoint(scores, how)
     if pairs < FEWEST:
         return made
@@ -86,6 +98,18 @@ def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
         return False
     alone = replace(scores, predicted=scores.baseline[scores.split])
     return not pooled_values(alone, metric).any()
+
+
+def _are_means(scores: Scores) -> bool:
+    """Tell whether predictions follow from the training means, and vary no more.
+
+    Predictions of 0 and 1 may follow from them as well, but vary more.
+    """
+    means = round_significant(scores.baseline[scores.split])
+    group = np.unique(means, return_inverse=True)[1]
+    first = np.unique(group, return_index=True)[1]
+    alike = np.allclose(scores.predicted, scores.predicted[first][group], 1e-12, 1e-12)
+    return bool(alike and np.ptp(scores.predicted) <= np.ptp(means) * (1 + 1e-9))
 
 
 def compared_disjoint(scores: Scores, how: str) -> int:

@@ -334,7 +334,7 @@ def _delong(scores: Scores, level: float, interval: str) -> Interval:
     codes = scores.clusters
     return delong_interval(
         [scores.y[rows] for rows, _ in parts],
-        [predicted for _, predicted in parts],
+        [scores.to_rank(predicted) for _, predicted in parts],
         level,
         interval=interval,
         clusters=None if codes is None else [codes[rows] for rows, _ in parts],

@@ -173,17 +173,20 @@ class Compared:
             parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
             row = np.concatenate([rows for rows, _ in parts])
             predicted = np.concatenate([predicted for _, predicted in parts])
+            predicted = scores.to_rank(predicted)
             repeat = np.repeat(np.arange(len(parts)), [len(rows) for rows, _ in parts])
             ranked = Ranked.of(scores.y[row], predicted, repeat, len(parts))
             return cls(row, ranked, np.arange(len(parts)), none)
         if how == "paired" and scores.pairwise:
             left, out = scores.left, np.flatnonzero(~scores.left.held)
             fits, y = len(left.repeat), scores.y[left.row]
-            ranked = Ranked.of(y, left.predicted, left.fit, fits)
-            dropped = Ranked.of(y[out], left.predicted[out], left.fit[out], fits)
+            predicted = scores.to_rank(left.predicted)
+            ranked = Ranked.of(y, predicted, left.fit, fits)
+            dropped = Ranked.of(y[out], predicted[out], left.fit[out], fits)
             return cls(left.row, ranked, _numbered(left.repeat), out, dropped)
         y, splits = scores.y[scores.row], scores.n_splits
-        ranked = Ranked.of(y, scores.predicted, scores.split, splits)
+        predicted = scores.to_rank(scores.predicted)
+        ranked = Ranked.of(y, predicted, scores.split, splits)
         cell = np.arange(splits) if how == "per_fold" else _numbered(scores.repeat)
         return cls(scores.row, ranked, cell, none)
 

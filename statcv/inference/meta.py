@@ -33,7 +33,8 @@ class RandomEffects:
     q, p_heterogeneity : float
         Cochran's Q, and the p-value of the hypothesis that tau is 0.
     prediction_lower, prediction_upper : float
-        Prediction interval: where the value of a further data set would lie.
+        Prediction interval: where the value of a further data set would lie, by t
+        with k − 2 degrees of freedom; NaN for two data sets.
     n : int
         Data sets.
     method : str
@@ -81,7 +82,10 @@ def random_effects(
     hartung_knapp : bool, default True
         Take the standard error of the mean from the spread that the estimates show,
         and t with k − 1 degrees of freedom; else the weights' standard error and the
-        normal distribution, which is too narrow for few data sets.
+        normal distribution, which is too narrow for few data sets. Where the
+        estimates lie closer together than their own errors explain, the standard
+        error stays that of the weights (the modified variant), and ``method`` says
+        so: without that the interval could be narrower than that of a fixed effect.
 
     Returns
     -------
@@ -99,7 +103,8 @@ def random_effects(
     References
     ----------
     DerSimonian & Laird (1986), Controlled Clinical Trials 7:177; Hartung & Knapp
-    (2001), Statistics in Medicine 20:3875; Higgins & Thompson (2002), Statistics in
+    (2001), Statistics in Medicine 20:3875; Röver, Knapp & Friede (2015), BMC Med.
+    Res. Methodol. 15:99 (its modification); Higgins & Thompson (2002), Statistics in
     Medicine 21:1539 (I²); Higgins, Thompson & Spiegelhalter (2009), JRSS A 172:137
     (prediction); Viechtbauer (2005), J. Educ. Behav. Stat. 30:261 (REML).
 
@@ -182,18 +187,22 @@ def _joined(
     quantile, how = normal_quantile(level), f"{method}, normal"
     if hartung_knapp:
         spread = float(weights @ (y - mean) ** 2) / (k - 1)
-        se *= float(np.sqrt(spread))
+        se *= float(np.sqrt(max(1.0, spread)))
         quantile = float(stdtrit(k - 1, (1 + level) / 2))
         how = f"{method}, Hartung–Knapp"
+        if spread < 1 - 1e-9:  # REML of two data sets gives 1, but for rounding
+            how += f" modified (factor 1 instead of {spread:.2g})"
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
-    half, beyond = quantile * se, quantile * float(np.sqrt(se**2 + tau2))
-    if se == 0:  # Hartung–Knapp, where all estimates are the same
-        half = beyond = np.nan
-        same = "all estimates are the same, so that their spread measures nothing"
-        reason = f"{reason}; {same}" if reason else same
+    half, beyond = quantile * se, np.nan
+    if k > 2:
+        further = float(stdtrit(k - 2, (1 + level) / 2))
+        beyond = further * float(np.sqrt(se**2 + tau2))
+    else:
+        few = "a prediction interval takes three data sets"
+        reason = f"{reason}; {few}" if reason else few
     return RandomEffects(
         estimate=mean,
-        se=se if se > 0 else np.nan,
+        se=se,
         lower=mean - half,
         upper=mean + half,
         tau2=tau2,

@@ -103,7 +103,8 @@ class Resampling:
         joined = np.concatenate(rows)
         predicted, y = made.predicted[fit, joined], self.y[joined]
         if metric.name == "auroc":
-            return auroc_by_group(y, predicted, fit, len(rows))
+            read = metric.readable(predicted, made.probabilities)
+            return auroc_by_group(y, read, fit, len(rows))
         cuts = [self.threshold] * len(rows)
         if made.thresholds is not None:
             cuts = made.thresholds.tolist()

@@ -110,7 +110,8 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
     higher = scores.y[left.row[one]] > scores.y[left.row[two]]
     first, second = np.where(higher, one, two), np.where(higher, two, one)
     repeat, repeats = left.repeat[left.fit[one]], int(left.repeat.max()) + 1
-    cell, cells, predicted = np.zeros(len(one), dtype=np.intp), 1, left.predicted
+    cell, cells = np.zeros(len(one), dtype=np.intp), 1
+    predicted = metric.readable(left.predicted, scores.probabilities)
     if predicted.ndim == 1:
         won = ranked_higher(predicted[first], predicted[second])
     else:
@@ -144,7 +145,8 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     """
     if metric.name == "auroc_hand_till":
         return _of_classes(scores)
-    won, pairs = _won_by_repeat(scores, scores.y, scores.predicted, metric)
+    read = metric.readable(scores.predicted, scores.probabilities)
+    won, pairs = _won_by_repeat(scores, scores.y, read, metric)
     with np.errstate(invalid="ignore"):
         return won / pairs, bool((pairs > 0).any())
 
@@ -184,7 +186,10 @@ def _won_by_repeat(
         return _sums(scores.repeat, won), _sums(scores.repeat, pairs)
     left, fits = scores.left, len(scores.left.repeat)
     own, values = y[left.row], left.predicted
-    values = values if column is None else values[:, column]
+    if column is None:
+        values = metric.readable(values, scores.probabilities)
+    else:
+        values = values[:, column]
     known = _known(own, metric)
     won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
     out = known & ~left.held  # not dropped with dropped

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
-from statcv.metrics import Metric, ranked_higher
+from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]
 
@@ -225,9 +225,14 @@ class Scores:
             return self.row[where], self.predicted[where]
         scores = self.predicted[where]
         if rank and self.tournament:
+            scores = self.to_rank(scores)
             first = ranked_higher(scores[::2], scores[1::2])
             scores = np.column_stack([first, 1 - first]).ravel()
         return _mean_by(self.row[where], scores)
+
+    def to_rank(self, predicted: Floats) -> Floats:
+        """Return what an auROC reads of predictions; see ``Metric.readable``."""
+        return METRICS["auroc"].readable(predicted, self.probabilities)
 
     def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
         """Return each held-out record once, with its prediction averaged."""

@@ -190,7 +190,8 @@ def _interval(walsh: Floats, n: int, level: float) -> tuple[float, float, str]:
         cut = int(np.searchsorted(reached, (1 - level) / 2 * (1 + 1e-12), side="right"))
     else:
         spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        cut = int(np.floor(n * (n + 1) / 4 - normal_quantile(level) * spread))
+        below = n * (n + 1) / 4 - normal_quantile(level) * spread
+        cut = int(np.ceil(below - 0.5))  # as p is corrected for continuity
     if cut < 1:
         why = f"{n} differences are too few for an interval of level {level:g}"
         return np.nan, np.nan, why

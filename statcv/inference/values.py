@@ -169,7 +169,8 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric of all held-out predictions of each repeat."""
     if metric.name == "auroc" and not scores.overlapping:
         y, repeats = scores.y[scores.row], len(scores.by_repeat)
-        return auroc_by_group(y, scores.predicted, scores.repeat_number, repeats)
+        read = readable(scores, metric, scores.predicted)
+        return auroc_by_group(y, read, scores.repeat_number, repeats)
     if metric.casewise is not None:
         losses = casewise(scores, metric)
         return np.array(
@@ -196,8 +197,8 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
     if metric.name == "auroc":
-        y = scores.y[scores.row]
-        return auroc_by_group(y, scores.predicted, scores.split, scores.n_splits)
+        y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+        return auroc_by_group(y, read, scores.split, scores.n_splits)
     if metric.name == "concordance":
         y = scores.y[scores.row]
         return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[

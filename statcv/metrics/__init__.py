@@ -47,6 +47,7 @@ from statcv.metrics.ranking import (
     auroc_by_group,
     midrank,
     ranked_higher,
+    round_probabilities,
     round_significant,
 )
 from statcv.metrics.recalibration import (
@@ -132,6 +133,7 @@ __all__ = [
     "roc_band",
     "roc_curve",
     "roc_difference",
+    "round_probabilities",
     "round_significant",
     "sensitivity",
     "slope_of_pairs",

@@ -50,6 +50,24 @@ class PrCurve:
     precision: Floats
     thresholds: Floats
 
+    @property
+    def steps(self) -> tuple[Floats, Floats]:
+        """Recall and precision of the steps whose area is average precision.
+
+        Each precision holds back to the recall before it. Points of recall 0 (that of
+        precision 1, by convention, and those before the first true positive) are no
+        part of a step.
+
+        Examples
+        --------
+        >>> recall, precision = pr_curve([1, 0], [0.4, 0.6]).steps
+        >>> recall.tolist(), precision.tolist()
+        ([0.0, 1.0], [0.5, 0.5])
+        """
+        found = self.recall > 0
+        recall, precision = self.recall[found], self.precision[found]
+        return np.append(0.0, recall), np.append(precision[:1], precision)
+
 
 def auprc(
     y: ArrayLike,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics._inputs import Floats
+from statcv.metrics.ranking import round_probabilities
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ class Metric:
 
         Predictions that are no probabilities but scores, positive where they speak
         for class 1, have an order and a class; a metric of probabilities then
-        reads NaN.
+        reads NaN. Probabilities of two classes are rounded before they are ranked, as
+        by `round_probabilities`, so that it does not matter which class is positive.
 
         Parameters
         ----------
@@ -139,6 +141,9 @@ class Metric:
         >>> accuracy([0, 0], read, threshold=0.7)
         1.0
         """
+        of_two = prediction.ndim == 1 and "continuous" not in self.outcomes
+        if self.rank and probabilities and of_two:
+            return round_probabilities(prediction)
         if probabilities or self.reads in ("order", "numbers"):
             return prediction
         if self.reads == "classes":

@@ -142,18 +142,23 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
 
 
 def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> float:
-    """Share of the squared error of a baseline that the prediction removes.
+    """R²: the share of the variation about a baseline that the prediction removes.
 
     1 - Σ(y - ŷ)² / Σ(y - baseline)². Below 0 where the baseline predicts better.
+
+    The metric ``"r2"`` of :func:`statcv.cv` takes the mean of the held-out outcomes
+    for the baseline, as scikit-learn's ``r2_score`` of all held-out predictions does.
+    It is undefined for a fold of one record. That mean is known only after the fact,
+    and under leave-one-out even the model that predicts it best without predictors
+    has 1 - (n / (n - 1))². The metric ``"r2_training"`` takes the mean of each training
+    set instead (Q², the form of the Brier skill), for which that model has 0.
 
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
         Observed and predicted numbers.
     baseline : array_like of shape (n,) or float, optional
-        What would be predicted without a model. In cross-validation this is the
-        mean of the training set of each record. By default the mean of `y`, which
-        held-out predictions never knew.
+        What would be predicted without a model. By default the mean of `y`.
 
     Returns
     -------

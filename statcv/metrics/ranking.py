@@ -3,6 +3,8 @@
 They look at the order of the scores only. Scores that are equal in exact
 arithmetic can differ in the sixteenth digit, and a rank would take that noise for
 signal, so scores are rounded to 12 significant digits before they are ranked.
+Predicted probabilities of two classes are rounded to 12 decimals before that, so
+that they tie near 0 as they do near 1, and the classes can change places.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from statcv.metrics._inputs import (
     vector,
 )
 
+_DECIMALS = 12
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
@@ -80,6 +83,32 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     return values
 
 
+def round_probabilities(p: ArrayLike) -> Floats:
+    """Round probabilities of one of two classes so that either class can be positive.
+
+    A double next to 1 stands for every probability within 1e-16 of it, while next to
+    0 there are doubles down to 1e-308: two confident predictions would tie for one
+    class and be ranked for the other. Rounded to 12 decimals, p ties exactly where
+    1 - p does.
+
+    Parameters
+    ----------
+    p : array_like
+        Probabilities of any shape, or other numbers whose absolute error matters.
+
+    Returns
+    -------
+    ndarray of float
+
+    Examples
+    --------
+    >>> p = np.array([1e-20, 1e-18, 0.3, 1 - 1e-14])
+    >>> round_probabilities(p).tolist()
+    [0.0, 0.0, 0.3, 1.0]
+    """
+    return np.asarray(np.round(real_array(p, "p"), _DECIMALS), dtype=np.float64)
+
+
 def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
     """Return values × 10^places, rounded once where 10^places is a double."""
     near = np.clip(places, -300, 300)
@@ -127,7 +156,8 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
 
     Of all pairs of a positive and a negative record, the share in which the
     positive one has the higher score; a tie counts half. Higher scores mean
-    positive, always: nothing is reversed.
+    positive, always: nothing is reversed. (:func:`statcv.cv` rounds probabilities by
+    `round_probabilities` first.)
 
     Parameters
     ----------

@@ -190,7 +190,22 @@ _ALL = (
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
     _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
     _metric(
-        "r2", "R²", r2, "continuous", higher=True, uses_baseline=True, no_skill=0.0
+        "r2",
+        "R²",
+        r2,
+        "continuous",
+        higher=True,
+        limits=(-math.inf, 1.0),
+        no_skill=0.0,
+    ),
+    _metric(
+        "r2_training",
+        "R² about training means",
+        r2,
+        "continuous",
+        higher=True,
+        uses_baseline=True,
+        no_skill=0.0,
     ),
     _ranks(
         "concordance",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError
+from statcv.errors import ArgumentError, suggestion
 from statcv.inference.paired_values import ConcordantPairs
 from statcv.metrics import (
     CurveBand,
@@ -46,6 +46,7 @@ Band = bool | Literal["pointwise", "simultaneous"]
 Place = Literal["lower left", "lower right", "upper left", "upper right"]
 SHORT = 28  # letters of a legend beside which there is room
 METHODS = ("pointwise", "simultaneous")
+AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
 
 
 def plot_roc(
@@ -175,12 +176,13 @@ def plot_pr(
     label: str | None = None,
     band: bool | Literal["pointwise"] = False,
     level: float = 0.95,
+    method: Literal["average_precision", "trapezoid"] = "average_precision",
 ) -> Axes:
     """Draw the precision-recall curve of the pooled held-out predictions.
 
     The dotted line is the share of positives, which a model of no skill attains.
     A line a repeat; with a band there is one curve, of each record's prediction
-    averaged over repeats, and the legend gives its area (average precision).
+    averaged over repeats, and the legend gives its area.
 
     Parameters
     ----------
@@ -194,6 +196,10 @@ def plot_pr(
         fits, and the share of positives, as given.
     level : float, default 0.95
         Of the band.
+    method : {"average_precision", "trapezoid"}
+        The area that the legend gives, and so how points are joined: by steps, from
+        the first true positive on; or by straight lines, from recall 0 and precision
+        1 on.
 
     Returns
     -------
@@ -204,11 +210,16 @@ def plot_pr(
     OutcomeError
         If the outcome does not have two classes.
     ArgumentError
-        If ``band`` is none of these.
+        If ``band`` or ``method`` is none of these.
     """
     records = records_of(result, "a precision-recall curve", rank=True)
-    method = _method(band)
-    if method == "simultaneous":
+    if method not in AREAS:
+        raise ArgumentError(
+            f"method must be {' or '.join(map(repr, AREAS))}, not {method!r}."
+            + suggestion(method, AREAS)
+        )
+    shading = _method(band)
+    if shading == "simultaneous":
         raise ArgumentError(
             "no simultaneous band of a precision-recall curve is known; use "
             "band='pointwise'."
@@ -218,13 +229,15 @@ def plot_pr(
         share = float(np.mean(records.y))
         ax.axhline(share, color=GREY, linewidth=0.8, linestyle=":")
 
+    metric, by_steps = AREAS[method], method == "average_precision"
+
     def points(y: Floats, score: Floats) -> Line:
         curve = pr_curve(y, score)
-        return curve.recall, curve.precision
+        return curve.steps if by_steps else (curve.recall, curve.precision)
 
-    style = {"drawstyle": "steps-pre"}
-    if method is None:
-        _draw(result, ax, points, _legend(result, "auprc", label), **style)
+    style = {"drawstyle": "steps-pre"} if by_steps else {}
+    if shading is None:
+        _draw(result, ax, points, _legend(result, metric, label), **style)
     else:
         shaded = pr_band(
             records.y,
@@ -233,14 +246,14 @@ def plot_pr(
             clusters=records.clusters,
             seed=result.seed,
         )
-        area = auprc(records.y, records.predicted)
-        named = _legend(result, "auprc", label, area)
+        area = auprc(records.y, records.predicted, method=method)
+        named = _legend(result, metric, label, area)
         line = points(records.y.astype(float), records.predicted)
         _draw_band(ax, line, shaded, named, **style)
     ax.set(
         xlabel="recall (sensitivity)",
         ylabel="precision",
-        title=titled("Precision and recall", _how(result, method)),
+        title=titled("Precision and recall", _how(result, shading)),
         xlim=(-0.02, 1.02),
         ylim=(-0.02, 1.05),
     )
@@ -285,7 +298,9 @@ def _draw(
     """Draw a line a repeat; the first is named."""
     scores = result.scores
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    lines = [points(scores.y[rows], predicted) for rows, predicted in parts]
+    lines = [
+        points(scores.y[rows], scores.to_rank(predicted)) for rows, predicted in parts
+    ]
     _draw_lines(ax, lines, legend, **style)
 
 

@@ -90,10 +90,11 @@ def placed_pairs(scores: Scores) -> ConcordantPairs | None:
 def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
     """Return each held-out record once, with its mean prediction.
 
-    For ranks in a tournament, with the share of its pairs that it won.
+    For ranks as an auROC reads it, in a tournament the share of its pairs that it won.
     """
     if not (rank and scores.tournament):
-        return scores.mean_prediction()
+        rows, mean = scores.mean_prediction()
+        return rows, scores.to_rank(mean) if rank else mean
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
     rows, won = (np.concatenate(column) for column in zip(*parts, strict=True))
     distinct, place = np.unique(rows, return_inverse=True)

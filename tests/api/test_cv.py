@@ -11,7 +11,7 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import r2_score, roc_auc_score
 from sklearn.model_selection import (
     KFold,
     LeaveOneOut,
@@ -314,14 +314,35 @@ def test_decision_scores_have_an_order_and_a_class_but_no_probability(spector):
 
 
 def test_r2_of_a_single_record_is_undefined(spector):
-    res = scv.cv("GPA ~ TUCE", spector, scheme="loocv")
-    row = res.metrics().set_index("metric").loc["r2"]
-    assert row["n_undefined"] == 32
+    metrics = ["r2", "r2_training"]
+    res = scv.cv("GPA ~ TUCE", spector, scheme="loocv", metrics=metrics)
+    rows = res.metrics().set_index("metric")
+    assert rows["n_undefined"].tolist() == [32, 32]
+    with pytest.warns(UndefinedMetricWarning, match="no value in 32 of 32 folds"):
+        assert np.isnan(res.estimate("r2", "per_fold").value)
     table = res.predictions
+    usual = r2_score(table["observed"], table["predicted"])
+    assert rows.loc["r2", "estimate"] == pytest.approx(usual, abs=1e-12)
     error = ((table["observed"] - table["predicted"]) ** 2).sum()
     others = (spector["GPA"].sum() - spector["GPA"]) / 31
     spread = ((spector["GPA"] - others) ** 2).sum()
-    assert row["estimate"] == pytest.approx(1 - error / spread)
+    assert rows.loc["r2_training", "estimate"] == pytest.approx(1 - error / spread)
+    assert "R² about training means" in str(res.summary())
+    mean = scv.cv("GPA ~ 1", spector, scheme="loocv", metrics=metrics)
+    assert float(mean.estimate("r2")) == pytest.approx(1 - (32 / 31) ** 2)
+    assert float(mean.estimate("r2_training")) == pytest.approx(0, abs=1e-12)
+
+
+def test_r2_of_folds_is_the_usual_one_of_each(spector):
+    res = scv.cv("GPA ~ TUCE", spector, k=4, seed=1, metrics=["r2"])
+    table = res.predictions
+    folds = [
+        r2_score(part["observed"], part["predicted"])
+        for _, part in table.groupby("fold")
+    ]
+    assert float(res.estimate("r2", "per_fold")) == pytest.approx(np.mean(folds))
+    usual = r2_score(table["observed"], table["predicted"])
+    assert float(res.estimate("r2", "pooled")) == pytest.approx(usual)
 
 
 def test_metrics_that_are_no_names(spector):

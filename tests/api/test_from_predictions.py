@@ -67,6 +67,20 @@ def test_without_folds_the_model_is_external(made_here):
     assert read.summary() is not None
 
 
+def test_it_says_which_class_it_took_as_positive():
+    risk = np.linspace(0.1, 0.9, 10)
+    table = pd.DataFrame({"y": ["ill"] * 4 + ["well"] * 6, "p": risk})
+    taken = scv.from_predictions(table, observed="y", predicted="p")
+    assert "well (6) against ill (4); well is positive" in str(taken)
+    assert "well is positive" in str(taken.summary())
+    given = scv.from_predictions(table, observed="y", predicted="p", positive="ill")
+    assert "ill (4) against well (6); ill is positive" in str(given)
+    numbers = scv.from_predictions(
+        table.assign(y=risk + 1), observed="y", predicted="p"
+    )
+    assert "positive" not in str(numbers)
+
+
 def columns_printed(result):
     (table,) = result.summary().shown.values()
     return list(table.columns)

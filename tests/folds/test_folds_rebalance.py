@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statcv.errors import SchemeError
+from statcv.folds import rebalance
 from statcv.folds.dealing import deal
 from statcv.folds.drawing import draw_evenly
 from statcv.folds.nearest import nearest_mean
@@ -351,6 +352,23 @@ def test_bags_miss_as_many_as_a_bootstrap():
     codes, tests = np.zeros(300, dtype=int), Ragged.grouped(np.arange(300) // 100, 3)
     drops, _, _ = bags(codes, 1, tests, Ragged.empty(3), np.random.default_rng(1), 100)
     assert abs(drops.sizes.mean() / 200 - (1 - 1 / 200) ** 200) < 0.01
+
+
+def test_bags_that_fill_the_memory_are_refused_before_they_are_drawn(monkeypatch):
+    codes, k = np.arange(2000) % 2, 2000
+    tests, rng = Ragged.grouped(np.arange(2000), k), np.random.default_rng(1)
+    # a bag misses 1/e of 1999 records, and has as many others twice
+    with pytest.raises(SchemeError, match=r"1000 bags of each of 2000 splits .* 2\.9e"):
+        bags(codes, 2, tests, Ragged.empty(k), rng, n_bags=1000)
+    codes, tests = np.arange(400) % 4 > 0, Ragged.grouped(np.arange(400) // 100, 4)
+    given = codes.astype(int), 2, tests, Ragged.empty(4)
+    drops, copies, _ = bags(*given, rng, n_bags=50)
+    listed = len(drops.values) + len(copies.values)
+    monkeypatch.setattr(rebalance, "MOST", 1.3 * listed)
+    assert len(bags(*given, rng, n_bags=50)[0]) == 200
+    monkeypatch.setattr(rebalance, "MOST", listed / 1.3)
+    with pytest.raises(SchemeError, match="use fewer folds or bags"):
+        bags(*given, rng, n_bags=50)
 
 
 @pytest.mark.parametrize("make", [subsample, upsample, bags])

@@ -180,6 +180,7 @@ def test_no_information_is_the_metric_over_all_pairs(seed, n):
     assert no_information(METRICS["mae"], z, p) == pytest.approx(absolute)
     r2 = 1 - squares / z.var()
     assert no_information(METRICS["r2"], z, p) == pytest.approx(r2)
+    assert no_information(METRICS["r2_training"], z, p) == pytest.approx(r2)
 
 
 def test_no_information_of_many_records_looks_at_some_of_the_pairs(monkeypatch):

@@ -12,7 +12,7 @@ from statcv.errors import MetricError
 from statcv.inference import delong_interval, make_estimate
 from statcv.inference.ends import compared_disjoint
 from statcv.metrics import METRICS
-from statcv.models import Logit
+from statcv.models import Logit, Neighbors
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -95,6 +95,29 @@ def test_a_zero_that_training_means_have_too_has_no_bound():
     assert not test.notes  # nothing was measured of a test that is not there
     turned = make_estimate(mirrored(result(scheme="loocv").scores), AUROC)
     assert (turned.value, turned.method) == (0, "none")
+
+
+@pytest.mark.parametrize("interval", [None, "logit", "bootstrap", "jackknife"])
+@pytest.mark.parametrize(("model", "value"), [("mean", 0), ("negmean", 1)])
+def test_training_means_have_no_interval_and_no_test_of_either_sign(
+    model, value, interval
+):
+    data = separated(9, 21)
+    res = result(data, scheme="loocv", model=model, metrics=["auroc"])
+    found = res.estimate("auroc", interval=interval)
+    assert found.value == value
+    assert np.isnan([found.lower, found.upper, found.se]).all()
+    assert f"an auROC of {value} tells nothing of the model" in found.assumes
+    test = res.test(method=interval or "delong")
+    assert np.isnan([test.p_value, test.lower, test.upper]).all()
+    assert "nothing of the model" in str(test)
+    assert "tells nothing of the model" in str(res.summary())
+
+
+def test_a_model_that_learns_and_predicts_zero_or_one_keeps_its_bound():
+    res = result(separated(9, 21), scheme="loocv", model=Neighbors(k=1))
+    assert set(res.predictions["predicted"]) == {0.0, 1.0}
+    assert res.estimate("auroc").lower == pytest.approx(0.025 ** (1 / 9))
 
 
 @pytest.mark.parametrize("scheme", ["stratified_kfold", "rloocv"])

@@ -194,7 +194,7 @@ def test_a_weighted_metric_is_that_of_records_written_so_often(name, how, seed):
         assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("name", ["rmse", "mae", "r2"])
+@pytest.mark.parametrize("name", ["rmse", "mae", "r2", "r2_training"])
 @pytest.mark.parametrize("how", ["pooled", "per_fold"])
 def test_an_unweighted_sample_is_the_estimate_itself(data, name, how):
     result = cv("z ~ a", data, k=4, repeats=3, seed=1, metrics=name)

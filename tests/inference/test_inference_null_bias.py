@@ -245,8 +245,9 @@ def test_metrics_without_a_value_of_no_skill_are_refused(rloocv, metric, match):
 
 def test_r2_of_noise_is_no_bias():
     res = scv.cv("z ~ a", noise().assign(z=lambda d: d["b"]), scheme="loocv", seed=1)
-    with pytest.raises(StatcvError, match="rightly below 0"):
-        res.null_bias("r2")
+    for metric in ("r2", "r2_training"):
+        with pytest.raises(StatcvError, match="rightly below 0"):
+            res.null_bias(metric)
 
 
 @pytest.mark.parametrize("times", [0, True, 2.5, "10"])

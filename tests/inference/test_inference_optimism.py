@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 import statcv as scv
@@ -60,7 +60,8 @@ METHODS = {
         ridge,
         lambda y, p, mean: np.mean([np.mean((p > 0.5)[y == c] == c) for c in (0, 1)]),
     ),
-    "r2": (
+    "r2": ("z", line, lambda y, p, mean: r2_score(y, p)),
+    "r2_training": (
         "z",
         line,
         lambda y, p, mean: 1 - np.sum((y - p) ** 2) / np.sum((y - mean) ** 2),

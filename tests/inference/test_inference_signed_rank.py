@@ -63,6 +63,40 @@ def test_many_differences_by_the_normal_distribution():
     assert found.lower < found.median < found.upper
 
 
+@pytest.mark.parametrize("zeros", ["pratt", "wilcox"])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_many_differences_with_ties_and_zeros(alternative, zeros):
+    rng = np.random.default_rng(4)
+    for n, exact in ((200, True), (201, False), (400, False)):
+        values = np.round(rng.normal(0.15, 2, n))
+        assert (values == 0).sum() > 20
+        found = signed_rank(values, alternative=alternative, zeros=zeros)
+        peer = wilcoxon(
+            values,
+            zero_method=zeros,
+            correction=True,
+            alternative=alternative,
+            method="approx",
+        )
+        assert found.exact == exact
+        assert found.p_value == pytest.approx(peer.pvalue, rel=0.02 if exact else 1e-9)
+        kept = values if zeros == "pratt" else values[values != 0]
+        assert found.statistic == rankdata(np.abs(kept))[kept > 0].sum()
+
+
+@pytest.mark.parametrize("n", [201, 202, 203, 204, 250, 301])
+@pytest.mark.parametrize("level", [0.9, 0.95])
+def test_the_interval_of_many_differences_inverts_the_test(n, level):
+    values = np.random.default_rng(n).normal(0.2, 1, n)
+    found = signed_rank(values, level=level)
+    for bound, inward in ((found.lower, 1e-9), (found.upper, -1e-9)):
+        inside, outside = (
+            wilcoxon(values - bound - side * inward, correction=True, method="approx")
+            for side in (1, -1)
+        )
+        assert inside.pvalue > 1 - level >= outside.pvalue
+
+
 def test_the_interval_inverts_the_test():
     rng = np.random.default_rng(8)
     values = rng.normal(0.5, 1, 12)

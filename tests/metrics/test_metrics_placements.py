@@ -275,3 +275,14 @@ def test_bad_input_is_refused_in_words():
         delong_covariance([0, 1], [[0, 1, 2]])
     with pytest.raises(MetricError, match="y has 2 records and score has 3"):
         delong_test([0, 1], [0, 1], [0, 1, 2])
+
+
+def test_records_of_each_class_are_counted_by_their_own_name():
+    y, score = np.repeat([1, 0], [2, 5]), np.array([5.0, 3, 4, 2, 1, 0, 6])
+    for clusters in (None, np.arange(7), np.array([0, 1, 0, 1, 2, 2, 3])):
+        found = delong(y, score, clusters=clusters)
+        assert (found.n_positive, found.n_negative) == (2, 5)
+    # the textbook's variance: of 2 means over 5, and of 5 means over 2
+    placed = np.array([4, 3]) / 5, np.array([1, 2, 2, 2, 0]) / 2
+    expected = sum(np.var(own, ddof=1) / len(own) for own in placed)
+    assert delong(y, score).se == pytest.approx(np.sqrt(expected))

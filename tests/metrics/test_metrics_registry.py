@@ -54,6 +54,7 @@ LABELS = {
     "mae": "MAE",
     "mse": "MSE",
     "r2": "R²",
+    "r2_training": "R² about training means",
 }
 MEANS = {"brier", "log_loss", "accuracy", "f1_micro", "mae", "mse", "net_benefit"}
 
@@ -148,7 +149,7 @@ def test_values_lie_within_the_bounds_and_the_best_is_reached(metric, kind):
 def test_bounds():
     assert METRICS["matthews"].bounds == (-1, 1)
     assert METRICS["ber"].bounds == (0, 1)
-    assert METRICS["r2"].bounds == (-np.inf, 1)
+    assert METRICS["r2"].bounds == METRICS["r2_training"].bounds == (-np.inf, 1)
     assert METRICS["log_loss"].bounds == (0, np.inf)
     assert METRICS["f1"].bounds == (0, 1)
 

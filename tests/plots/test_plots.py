@@ -93,10 +93,13 @@ def test_numbers_compared_are_drawn_as_differences():
 
 
 def test_precision_recall_starts_at_one_and_ends_at_the_share_of_positives(results):
-    ax = scv.plot_pr(results["rloocv"])
+    ax = scv.plot_pr(results["rloocv"], method="trapezoid")
     (line,) = curves(ax)
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == pytest.approx(11 / 32)
+    assert line.get_drawstyle() == "default"
+    (line,) = curves(scv.plot_pr(results["rloocv"]))
+    assert line.get_ydata()[0] == line.get_ydata()[1]
     assert line.get_drawstyle() == "steps-pre"
 
 

@@ -4,6 +4,7 @@ import matplotlib as mpl
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import average_precision_score
 
 import statcv as scv
 from statcv.errors import (
@@ -109,6 +110,33 @@ def test_with_a_band_repeats_are_averaged_and_the_legend_gives_that_area(repeate
     assert "averaged over 5 repeats" in ax.get_title()
     ax = scv.plot_pr(repeated, band="pointwise")
     assert f"auPR {auprc(y, p):.3f}" in legend(ax)[0]
+
+
+@pytest.mark.parametrize("band", [False, "pointwise"])
+def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band):
+    rng = np.random.default_rng(3)
+    y = np.arange(20) % 2
+    p = np.where(np.arange(20) < 3, 0.9, rng.uniform(0.1, 0.8, 20))
+    p[0] = 0.95  # a negative record comes first
+    table = pd.DataFrame({"y": y, "p": p})
+    result = scv.from_predictions(table, observed="y", predicted="p")
+    recall, precision = curve(scv.plot_pr(result, band=band))
+    assert precision.min() > 0
+    assert np.count_nonzero(recall == 0) == 1
+    area = float((np.diff(recall) * precision[1:]).sum())
+    assert area == pytest.approx(average_precision_score(y, p))
+    assert precision[0] == precision[1]  # the first step is level
+    straight = scv.plot_pr(result, band=band, method="trapezoid")
+    recall, precision = curve(straight)
+    assert (recall[0], precision[0], precision[1]) == (0, 1, 0)
+    area = auprc(y, p, method="trapezoid")
+    assert area_below(precision, recall) == pytest.approx(area)
+    assert f"auPR (trapezoid) {area:.3f}" in legend(straight)[0].replace("\n", " ")
+
+
+def test_other_areas_of_precision_and_recall_are_refused(repeated):
+    with pytest.raises(ArgumentError, match="Did you mean 'trapezoid'"):
+        scv.plot_pr(repeated, method="trapezium")
 
 
 def test_without_a_band_the_title_says_that_each_repeat_has_its_curve(repeated):

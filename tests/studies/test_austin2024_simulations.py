@@ -249,6 +249,16 @@ def test_figures_are_drawn_of_a_folder(name: str, made: Path) -> None:
     assert ax.get_ylabel()
 
 
+def test_the_mean_has_the_papers_area_of_precision_and_recall() -> None:
+    ax = figure("S2d")
+    (line,) = [line for line in ax.lines if line.get_gid() == "curve"]
+    recall, precision = (np.asarray(side) for side in line.get_data())
+    area = (np.diff(recall) * (precision[1:] + precision[:-1]) / 2).sum()
+    assert np.isclose(area, 0.25)
+    assert line.get_drawstyle() == "default"
+    assert "0.250" in ax.get_legend().get_texts()[0].get_text()
+
+
 def test_figures_that_there_are_not(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="there is no figure"):
         figure("2d")

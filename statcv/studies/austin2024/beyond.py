@@ -206,7 +206,7 @@ def _read_numbers(result: CVResult) -> dict[str, float]:
         "pearson": _correlation(y, predicted),
         "spearman": _correlation(rankdata(y), rankdata(predicted)),
         "r2": 1 - squares,
-        "r2_training": float(result.estimate("r2", how="pooled")),
+        "r2_training": float(result.estimate("r2_training", how="pooled")),
         "concordance": float(result.estimate("concordance", how="pooled")),
         "concordance_paired": paired,
     }

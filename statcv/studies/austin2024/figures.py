@@ -79,7 +79,9 @@ def _dummy(kind: str, scheme: str, model: str) -> Draw:
 
         frame = noise_of(1, 0, 0.5, RECORDS, covariates=1)
         result = held_out(frame, model, 1, scheme=scheme)
-        return (plot_roc if kind == "roc" else plot_pr)(result, ax=ax)
+        if kind == "roc":
+            return plot_roc(result, ax=ax)
+        return plot_pr(result, ax=ax, method="trapezoid")  # the paper's area
 
     return draw
 
