@@ -128,7 +128,9 @@ def shared_records(sets: dict[str, Any]) -> list[str]:
     ]
     if not same:
         return []
-    return [f"Mind: {', '.join(same)} are of the same records, hence not independent."]
+    return [
+        f"Caveat: {', '.join(same)} are of the same records, hence not independent."
+    ]
 
 
 def _same(a: Comparison, b: Comparison) -> bool:

@@ -159,10 +159,17 @@ def number(value: Any, se: float = np.nan) -> str:
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
     if np.isfinite(se) and se > 0:
-        decimals = int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
-        return f"{value:.{decimals}f}"
-    decimals = 3 if abs(value) < 100 else 1
-    return f"{value:.{decimals}f}"
+        return f"{value:.{decimals(se)}f}"
+    return f"{value:.{3 if abs(value) < 100 else 1}f}"
+
+
+def decimals(se: float) -> int:
+    """Return how many decimals a standard error above 0 warrants.
+
+    >>> decimals(0.02), decimals(20.0)
+    (3, 0)
+    """
+    return int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
 
 
 def p_value(p: float) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.inference.intervals import corrected_t_interval
 from statcv.inference.sign_flips import Swaps, auroc_terms, flip_signs, swap
 from statcv.inference.testing import ratio, tail
-from statcv.metrics import Metric, delong_test, midrank, round_significant
+from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
@@ -47,22 +47,6 @@ class PairedTest:
         """Return the test that cannot be had, with the reason."""
         nan = float("nan")
         return cls(difference, nan, nan, nan, nan, nan, reason)
-
-
-def paired_delong(
-    y: NDArray[Any], a: Floats, b: Floats, clusters: Clusters, level: float
-) -> PairedTest:
-    """Compare two auROCs by DeLong's test, by its clustered form if there are any."""
-    test = delong_test(y, b, a, level=level, clusters=clusters)
-    return PairedTest(
-        difference=test.estimate,
-        se=test.se,
-        lower=test.lower,
-        upper=test.upper,
-        statistic=test.statistic,
-        p_value=test.p_value,
-        reason=test.reason,
-    )
 
 
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:

@@ -15,7 +15,7 @@ from statcv.metrics import METRICS
 from statcv.plots.compared import Combined, Compared
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
-NOT_NAMES = {*NUMBERS, "metric", "how", "mind", "n_folds", "n_undefined"}
+NOT_NAMES = {*NUMBERS, "metric", "how", "caveat", "n_folds", "n_undefined"}
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def test_corrected_t_over_the_folds(pair):
     se = np.sqrt((1 / 15 + ratio) * change.var(ddof=1))
     assert row["difference"] == pytest.approx(change.mean())
     assert row["se"] == pytest.approx(se)
-    assert row["mind"] == ""
+    assert row["caveat"] == ""
 
 
 def test_corrected_t_needs_the_same_folds(pair):
@@ -58,8 +58,8 @@ def test_corrected_t_with_a_fold_without_value():
     b = a.update(formula="y ~ a + b")
     row = scv.compare(a, b, test="corrected_t").differences.iloc[0]
     assert np.isnan(row["p"])
-    assert "no value in" in row["mind"]
-    assert "of 3 folds" in row["mind"]
+    assert "no value in" in row["caveat"]
+    assert "of 3 folds" in row["caveat"]
 
 
 def test_permutation(pair):
@@ -242,7 +242,7 @@ def test_the_null_model_ranks_nobody(scheme):
     assert row["se"] == pytest.approx(expected.se)
     assert comparison.table.loc["null", "pooled"] == 0.5
     if scheme == "loocv":
-        assert "auROC 0.000 under loocv" in row["mind"]
+        assert "auROC 0.000 under loocv" in row["caveat"]
     assert "result.test()" in str(comparison)
 
 

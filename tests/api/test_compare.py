@@ -50,17 +50,18 @@ def test_a_comparison_of_schemes_says_so(results):
 def test_pooling_that_leans_is_to_be_minded(spector):
     a = scv.cv("GRADE ~ GPA", spector, k=5, repeats=2, seed=1)
     b = a.update(formula=". ~ . + PSI")
-    (minded,) = scv.compare(a, b, test="delong").differences["mind"]
+    (minded,) = scv.compare(a, b, test="delong").differences["caveat"]
     assert "give labels away" in minded
     assert "averaged over repeats" in str(scv.compare(a, b, test="delong"))
-    assert "give labels away" not in scv.compare(a, b).differences["mind"][0]
+    assert "give labels away" not in scv.compare(a, b).differences["caveat"][0]
 
 
 def test_other_data_are_no_other_scheme(results, spector):
     other = spector.assign(GPA=spector["GPA"].to_numpy()[::-1])
     changed = results["rloocv"].update(data=other)
     assert (
-        "schemes" not in scv.compare(a=results["loocv"], b=changed).differences.mind[0]
+        "schemes"
+        not in scv.compare(a=results["loocv"], b=changed).differences.caveat[0]
     )
 
 
@@ -69,9 +70,9 @@ def test_models_on_the_same_folds(spector):
     large = small.update(formula=FORMULA)
     comparison = scv.compare(small, large)
     assert list(comparison.results) == ["GRADE ~ GPA", FORMULA]
-    assert comparison.differences["mind"].tolist() == [""]
+    assert comparison.differences["caveat"].tolist() == [""]
     other = scv.compare(small, large.update(seed=3))
-    assert "folds differ" in other.differences["mind"][0]
+    assert "folds differ" in other.differences["caveat"][0]
 
 
 def test_holm_over_all_pairs(spector):
