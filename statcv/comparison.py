@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from statcv.call import Call
 from statcv.comparison_checks import check_results, is_result
 from statcv.comparison_contrasts import ADJUSTED, Contrasts, contrast
-from statcv.comparison_records import NULL
+from statcv.comparison_records import NULL, against_null
 from statcv.comparison_summary import Compared, summarise_comparison
 from statcv.engine import run
 from statcv.errors import ArgumentError, ComparisonError, suggestion
@@ -64,11 +64,12 @@ class Comparison(Contrasts):
                 results=self.results,
                 metric=self.metric,
                 how=self.how,
+                stated=self.stated,
                 level=self.level,
                 method=self.method,
                 adjust=self.adjust,
                 clustered=self.clustered,
-                against_null=self.reference == NULL,
+                against_null=against_null(self.results, self.reference),
                 n_permutations=self.n_permutations,
                 n=len(self.records.labels),
                 left_out=self.left_out,

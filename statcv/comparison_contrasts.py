@@ -23,7 +23,7 @@ from statcv.comparison_checks import (
     pooling_caveat,
     same_folds,
 )
-from statcv.comparison_records import NULL, Records
+from statcv.comparison_records import NULL, Records, against_null
 from statcv.errors import (
     ArgumentError,
     ComparisonError,
@@ -99,6 +99,14 @@ class Contrasts:
         """The held-out predictions of all results, records in one order."""
         return Records(self.results, self.metric, self.reference)
 
+    @property
+    def stated(self) -> str:
+        """The metric and the way in which it is stated, in words."""
+        label, how = self.metric.label, self.how.replace("_", " ")
+        if label.endswith(")"):
+            return f"{label[:-1]}, {how})"
+        return f"{label} ({how})"
+
     # ---- estimates ----
 
     @cached_property
@@ -172,7 +180,7 @@ class Contrasts:
         told = [test.reason, caveat(a, b), *self._headline_caveats(first, second)]
         for name in (first, second):
             found = self.estimates[name]
-            if found.n_undefined:
+            if 0 < found.n_undefined < found.n_values:
                 unit = "fold" if found.how == "per_fold" else "repeat"
                 told.append(
                     f"{found.label} has no value in {found.n_undefined} of "
@@ -181,7 +189,7 @@ class Contrasts:
         if self.metric.rank and self.how in ("pooled", AVERAGED):
             told.append(pooling_caveat(a, b))
         refits = [getattr(r.learner, "refits", True) for r in self.results.values()]
-        if self.reference == NULL and all(refits):
+        if against_null(self.results, self.reference) and all(refits):
             told.append(AGAINST_NULL)
         return list(dict.fromkeys(told))
 
@@ -340,7 +348,7 @@ def contrast(
     first = next(iter(results.values()))
     chosen = chosen_metric(first, metric)
     # the model without predictors has no threshold
-    without = NULL if reference == NULL and len(results) > 1 else None
+    without = NULL if against_null(results, reference) else None
     models = [result.scores for name, result in results.items() if name != without]
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]

@@ -24,6 +24,11 @@ Floats = NDArray[np.float64]
 NULL = "null"  # what the model without predictors is called
 
 
+def against_null(results: Mapping[str, Readable], reference: str | None) -> bool:
+    """Tell whether results are compared with the model without predictors."""
+    return reference == NULL and isinstance(results[NULL].learner, Mean)
+
+
 @dataclass(frozen=True, eq=False)
 class Records:
     """What a metric reads of each result, records in the order of the first.
@@ -77,8 +82,7 @@ class Records:
     @property
     def null_ranks_nobody(self) -> bool:
         """Whether the reference is the model without predictors, of a rank metric."""
-        against = self.reference == NULL and self.metric.rank
-        return against and isinstance(self.results[NULL].learner, Mean)
+        return self.metric.rank and against_null(self.results, self.reference)
 
     @cached_property
     def averaged(self) -> dict[str, Scores]:

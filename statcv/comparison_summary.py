@@ -28,7 +28,7 @@ class Compared:
     ----------
     results : dict of str to result
     metric : Metric
-    how : str
+    how, stated : str
     level : float
     method : PairedMethod
     adjust : str
@@ -42,6 +42,7 @@ class Compared:
     results: Mapping[str, Readable]
     metric: Metric
     how: str
+    stated: str
     level: float
     method: PairedMethod
     adjust: str
@@ -61,8 +62,7 @@ def summarise_comparison(compared: Compared) -> Summary:
     records = f"{compared.n}, the same in every result"
     if compared.left_out:
         records += f"; {compared.left_out}"
-    named = compared.how.replace("_", " ")
-    caption = f"Differences of the {compared.metric.label} ({named})"
+    caption = f"Differences of the {compared.stated}"
     shown = shown_tables(compared)
     return Summary(
         title=_title(compared),

@@ -30,6 +30,10 @@ class Compared(Protocol):
         """The way in which the metric is stated and tested."""
 
     @property
+    def stated(self) -> str:
+        """The metric and the way in which it is stated, in words."""
+
+    @property
     def level(self) -> float:
         """Of the intervals."""
 

@@ -150,8 +150,7 @@ def _draw_records(ax: Axes, found: Pair) -> None:
     """Draw the records' differences in order, their mean and its interval."""
     ordered = np.sort(found.changes[np.isfinite(found.changes)])
     ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    test, apart = found.test, found.stated not in ("pooled", "pooled, averaged")
-    named = f"mean ({found.stated})" if apart else "mean"
+    test, named = found.test, "mean (per fold)" if found.weighs_folds else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
         named += f", {100 * found.level:g}% interval"
@@ -192,8 +191,7 @@ def _title(found: Pair) -> str:
     what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
     no_value = np.isnan(test.difference)
     value = "has no value" if no_value else written(test.difference)
-    of_what = f"difference in {found.metric.label} ({found.stated})"
-    lines = [f"{what}{of_what} {value}"]
+    lines = [f"{what}difference in {found.stated} {value}"]
     if not no_value:
         lines.append(fill(_tested(found), LINE))
     drawn = f"held-out predictions {found.how}"

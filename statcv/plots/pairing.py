@@ -28,7 +28,9 @@ class Pair:
     names : tuple of str
     metric : Metric
     stated : str
-        The way in which the metric is stated and tested.
+        The metric and the way in which it is stated and tested.
+    weighs_folds : bool
+        Whether it is the mean over folds.
     y : numpy.ndarray, shape (n,)
     read : tuple of numpy.ndarray
         What the metric reads of each record's mean prediction by either result.
@@ -47,6 +49,7 @@ class Pair:
     names: tuple[str, str]
     metric: Metric
     stated: str
+    weighs_folds: bool
     y: NDArray[Any]
     read: tuple[Floats, Floats]
     changes: Floats
@@ -90,7 +93,8 @@ def read_pair(comparison: Compared, pair: tuple[str, str] | None) -> Pair:
     return Pair(
         names=chosen,
         metric=metric,
-        stated=comparison.how.replace("_", " "),
+        stated=comparison.stated,
+        weighs_folds=comparison.how == "per_fold",
         y=records.y,
         read=(records.predictions[chosen[0]], records.predictions[chosen[1]]),
         changes=comparison.changes(*chosen) if by_record else np.empty(0),

@@ -41,7 +41,8 @@ def test_the_variance_is_that_of_differences_without_each_record():
         change = float(two.estimate(how="pooled")) - float(one.estimate(how="pooled"))
         moved[df["y"][row]].append(change)
     whole = sum((len(v) - 1) ** 2 / len(v) * np.var(v, ddof=1) for v in moved.values())
-    given = scv.compare(a=first, b=second, test="delong").differences.iloc[0]
+    pooled = scv.compare(a=first, b=second, test="delong", how="pooled")
+    given = pooled.differences.iloc[0]
     difference = float(second.estimate("auroc", "pooled")) - float(
         first.estimate("auroc", "pooled")
     )
