@@ -88,7 +88,7 @@ def plot_difference(
     >>> compared = scv.compare(small=a, large=b, test="delong")
     >>> ax = scv.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
-    'large minus small: difference in auROC (per fold) 0.100'
+    'large minus small: difference in auROC (per fold) 0.058'
     """
     if second is not None:
         if pair is not None:

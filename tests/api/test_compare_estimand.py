@@ -284,10 +284,8 @@ def test_lists_and_mappings():
     listed, given = scv.compare([a, b]), scv.compare(a, b)
     assert listed.differences.equals(given.differences)
     assert list(listed.results) == list(given.results)
-    named = scv.compare({"old": a, "new": b}, metric="brier")
-    assert named.differences.equals(
-        scv.compare(old=a, new=b, metric="brier").differences
-    )
+    named = scv.compare({"old": a, "new": b}, metric="brier").differences
+    assert named.equals(scv.compare(old=a, new=b, metric="brier").differences)
     odd = scv.compare({"y ~ a": a, "the rest of it": b})
     assert list(odd.results) == ["y ~ a", "the rest of it"]
     formulas = {"old": "y ~ a", "new": ". ~ . + b"}
