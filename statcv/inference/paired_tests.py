@@ -28,7 +28,7 @@ class PairedTest:
     Attributes
     ----------
     difference, se, lower, upper : float
-        Second less first, its standard error and interval.
+        The second estimate minus the first, its standard error and interval.
     statistic, p_value : float
     reason : str
         Why a number is missing or says little; empty where all is well.
@@ -58,7 +58,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     Parameters
     ----------
     change : numpy.ndarray, shape (n,)
-        The second model's value of each record less the first's.
+        The second model's value of each record minus the first's.
     clusters : numpy.ndarray of int, shape (n,), or None
     level : float
         Of the interval.
@@ -125,7 +125,7 @@ def paired_corrected_t(
     Parameters
     ----------
     change : numpy.ndarray, shape (folds,)
-        The second model's value in each fold less the first's, over all repeats.
+        The second model's value in each fold minus the first's, over all repeats.
     n_train, n_test : numpy.ndarray, shape (folds,)
         Records of each fold's training set, and held out.
     level : float
