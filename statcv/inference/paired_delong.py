@@ -79,7 +79,7 @@ def paired_delong(
     Economic Statistics 29:238 (pairs that share a record).
     """
     sides = (first, second)
-    reason = _why_not(sides) or ("" if np.isfinite(difference) else "it has no value")
+    reason = _why_not(sides) or _undefined(difference)
     if reason:
         return PairedTest.none(difference, reason)
     listed = None
@@ -116,6 +116,10 @@ def _why_not(sides: Sequence[Side]) -> str:
     counts = [int(np.isnan(side.scores.left.predicted).sum()) for side in sides]
     missing = sum(counts)
     return f"{missing} of the predictions are NaN" if missing else ""
+
+
+def _undefined(difference: float) -> str:
+    return "" if np.isfinite(difference) else "the difference has no value"
 
 
 # ---- placements ----
