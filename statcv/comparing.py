@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import ChainMap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,11 +33,14 @@ from statcv.seeds import resolve_seed
 
 Scope = Mapping[str, Any]
 
+OWN_NAMES = ("metric", "level", "how", "test", "adjust", "reference", "n_permutations")
+
 
 def compare(
-    *results: CVResult | str,
+    *results: CVResult | str | Sequence[CVResult | str] | Mapping[str, Any],
     metric: str | Metric | None = None,
     level: float = 0.95,
+    how: str | None = None,
     test: str | None = None,
     adjust: str = "holm",
     reference: str | None = None,
@@ -47,49 +50,59 @@ def compare(
 ) -> Comparison:
     """Compare results, or formulas, on the same records in pairs.
 
-    Most tests use the pooled held-out predictions, averaged over repeats.
-    Records of one source, where a stratifier by value or hash tells sources apart,
-    count as clusters.
+    Estimates, differences, intervals and p-values are of one metric, stated in one
+    way: that of the headline where all results share it, else pooled. Where several
+    records form a cluster, as ``stratify=`` tells, the clusters are what varies.
 
     Parameters
     ----------
     *results, **named : CVResult or str
-        Two or more; ``compare(a, b)`` names them by what differs,
-        ``compare(old=a, new=b)`` as said. Differences are later less earlier.
+        Two or more; ``compare(a, b)`` and ``compare([a, b])`` name them by what
+        differs, ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})`` as
+        given. Differences are the later minus the earlier.
         Formulas instead of results, with ``data=`` and other arguments of
         :func:`statcv.cv` beside them, are fitted here: on the rows that are complete
         for all of them, and on the same folds. ``". ~ . + x"`` changes the first one.
     metric : str, optional
-        ``"auroc"`` for two classes, ``"accuracy"`` for more, ``"mse"`` for numbers.
+        The metric by which results are compared; by default ``"auroc"`` for two
+        classes, ``"accuracy"`` for more, ``"mse"`` for numbers.
     level : float, default 0.95
-        Of the intervals.
+        Confidence level of the intervals.
+    how : {"pooled", "per_fold", "paired"}, optional
+        The way in which the metric is stated and tested (see
+        :meth:`~statcv.result.CVResult.estimate`); by default the headline of all
+        results, and ``"pooled"`` where their headlines differ, with a caveat.
     test : str, optional
         ``"corrected_jackknife"``, for auROC the default where its refits are cheap:
-        the difference of the estimates, by a jackknife that fits both models anew
-        without each record, or source.
-        ``"delong"``, for auROC the default else: DeLong's test of paired curves, with
-        clusters its clustered form. It takes the fits as given.
-        ``"t"``, the default for a mean over records: paired t on their differences,
-        with clusters on their totals.
+        the difference of the estimates, by a jackknife that fits both models again
+        without each record, or cluster.
+        ``"delong"``, for auROC the default otherwise: DeLong's test of paired curves,
+        by placements averaged over repeats (within folds, for ``per_fold``), or by
+        pairs that one fit left out; with clusters its clustered form. It takes the
+        fits as given.
+        ``"t"``, the default for a mean over records: paired t on the differences of
+        the records' losses, averaged over repeats, with clusters on their totals.
         ``"permutation"``, for every metric: the two predictions of a record, or of a
-        whole cluster, change places at random. Scores of a rank metric are first
-        turned into mid-ranks within each model, which puts them on one scale.
-        ``"corrected_t"``, for every metric: the differences in each fold, which must
-        be the same folds, by the t test that corrects for overlapping training sets.
+        whole cluster, change places at random. It compares the predictions of each
+        record averaged over repeats. Scores of a rank metric are first turned into
+        mid-ranks within each model, which puts them on one scale.
+        ``"corrected_t"``, for every metric, per fold: the differences in each fold,
+        which must be the same folds, by the t test that corrects for overlapping
+        training sets.
     adjust : {"holm", "bh", "none"}
-        Which adjusted p-values the summary shows: Holm's (some rejection false) or
+        The adjusted p-values that the summary shows: Holm's (some rejection false) or
         Benjamini and Hochberg's (the share that is false). ``differences`` has both.
     reference : str, optional
-        Compare all with this result alone. ``"null"`` is the model without
+        The result with which all others are compared. ``"null"`` is the model without
         predictors, which predicts the training mean; it is fitted on the plan of the
         first result if none is called so. To a metric of ranks it counts as ranking
         nobody, auROC 0.5, whatever the training means of the folds give away.
     seed : int, numpy.random.Generator or None
-        Of the permutations, and of the fits of formulas; that of the first result
-        where None.
+        Seed for the permutations, and for the fits of formulas; that of the first
+        result where None.
     n_permutations : int, optional
-        Random swaps, 9999 by default; with 16 records (or clusters) or fewer that
-        differ, all swaps are gone through.
+        Number of random swaps, 9999 by default; with 16 records (or clusters) or fewer
+        that differ, all swaps are gone through.
 
     Returns
     -------
@@ -99,8 +112,10 @@ def compare(
     ------
     ComparisonError
         If the results are not of the same records and outcome, or too few, or the
-        test cannot be had of them. Where it has no value for a pair, that pair has
-        NaN, and the reason in the column ``mind``.
+        test is not available for them. Where it has no value for a pair, that pair has
+        NaN, and the reason in the column ``caveat``.
+    ArgumentTypeError
+        If a list or a mapping of results is not the only thing that is compared.
 
     References
     ----------
@@ -128,7 +143,14 @@ def compare(
     """
     frame = sys._getframe(1)
     scope = ChainMap(frame.f_locals, frame.f_globals)
-    own = {"metric": metric, "test": test, "adjust": adjust, "reference": reference}
+    results, named = _unpacked(results, named)
+    own = {
+        "metric": metric,
+        "how": how,
+        "test": test,
+        "adjust": adjust,
+        "reference": reference,
+    }
     _refuse_taken_names({**own, "level": level, "seed": seed}, named)
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
@@ -142,13 +164,14 @@ def compare(
         made = iter(_fitted(formulas, call, scope))
         results = tuple(next(made) for _ in results)
         given = {name: next(made) for name in given}
-    joined = {**name_results(results), **given}  # type: ignore[arg-type]
+    joined = {**name_results(results), **given}
     if len(joined) < len(results) + len(given):
         raise ArgumentError(f"a result is named twice among {', '.join(joined)}.")
     return make_comparison(
         joined,
         metric,
         level,
+        how=how,
         test=test,
         adjust=adjust,
         reference=reference,
@@ -156,6 +179,53 @@ def compare(
         n_permutations=n_permutations,
         left_out=left_out,
     )
+
+
+# ---- what is compared ----
+
+
+def _unpacked(
+    results: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Take a list or a mapping apart, as if its items were given one by one.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is anything else to compare.
+    ComparisonError
+        If it is empty, or a name is not a string.
+    ArgumentError
+        If a name means an argument.
+    """
+    many = [one for one in results if isinstance(one, (list, tuple, Mapping))]
+    if not many:
+        return results, named
+    kind = "mapping" if isinstance(many[0], Mapping) else "list"
+    others = [name for name in named if name not in CV_NAMES]
+    if len(results) > 1 or others:
+        raise ArgumentTypeError(
+            f"a {kind} of results is compared by itself, but there "
+            f"{'is' if len(results) + len(others) == 2 else 'are'} "
+            f"{len(results) + len(others) - 1} more to compare beside it; put all into "
+            f"one {kind}."
+        )
+    if not many[0]:
+        raise ComparisonError(
+            f"the {kind} is empty; compare() needs two results or more."
+        )
+    if not isinstance(many[0], Mapping):
+        return tuple(many[0]), named
+    for name in many[0]:
+        if not isinstance(name, str):
+            raise ComparisonError(f"{name!r} names a result, and is not a string.")
+        if name in named or name in OWN_NAMES:
+            of = "compare" if name in OWN_NAMES else "cv"
+            raise ArgumentError(
+                f"{name}= is an argument of {of}(), so that no result can be called "
+                f"{name!r}; give it another name, such as {name}_."
+            )
+    return (), {**many[0], **named}
 
 
 # ---- names that mean something else ----
@@ -196,7 +266,7 @@ def _check_formulas(
         )
     if len(formulas) < len(compared):
         odd = next(one for one in compared if not isinstance(one, str))
-        raise ComparisonError(f"a {type(odd).__name__} is no formula: {odd!r}.")
+        raise ComparisonError(f"a {type(odd).__name__} is not a formula: {odd!r}.")
     if call.get("data") is None:
         raise ArgumentTypeError(
             "formulas need data: compare(base='y ~ age', full='y ~ age + crp', "
@@ -253,7 +323,7 @@ def _on_common_rows(
 
 
 def _by_row(value: Any) -> bool:
-    """Tell whether an argument holds a value a row."""
+    """Tell whether an argument holds one value per row."""
     if value is None or isinstance(value, (str, FoldPlan, type)):
         return False
     pairs = isinstance(value, list) and all(isinstance(v, tuple) for v in value)

@@ -1,4 +1,4 @@
-"""Which results can be compared, how they are named, and what to mind of a pair."""
+"""Which results can be compared, how they are named, and the caveats of a pair."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
 from statcv.folds.audit import LEANS
-from statcv.level import check_level
-from statcv.result import CVResult
+from statcv.readable import Readable
 
 Floats = NDArray[np.float64]
 LONG = 24  # a name longer than this makes the tables too wide
@@ -25,8 +24,8 @@ FOLDS_DIFFER = "the folds differ, which adds to the difference"
 # ---- the records ----
 
 
-def check_results(results: Mapping[str, CVResult], level: float) -> None:
-    """Refuse what are no results of the same records and outcome.
+def check_results(results: Mapping[str, Any]) -> None:
+    """Refuse what are not results of the same records and outcome.
 
     Raises
     ------
@@ -37,23 +36,37 @@ def check_results(results: Mapping[str, CVResult], level: float) -> None:
             f"compare() needs two results or more, not {len(results)}."
         )
     for name, result in results.items():
-        if not isinstance(result, CVResult):
+        if not is_result(result):
             hint = "; a formula needs data=" if isinstance(result, str) else ""
             raise ComparisonError(
                 f"{name!r} is a {type(result).__name__}, not a result of cv(){hint}."
             )
-    check_level(level, ComparisonError)
+    check_same_records(results)
+
+
+def is_result(one: Any) -> bool:
+    """Tell whether an object is a result of cross-validation."""
+    return hasattr(one, "scores") and hasattr(one, "design")
+
+
+def check_same_records(results: Mapping[str, Readable]) -> None:
+    """Refuse results of different records or outcomes.
+
+    Raises
+    ------
+    ComparisonError
+    """
     first, *others = results
     for other in others:
         _same_records(first, results[first], other, results[other])
 
 
-def held_out(result: CVResult) -> pd.Index[Any]:
+def held_out(result: Readable) -> pd.Index[Any]:
     """Return the labels of the records that were held out."""
     return result.design.labels[result.scores.mean_prediction()[0]]
 
 
-def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
+def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
     rows_a, rows_b = held_out(a), held_out(b)
     only = len(rows_a.symmetric_difference(rows_b))
     if only:
@@ -71,7 +84,7 @@ def _same_records(first: str, a: CVResult, second: str, b: CVResult) -> None:
         )
 
 
-def observed(result: CVResult, labels: pd.Index[Any]) -> NDArray[np.generic]:
+def observed(result: Readable, labels: pd.Index[Any]) -> NDArray[np.generic]:
     """Return the coded outcome of records, in the order of their labels."""
     design = result.design
     return np.asarray(design.y[design.labels.get_indexer(labels)])
@@ -80,9 +93,9 @@ def observed(result: CVResult, labels: pd.Index[Any]) -> NDArray[np.generic]:
 # ---- their names ----
 
 
-def name_results(results: tuple[CVResult, ...]) -> dict[str, CVResult]:
+def name_results(results: Sequence[Any]) -> dict[str, Any]:
     """Name results by that in which they differ, if that is short."""
-    if len(results) < 2 or not all(isinstance(r, CVResult) for r in results):
+    if len(results) < 2 or not all(map(is_result, results)):
         return {f"argument {i}": r for i, r in enumerate(results, start=1)}
     told = _differences(results, [r.plan.scheme for r in results])
     names = [", ".join(parts) for parts in zip(*told, strict=True)]
@@ -91,7 +104,7 @@ def name_results(results: tuple[CVResult, ...]) -> dict[str, CVResult]:
     return {f"result {i}": r for i, r in enumerate(results, start=1)}
 
 
-def in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
+def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
     """Describe each result by that in which they differ, unless its name does."""
     told = _differences(
         [*results.values()], [r.plan.sentence for r in results.values()]
@@ -101,7 +114,7 @@ def in_words(results: Mapping[str, CVResult]) -> list[tuple[str, str]]:
 
 
 def _differences(
-    results: Sequence[CVResult], schemes: Sequence[str]
+    results: Sequence[Readable], schemes: Sequence[str]
 ) -> list[Sequence[str]]:
     """Return the aspects in which results differ; their seeds only if in no other.
 
@@ -119,16 +132,16 @@ def _differences(
     return told or [[r.learner.label for r in results]]
 
 
-# ---- what to mind ----
+# ---- caveats ----
 
 
-def same_folds(a: CVResult, b: CVResult) -> bool:
+def same_folds(a: Readable, b: Readable) -> bool:
     """Tell whether two results hold out, and drop, the same records in every fold."""
     alike = a.design.labels.equals(b.design.labels)
     return alike and a.plan.fingerprint == b.plan.fingerprint
 
 
-def to_mind(a: CVResult, b: CVResult) -> str:
+def caveat(a: Readable, b: Readable) -> str:
     """Say what else than the models differs between two results."""
     if same_folds(a, b):
         return ""
@@ -140,12 +153,12 @@ def to_mind(a: CVResult, b: CVResult) -> str:
     return STRATIFIERS_DIFFER.format(*kept) if kept[0] != kept[1] else DRAWS_DIFFER
 
 
-def _kept_together(result: CVResult) -> str:
+def _kept_together(result: Readable) -> str:
     strata = result.plan.strata
     return "nothing" if strata is None else f"equal {strata.label}"
 
 
-def _models_differ(a: CVResult, b: CVResult) -> bool:
+def _models_differ(a: Readable, b: Readable) -> bool:
     """Return whether the models or their data differ."""
     return (
         a.learner.label != b.learner.label
@@ -155,12 +168,12 @@ def _models_differ(a: CVResult, b: CVResult) -> bool:
     )
 
 
-def _weights(result: CVResult) -> Floats:
+def _weights(result: Readable) -> Floats:
     return np.ones(result.design.n) if result.weights is None else result.weights
 
 
-def leaning(a: CVResult, b: CVResult) -> str:
-    """Say where pooling leans, for tests that compare pooled predictions."""
+def pooling_caveat(a: Readable, b: Readable) -> str:
+    """Say where pooling is biased, for tests of pooled predictions."""
     worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
     if not abs(worst.mean_model_auroc - 0.5) > LEANS:
         return ""

@@ -1,4 +1,4 @@
-"""The predictions of several results for the same records, in one order."""
+"""The held-out predictions of several results for the same records, in one order."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.call import Call
 from statcv.comparison_checks import held_out, observed
-from statcv.engine import run
-from statcv.errors import ComparisonError
+from statcv.inference import Scores
+from statcv.inference.paired_delong import Side
 from statcv.inference.paired_tests import joined_clusters
-from statcv.inference.record_reading import read_by_record
+from statcv.inference.record_reading import averaged, read_by_record
 from statcv.metrics import Metric
-from statcv.models import Mean, resolve_model
-from statcv.result import CVResult
+from statcv.models import Mean
+from statcv.readable import Readable
 
 Floats = NDArray[np.float64]
 NULL = "null"  # what the model without predictors is called
+
+
+def against_null(results: Mapping[str, Readable], reference: str | None) -> bool:
+    """Tell whether results are compared with the model without predictors."""
+    return reference == NULL and isinstance(results[NULL].learner, Mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,22 +35,22 @@ class Records:
 
     Attributes
     ----------
-    results : dict of str to CVResult
+    results : dict of str to result
     metric : Metric
     reference : str or None
     """
 
-    results: Mapping[str, CVResult]
+    results: Mapping[str, Readable]
     metric: Metric
     reference: str | None
 
     @cached_property
     def labels(self) -> pd.Index[Any]:
-        """The labels of the records."""
+        """The labels of the records that were held out."""
         return held_out(self.first)
 
     @property
-    def first(self) -> CVResult:
+    def first(self) -> Readable:
         """The first result."""
         return next(iter(self.results.values()))
 
@@ -55,67 +59,90 @@ class Records:
         """The coded outcome of each record."""
         return observed(self.first, self.labels)
 
+    # ---- the predictions ----
+
     @cached_property
-    def predictions(self) -> dict[str, Floats]:
-        """What the metric reads of each result."""
-        read = {
-            name: read_by_record(result.scores, self.metric)[
-                held_out(result).get_indexer(self.labels)
-            ]
-            for name, result in self.results.items()
-        }
-        if self._null_ranks_nobody:
-            read[NULL] = np.full_like(read[NULL], 0.5)
-        return read
+    def scores(self) -> dict[str, Scores]:
+        """The held-out predictions of each result.
+
+        To a metric of ranks the model without predictors ranks nobody, whatever the
+        training means of the folds give away.
+        """
+        found = {name: result.scores for name, result in self.results.items()}
+        if self.null_ranks_nobody:
+            null = found[NULL]
+            left = np.full_like(null.left.predicted, 0.5)
+            found[NULL] = replace(
+                null,
+                predicted=np.full_like(null.predicted, 0.5),
+                left=replace(null.left, predicted=left),
+            )
+        return found
 
     @property
-    def _null_ranks_nobody(self) -> bool:
-        against = self.reference == NULL and self.metric.rank
-        return against and isinstance(self.results[NULL].learner, Mean)
+    def null_ranks_nobody(self) -> bool:
+        """Whether the reference is the model without predictors, of a rank metric."""
+        return self.metric.rank and against_null(self.results, self.reference)
 
     @cached_property
-    def _baseline(self) -> Floats | None:
-        """The training mean of each record, where the metric measures against it."""
-        if not self.metric.uses_baseline:
-            return None
-        scores = self.first.scores
-        place = np.unique(scores.row, return_inverse=True)[1]
-        return np.bincount(place, scores.baseline[scores.split]) / np.bincount(place)
+    def averaged(self) -> dict[str, Scores]:
+        """The predictions of each record averaged, with the baseline of the first."""
+        found = {name: averaged(scores) for name, scores in self.scores.items()}
+        baseline = next(iter(found.values())).baseline
+        return {
+            name: replace(one, baseline=baseline[self.labels.get_indexer(held)])
+            for (name, one), held in zip(
+                found.items(), map(held_out, self.results.values()), strict=True
+            )
+        }
+
+    @cached_property
+    def predictions(self) -> dict[str, Floats]:
+        """What the metric reads of each record's mean prediction, by result."""
+        return {
+            name: read_by_record(scores, self.metric)[
+                held_out(self.results[name]).get_indexer(self.labels)
+            ]
+            for name, scores in self.scores.items()
+        }
 
     def value(self, predictions: Floats) -> float:
         """Return the metric of predictions of all records."""
-        return float(self.metric(self.y, predictions, self._baseline))
+        baseline = next(iter(self.averaged.values())).baseline
+        return float(self.metric(self.y, predictions, baseline))
+
+    # ---- pairs of results ----
+
+    def sides(self, first: str, second: str) -> tuple[Side, Side]:
+        """Return the predictions of two results, their records numbered alike."""
+        a, b = (
+            Side(self.scores[name], self._numbering.get_indexer(self._labels_of(name)))
+            for name in (first, second)
+        )
+        return a, b
 
     def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
-        """Return which records belong together, as either result tells."""
+        """Return the cluster of each numbered record, as either result has it.
+
+        The first are those of `labels`.
+        """
         codes = []
-        for result in (self.results[first], self.results[second]):
-            own = result.scores.clusters
-            where = result.design.labels.get_indexer(self.labels)
-            codes.append(None if own is None else own[where])
+        for name in (first, second):
+            own = self.scores[name].clusters
+            where = self._labels_of(name).get_indexer(self._numbering)
+            if own is not None:
+                alone = int(own.max()) + 1 + np.arange(len(where))
+                own = np.where(where >= 0, own[where], alone)
+            codes.append(own)
         return joined_clusters(*codes)
 
+    def _labels_of(self, name: str) -> pd.Index[Any]:
+        return self.results[name].design.labels
 
-def null_result(result: CVResult) -> CVResult:
-    """Return the model without predictors, which predicts the training mean.
-
-    On the same plan, with the same weights; of classes it predicts the most frequent.
-
-    Raises
-    ------
-    ComparisonError
-        If the predictions are those of a model fitted to other records.
-    """
-    if not (result.plan.n_train > 0).all():
-        raise ComparisonError(
-            "reference='null' needs the training mean of every fold, but these "
-            "predictions are of a model that was fitted to other records; the test "
-            "against no skill is result.test()."
-        )
-    mean = resolve_model("mean", result.design.outcome.kind)
-    held = run(
-        result.design, result.plan, mean, seed=result.seed, weights=result.weights
-    )
-    changed = {"model": "mean", "tune": None, "threshold": None}
-    call = Call(result.call.function, {**result.call.arguments, **changed})
-    return replace(result, learner=mean, held=held, call=call, threshold=None)
+    @cached_property
+    def _numbering(self) -> pd.Index[Any]:
+        """The labels of all records: those held out, and then any others."""
+        found = self.labels
+        for result in self.results.values():
+            found = found.append(result.design.labels.difference(found, sort=False))
+        return found

@@ -99,7 +99,7 @@ def _of_comparison(
             f"{name!r} compares several pairs; name one of them by pair=: {pairs}."
         )
     row = table.iloc[0]
-    label = f"Differences of {item.metric.label}, {row['second']} − {row['first']}"
+    label = f"Differences of {item.stated}, {row['second']} − {row['first']}"
     numbers = {key: row[key] for key in NUMBERS if key in row}
     n = float(len(held_out(next(iter(item.results.values())))))
     return {**numbers, "n": n, "label": label, "side": "two-sided"}
@@ -112,8 +112,8 @@ def alike(what: str, texts: dict[str, str]) -> str:
         if other != text:
             raise ComparisonError(
                 f"{first!r} and {name!r} are not of {what}: {text}; {other}. Compare "
-                "the same two, by the same metric and in the same order, and name them "
-                "alike in every data set."
+                "the same two, by the same metric, stated alike (how=) and in the same "
+                "order, and name them alike in every data set."
             )
     return text
 
@@ -128,7 +128,9 @@ def shared_records(sets: dict[str, Any]) -> list[str]:
     ]
     if not same:
         return []
-    return [f"Mind: {', '.join(same)} are of the same records, hence not independent."]
+    return [
+        f"Caveat: {', '.join(same)} are of the same records, hence not independent."
+    ]
 
 
 def _same(a: Comparison, b: Comparison) -> bool:

@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.comparison_checks import DRAWS_DIFFER, SCHEMES_DIFFER, in_words, same_folds
+from statcv.comparison_contrasts import ADJUSTED
 from statcv.inference.measured import measured_comparison
 from statcv.inference.paired_methods import PairedMethod
 from statcv.metrics import Metric
-from statcv.result import CVResult
-from statcv.summary import Summary, number, p_value
+from statcv.readable import Readable
+from statcv.summary import Summary, decimals, number, p_value
 
-# column, heading, and the name that statsmodels has for it
-ADJUSTED = {
-    "holm": ("p_holm", "p (Holm)", "holm"),
-    "bh": ("p_bh", "p (BH)", "fdr_bh"),
-    "none": ("p", "p", ""),
-}
-AGAINST_NULL = (
-    "Against a model without predictors this is a test of skill; result.test() "
-    "permutes the outcome and fits everything again, which keeps its error rate."
-)
+MORE_DIGITS = 2  # that are tried for rounded estimates to subtract
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +26,9 @@ class Compared:
 
     Attributes
     ----------
-    results : dict of str to CVResult
+    results : dict of str to result
     metric : Metric
+    how, stated : str
     level : float
     method : PairedMethod
     adjust : str
@@ -47,8 +39,10 @@ class Compared:
     table, differences : pandas.DataFrame
     """
 
-    results: Mapping[str, CVResult]
+    results: Mapping[str, Readable]
     metric: Metric
+    how: str
+    stated: str
     level: float
     method: PairedMethod
     adjust: str
@@ -68,7 +62,8 @@ def summarise_comparison(compared: Compared) -> Summary:
     records = f"{compared.n}, the same in every result"
     if compared.left_out:
         records += f"; {compared.left_out}"
-    caption = f"Differences of the {_what(compared)}"
+    caption = f"Differences of the {compared.stated}"
+    shown = shown_tables(compared)
     return Summary(
         title=_title(compared),
         facts=(
@@ -78,8 +73,8 @@ def summarise_comparison(compared: Compared) -> Summary:
         ),
         tables={"Estimates": compared.table, caption: compared.differences},
         shown={
-            "Estimates": _shown_estimates(compared),
-            caption: _shown_differences(compared),
+            "Estimates": shown[0],
+            caption: shown[1],
         },
         notes=_notes(compared),
     )
@@ -88,62 +83,79 @@ def summarise_comparison(compared: Compared) -> Summary:
 def _title(compared: Compared) -> str:
     """Name what is compared: schemes where nothing else differs."""
     by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
-    minded = compared.differences["mind"]
-    schemes = all(any(text in mind for text in by_schemes) for mind in minded)
+    caveats = compared.differences["caveat"]
+    schemes = all(any(text in told for text in by_schemes) for told in caveats)
     what = "Comparison of schemes by" if schemes else "Paired comparison of"
     test = compared.method.title + (", clustered" if compared.clustered else "")
     return f"{what} {compared.metric.label} ({test})"
 
 
-def _what(compared: Compared) -> str:
-    label = compared.metric.label
-    if compared.method.name == "corrected_t":
-        return f"{label} in each fold"
-    hows = set(compared.table["how"])
-    if compared.method.name == "corrected_jackknife" and len(hows) == 1:
-        return f"{label} ({hows.pop().replace('_', ' ')})"
-    return f"pooled {label}"
+def shown_tables(compared: Compared) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both tables rounded, such that the estimates subtract as they are shown.
 
-
-def _shown_estimates(compared: Compared) -> pd.DataFrame:
-    table = compared.table
-    return pd.DataFrame(
+    All estimates and differences have as many digits as the smallest standard error
+    of a difference warrants, or up to two more if then the rounded numbers subtract;
+    if they never do, a difference is that of the rounded estimates.
+    """
+    table, pairs = compared.table, compared.differences
+    spread = _spread(pairs)
+    spread = spread[np.isfinite(spread) & (spread > 0)]
+    least = decimals(float(spread.min())) if len(spread) else 3
+    for digits in range(least, least + MORE_DIGITS + 1):
+        differences = _subtracted(compared, digits)
+        if differences == [_text(d, digits) for d in pairs["difference"]]:
+            break
+    else:
+        digits = least
+        differences = _subtracted(compared, digits)
+    interval = f"{compared.level:.0%} interval"
+    estimates = pd.DataFrame(
         {
-            "estimate": _numbers(table["estimate"], table),
-            f"{compared.level:.0%} interval": _ranges(table),
+            "estimate": [_text(v, digits) for v in table["estimate"]],
+            interval: _ranges(table, digits),
             "how": table["how"].str.replace("_", " "),
-            "pooled": _numbers(table["pooled"], table),
         }
     )
-
-
-def _shown_differences(compared: Compared) -> pd.DataFrame:
-    table = compared.differences
     columns = {
-        "difference": _numbers(table["difference"], table),
-        "se": _numbers(table["se"], table),
+        "difference": differences,
+        "se": [_text(v, digits) for v in pairs["se"]],
     }
-    if table["lower"].notna().any():
-        columns[f"{compared.level:.0%} interval"] = _ranges(table)
-    columns[compared.method.statistic] = [number(v) for v in table["statistic"]]
-    columns["p"] = [p_value(value) for value in table["p"]]
+    if pairs["lower"].notna().any():
+        columns[interval] = _ranges(pairs, digits)
+    columns[compared.method.statistic] = [number(v) for v in pairs["statistic"]]
+    columns["p"] = [p_value(value) for value in pairs["p"]]
     shown = pd.DataFrame(columns)
-    if len(table) > 1 and compared.adjust != "none":
+    if len(pairs) > 1 and compared.adjust != "none":
         column, heading, _ = ADJUSTED[compared.adjust]
-        shown[heading] = [p_value(value) for value in table[column]]
-    shown.index = pd.Index(table["second"] + " − " + table["first"])
-    return shown
+        shown[heading] = [p_value(value) for value in pairs[column]]
+    shown.index = pd.Index(pairs["second"] + " − " + pairs["first"])
+    return estimates, shown
+
+
+def _subtracted(compared: Compared, digits: int) -> list[str]:
+    """Subtract the estimates as they are shown with so many digits."""
+    pairs = compared.differences
+    rounded = {
+        name: float(f"{value:.{digits}f}")
+        for name, value in compared.table["estimate"].items()
+    }
+    return [
+        _text(rounded[second] - rounded[first], digits)
+        for first, second in zip(pairs["first"], pairs["second"], strict=True)
+    ]
+
+
+def _text(value: float, digits: int) -> str:
+    """Write a number with so many digits; a zero has no sign."""
+    if not np.isfinite(value):
+        return number(value)
+    return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
 def _notes(compared: Compared) -> tuple[str, ...]:
-    minded = dict.fromkeys(filter(None, compared.differences["mind"]))
-    notes = [f"Mind: {text}." for text in minded]
-    repeated = any(result.plan.repeats > 1 for result in compared.results.values())
-    if repeated and compared.method.pools:
-        notes.append(
-            "What is pooled, and tested, are predictions averaged over repeats: their "
-            f"{compared.metric.label} is not the mean of the repeats' values."
-        )
+    pairs = compared.differences
+    caveats = dict.fromkeys(filter(None, pairs["caveat"]))
+    notes = [f"Caveat: {text}." for text in caveats]
     if compared.clustered:
         notes.append(
             "Records of one cluster (equal values of the stratifier) are counted as "
@@ -159,9 +171,6 @@ def _notes(compared: Compared) -> tuple[str, ...]:
     measured = _measured(compared)
     if measured:
         notes.append(f"{measured[0].upper()}{measured[1:]}.")
-    refits = [getattr(r.learner, "refits", True) for r in compared.results.values()]
-    if compared.against_null and all(refits):
-        notes.append(AGAINST_NULL)
     if len(compared.differences) > 1 and compared.adjust == "none":
         notes.append(
             f"The {len(compared.differences)} p-values are not adjusted for their "
@@ -178,10 +187,10 @@ def _measured(compared: Compared) -> str | None:
         return None
     if not all(same_folds(first, other) for other in others):
         return None
-    name, hows = compared.method.name, set(compared.table["how"])
-    how = "per_fold" if name == "corrected_t" else "pooled"
-    if name == "corrected_jackknife" and len(hows) == 1:
-        how = hows.pop()
+    name, how = compared.method.name, compared.how.partition(",")[0]
+    averaged = name in ("delong", "t")  # as they were measured, over repeats
+    if averaged and len(first.scores.by_repeat) > 1:
+        return None
     share = float(first.design.y.mean())
     return measured_comparison(first.plan, how, name, share, compared.metric.name)
 
@@ -194,14 +203,8 @@ def _spread(table: pd.DataFrame) -> NDArray[np.float64]:
     return from_interval.to_numpy()
 
 
-def _numbers(column: pd.Series[Any], table: pd.DataFrame) -> list[str]:
-    return [number(v, se) for v, se in zip(column, _spread(table), strict=True)]
-
-
-def _ranges(table: pd.DataFrame) -> list[str]:
+def _ranges(table: pd.DataFrame, digits: int) -> list[str]:
     return [
-        "–" if np.isnan(lower) else f"{number(lower, se)} to {number(upper, se)}"
-        for lower, upper, se in zip(
-            table["lower"], table["upper"], _spread(table), strict=True
-        )
+        "–" if np.isnan(lower) else f"{_text(lower, digits)} to {_text(upper, digits)}"
+        for lower, upper in zip(table["lower"], table["upper"], strict=True)
     ]

@@ -13,6 +13,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.findings import Audit
 from statcv.formula import Design
 from statcv.inference import Estimate, HTest, Scores
+from statcv.inference.jackknife import Jackknife
 from statcv.inference.no_skill import NoSkill
 from statcv.inference.repeats import MonteCarlo
 from statcv.metrics import Metric
@@ -83,9 +84,20 @@ class Readable(Protocol):
         """Every metric in all the ways that exist."""
 
     def estimate(
-        self, metric: str | None = None, how: str | None = None, level: float = 0.95
+        self,
+        metric: str | Metric | None = None,
+        how: str | None = None,
+        level: float = 0.95,
     ) -> Estimate:
         """One number with its interval."""
+
+    def jackknife(
+        self, metric: str | Metric | None = None, how: str | None = None
+    ) -> Jackknife:
+        """Estimates with each record deleted, and all fits made again."""
+
+    def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
+        """Whether all fits without each record are made in a moment."""
 
     def test(
         self,

@@ -170,10 +170,19 @@ def number(value: Any, se: float = np.nan) -> str:
     if np.isinf(value):
         return "∞" if value > 0 else "−∞"
     if np.isfinite(se) and se > 0:
-        decimals = int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
+        places = decimals(se)
     else:
-        decimals = 3 if abs(value) < 100 else 1
-    return f"{round(float(value), decimals) + 0.0:.{decimals}f}"
+        places = 3 if abs(value) < 100 else 1
+    return f"{round(float(value), places) + 0.0:.{places}f}"
+
+
+def decimals(se: float) -> int:
+    """Return how many decimals a standard error above 0 warrants.
+
+    >>> decimals(0.02), decimals(20.0)
+    (3, 0)
+    """
+    return int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
 
 
 def column(values: Sequence[float], ses: Sequence[float]) -> list[str]:

@@ -580,7 +580,8 @@ def test_comparing_what_is_no_result(result, data):
     refused(ComparisonError, "'b' is a DataFrame, not a result", compare, a=result,
             b=data)  # fmt: skip
     refused(ComparisonError, "is a str, not a result", compare, result, "y ~ age")
-    refused(ComparisonError, "list, not a result", compare, [result, result], result)
+    alone = "a list of results is compared by itself, but there is 1 more"
+    refused(ArgumentTypeError, alone, compare, [result, result], result)
 
 
 def test_comparing_other_rows_or_outcomes(result, data):

@@ -288,7 +288,7 @@ def test_models_are_compared_on_the_same_folds(run: Run) -> None:
     assert "Paired comparison of Brier score" in ran.out
     table = pd.read_csv("o/differences.csv")
     assert table["second"].tolist() == ["xgboost", "mean", "mean"]
-    assert table["mind"].isna().all()  # nothing about folds that differ
+    assert table["caveat"].isna().all()  # nothing about folds that differ
     folds = [
         pd.read_csv(f"o/{name}/predictions.csv")["fold"].tolist()
         for name in ("logit", "xgboost", "mean")

@@ -21,8 +21,8 @@ from statcv.inference.paired_values import concordant_pairs
 from statcv.inference.scores import Scores
 from statcv.inference.values import (
     Part,
-    casewise,
     fold_parts,
+    losses_by_cell,
     pooled_part,
 )
 from statcv.metrics import METRICS, Metric
@@ -195,7 +195,7 @@ def _weighted_mean(
     scores: Scores, metric: Metric, how: str, root: bool = False
 ) -> Statistic:
     """Return the mean over cells of the weighted mean loss (or its root) in each."""
-    row, loss, first = _losses(scores, metric, how)
+    row, loss, first = losses_by_cell(scores, metric, how)
 
     def mean(weights: Floats) -> Floats:
         chosen = weights[:, row]
@@ -208,28 +208,6 @@ def _weighted_mean(
             return np.asarray(value.sum(axis=1) / known.sum(axis=1))
 
     return mean
-
-
-def _losses(
-    scores: Scores, metric: Metric, how: str
-) -> tuple[Numbers, Floats, Numbers]:
-    """Return record and loss of each prediction, and where each cell begins.
-
-    Cells are folds, or what a repeat held out: there a record's losses are averaged.
-    """
-    losses = casewise(scores, metric)
-    if how == "per_fold":
-        filled = np.diff(scores.starts) > 0
-        return scores.row, losses, scores.starts[:-1][filled]
-    if not scores.overlapping:
-        return scores.row, losses, np.array([one[0] for one in scores.by_repeat])
-    rows, means = [], []
-    for where in scores.by_repeat:
-        row, place = np.unique(scores.row[where], return_inverse=True)
-        rows.append(row)
-        means.append(np.bincount(place, losses[where]) / np.bincount(place))
-    first = np.cumsum([0, *map(len, rows[:-1])])
-    return np.concatenate(rows), np.concatenate(means), first
 
 
 def _one_by_one(metric: Metric, parts: list[Part], weights: Floats) -> float:

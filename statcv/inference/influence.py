@@ -8,6 +8,7 @@ squares is the variance; of records that depend on each other they are summed fi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,10 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 METHOD = "influence curve"
+SINGLE = (
+    "{single} of {cells} folds hold a single {unit} of a class, whose variation they "
+    "do not show"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +145,26 @@ def _within(running: Floats, bounds: Numbers) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
+class Moved:
+    """How far each prediction moves an auROC.
+
+    Attributes
+    ----------
+    moved : numpy.ndarray, shape (m,)
+        Their sum over each cell is zero, for either class.
+    positive : numpy.ndarray of bool, shape (m,)
+    cell : numpy.ndarray of int, shape (m,)
+    counted : numpy.ndarray of bool, shape (cells,)
+        Whether the cell has a value, over which the estimate is the mean.
+    """
+
+    moved: Floats
+    positive: NDArray[np.bool_]
+    cell: Numbers
+    counted: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
 class Compared:
     """Which predictions an auROC compares with which, and what it is a mean over.
 
@@ -220,6 +245,12 @@ class Compared:
 
     def influence(self, n: int) -> Floats:
         """Return the influence of each of n records; see `record_influence`."""
+        moved = self.moved.moved
+        return np.asarray(np.bincount(self.row, moved, n), dtype=float)
+
+    @cached_property
+    def moved(self) -> Moved:
+        """How far each prediction moves the estimate."""
         won, rivals, positive = self.ranked.wins()
         if self.not_compared is not None:
             less, fewer, _ = self.not_compared.wins()
@@ -234,7 +265,7 @@ class Compared:
             share = total / pairs
             moved = (won - share[cell] * rivals) / pairs[cell] / counted.sum()
         moved[~counted[cell]] = 0.0
-        return np.asarray(np.bincount(self.row, moved, n), dtype=float)
+        return Moved(np.asarray(moved), positive, cell, counted)
 
     def single(self) -> tuple[int, int]:
         """Count cells with pairs that hold one record of a class, and all with pairs.
@@ -319,8 +350,5 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
         unit = "records" if scores.clusters is None else "sources"
         return Interval.none(f"no {unit} move the estimate, {NOTHING}")
     if single:
-        assumes += (
-            f"; {single} of {cells} folds hold a single record of a class, whose "
-            "variation they do not show"
-        )
+        assumes += "; " + SINGLE.format(single=single, cells=cells, unit="record")
     return symmetric(value, se, level, method, assumes)

@@ -1,4 +1,4 @@
-"""Two models' auROC compared by a jackknife that fits both anew."""
+"""Two models' auROC compared by a jackknife that fits both again."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def paired_jackknife(
     Parameters
     ----------
     first, second : Jackknife
-        Both estimates with each record, or source, deleted.
+        Both estimates with each record, or cluster, deleted.
     difference : float
-        Of the estimates, second less first.
+        The second estimate minus the first.
     given : PairedTest
-        DeLong's test, which takes the fits as given.
+        DeLong's test of the pooled estimates, which takes the fits as given.
     level : float
-        Of the interval.
+        Confidence level of the interval.
     """
     alike = np.array_equal(first.group, second.group) and first.unit == second.unit
     if not alike:

@@ -20,15 +20,16 @@ class PairedMethod:
         How the statistic is called.
     assumes : str
         What must hold, and when it fails.
-    pools : bool
-        Whether it compares pooled predictions, averaged over repeats.
+    how : str
+        The way in which it states a metric: ``"pooled"`` for the mean prediction of
+        each record, ``"per_fold"``; empty if that is the headline's.
     """
 
     name: str
     title: str
     statistic: str
     assumes: str
-    pools: bool = True
+    how: str = ""
 
 
 METHODS = {
@@ -46,11 +47,10 @@ METHODS = {
             "corrected_jackknife",
             "corrected jackknife with refits",
             "t",
-            "the corrected jackknife fits both models anew without each record; its "
+            "the corrected jackknife fits both models again without each record; its "
             "variance is the mean of the jackknife's, which errs on the wide side, and "
             "of DeLong's, which takes the fits as given. At small n it is "
             "conservative, and has little power",
-            pools=False,
         ),
         PairedMethod(
             "t",
@@ -68,6 +68,7 @@ METHODS = {
             "predictions of a record: its null hypothesis is that they could change "
             "places, which says more than that the metric is the same; it gives no "
             "interval",
+            how="pooled",
         ),
         PairedMethod(
             "corrected_t",
@@ -77,7 +78,7 @@ METHODS = {
             "folds' differences as n_test/n, which is a guess; with few folds it has "
             "little power, and with many repeats, or over the pairs of leave-pair-out, "
             "its true error rate is above the nominal one",
-            pools=False,
+            how="per_fold",
         ),
     )
 }
@@ -131,7 +132,7 @@ def paired_method(
         raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
     if test == "t" and metric.casewise is None:
         raise ComparisonError(
-            f"a t test needs a value a record, and {metric.label} is no mean over "
-            "records; use test='permutation' or 'corrected_t'."
+            f"a t test needs a value for each record, and {metric.label} is not a mean "
+            "over records; use test='permutation' or 'corrected_t'."
         )
     return METHODS[test]

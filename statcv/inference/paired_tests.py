@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.inference.intervals import corrected_t_interval
 from statcv.inference.sign_flips import Swaps, auroc_terms, flip_signs, swap
 from statcv.inference.testing import ratio, tail
-from statcv.metrics import Metric, delong_test, midrank, round_significant
+from statcv.metrics import Metric, midrank, round_significant
 from statcv.metrics.placements import symmetric_limits
 
 Floats = NDArray[np.float64]
@@ -28,7 +28,7 @@ class PairedTest:
     Attributes
     ----------
     difference, se, lower, upper : float
-        Second less first, its standard error and interval.
+        The second estimate minus the first, its standard error and interval.
     statistic, p_value : float
     reason : str
         Why a number is missing or says little; empty where all is well.
@@ -49,22 +49,6 @@ class PairedTest:
         return cls(difference, nan, nan, nan, nan, nan, reason)
 
 
-def paired_delong(
-    y: NDArray[Any], a: Floats, b: Floats, clusters: Clusters, level: float
-) -> PairedTest:
-    """Compare two auROCs by DeLong's test, by its clustered form if there are any."""
-    test = delong_test(y, b, a, level=level, clusters=clusters)
-    return PairedTest(
-        difference=test.estimate,
-        se=test.se,
-        lower=test.lower,
-        upper=test.upper,
-        statistic=test.statistic,
-        p_value=test.p_value,
-        reason=test.reason,
-    )
-
-
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     """Test the mean of casewise differences by t, with clusters by their totals.
 
@@ -74,7 +58,7 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     Parameters
     ----------
     change : numpy.ndarray, shape (n,)
-        The second model's value of each record less the first's.
+        The second model's value of each record minus the first's.
     clusters : numpy.ndarray of int, shape (n,), or None
     level : float
         Of the interval.
@@ -141,7 +125,7 @@ def paired_corrected_t(
     Parameters
     ----------
     change : numpy.ndarray, shape (folds,)
-        The second model's value in each fold less the first's, over all repeats.
+        The second model's value in each fold minus the first's, over all repeats.
     n_train, n_test : numpy.ndarray, shape (folds,)
         Records of each fold's training set, and held out.
     level : float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING
 
@@ -68,18 +67,6 @@ def short_scheme(plan: FoldPlan) -> str:
     """Return the scheme as a plot's label names it."""
     repeats = f" × {plan.repeats}" if plan.repeats > 1 else ""
     return f"{plan.scheme}{repeats}"
-
-
-def told_apart(results: Sequence[Readable]) -> list[str]:
-    """Name results by formula, scheme or model, by what differs among all of them."""
-    for names in (
-        [result.design.formula.text for result in results],
-        [short_scheme(result.plan) for result in results],
-        [result.learner.label for result in results],
-    ):
-        if len(set(names)) == len(names):
-            return names
-    return [f"result {number}" for number in range(1, len(results) + 1)]
 
 
 def written(value: float, digits: int = 3) -> str:

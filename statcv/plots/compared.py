@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.inference.paired_methods import PairedMethod
 from statcv.metrics import Metric
@@ -24,6 +26,14 @@ class Compared(Protocol):
         """What they are compared by."""
 
     @property
+    def how(self) -> str:
+        """The way in which the metric is stated and tested."""
+
+    @property
+    def stated(self) -> str:
+        """The metric and the way in which it is stated, in words."""
+
+    @property
     def level(self) -> float:
         """Of the intervals."""
 
@@ -35,9 +45,15 @@ class Compared(Protocol):
     def records(self) -> Any:
         """What the metric reads of each result, record by record."""
 
+    def changes(self, first: str, second: str) -> NDArray[np.float64]:
+        """Return each record's part in the difference, which is their mean."""
+
+    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
+        """Return the cluster of each record; None where there are none."""
+
     @property
     def differences(self) -> pd.DataFrame:
-        """A row a pair: first, second, difference, lower, upper, p."""
+        """One row per pair: first, second, difference, lower, upper, p."""
 
 
 class Combined(Protocol):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import ArgumentError, ArgumentTypeError, ComparisonError
+from statcv.comparison_checks import check_same_records, is_result, name_results
+from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.metrics import DecisionCurve, net_benefit
 from statcv.plots.base import (
     CURVE,
@@ -18,7 +19,6 @@ from statcv.plots.base import (
     shade,
     short_scheme,
     titled,
-    told_apart,
 )
 from statcv.plots.compared import Compared
 from statcv.plots.records import Records, records_of
@@ -93,7 +93,7 @@ def plot_decision(
         name: records_of(result, "a decision curve", probabilities=True)
         for name, result in named.items()
     }
-    _check_same(named, read)
+    check_same_records(named)
     ax = new_axes(ax)
     top, curve, banded = 0.0, None, False
     for name, records in read.items():
@@ -148,31 +148,17 @@ def _named(
     _checked({str(number): result for number, result in enumerate(listed)})
     if len(listed) == 1:
         return {short_scheme(first.plan): first}
-    return dict(zip(told_apart(listed), listed, strict=True))
+    return name_results(listed)
 
 
 def _checked(found: dict[str, Any]) -> dict[str, Readable]:
     for result in found.values():
-        if not hasattr(result, "scores") or not hasattr(result, "design"):
+        if not is_result(result):
             raise ArgumentTypeError(
                 "a decision curve is of a result, not of a "
                 f"{type(result).__name__}; the Axes are given as ax=."
             )
     return found
-
-
-def _check_same(named: dict[str, Readable], read: dict[str, Records]) -> None:
-    """Refuse results of different records, which have no treat-all in common."""
-    first, *others = read
-    labels = {name: named[name].design.labels[read[name].row] for name in read}
-    for other in others:
-        place = labels[other].get_indexer(labels[first])
-        same = len(labels[other]) == len(labels[first]) and bool((place >= 0).all())
-        if not same or not np.array_equal(read[first].y, read[other].y[place]):
-            raise ComparisonError(
-                f"{first!r} and {other!r} are not of the same records and outcomes, so "
-                "that treating all is not worth the same; draw each by itself."
-            )
 
 
 def _height(curve: DecisionCurve) -> float:

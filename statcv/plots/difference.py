@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError
+from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
 from statcv.plots.compared import Compared
-from statcv.plots.pairing import Pair, change, of_comparison, of_results
+from statcv.plots.pairing import Pair, compared_pair, read_pair
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 MOST_POINTS = 200  # records; more are drawn as a line
 TINY = 1e-12  # a difference in loss that is rounding
+ROUNDING = 1e-9  # of areas
 SHORT = 24  # letters of names that share a line
 LINE = 56  # letters of a line of the title
 
@@ -35,17 +36,17 @@ def plot_difference(
     level: float = 0.95,
     n_boot: int | None = None,
 ) -> Axes:
-    """Draw the paired difference of two results, second less first.
+    """Draw the paired difference of two results, second minus first.
 
-    For auROC: the difference in sensitivity along the false positive rate, with a
-    pointwise bootstrap band that draws records (or whole clusters) for both curves;
-    the area between line and zero is the difference in auROC, which the title gives
-    with its test. For a mean over records, such as the Brier score: each record's
-    difference, in order, with their mean and its interval as a band across. Where a
-    comparison tests other estimates than those of the pooled predictions drawn, per
-    fold or paired, the title has both differences and says which is tested.
-
-    Predictions are averaged over repeats, so that each record counts once.
+    The title has the difference that :func:`statcv.compare` finds and its test; two
+    results are compared as that does by default. For auROC there is the difference in
+    sensitivity along the false positive rate, with a pointwise bootstrap band that
+    draws records (or whole clusters) for both curves. The curves are those of each
+    record's mean prediction. Where the difference that is tested is stated in another
+    way (per fold, paired, or in each repeat), the title also has the area between the
+    line and zero. For a mean over records, such as the Brier score, there is what each
+    record adds to the difference, in order, with their mean and its interval as a band
+    across.
 
     Parameters
     ----------
@@ -55,14 +56,15 @@ def plot_difference(
         The other result, of the same records.
     ax : matplotlib.axes.Axes, optional
     metric : str, optional
-        Of two results: ``"auroc"`` for two classes, ``"accuracy"`` for more,
-        ``"mse"`` for numbers where not given.
+        The metric by which two results are compared; the default of
+        :func:`statcv.compare` unless given.
     pair : tuple of str, optional
-        Which two of a comparison, as its ``differences`` has them; the first row.
+        The two names of a comparison, as its ``differences`` has them; those of the
+        first row by default.
     level : float, default 0.95
-        Of two results.
+        Confidence level of the interval of two results.
     n_boot : int, optional
-        Bootstrap samples of the band; 2000 by default.
+        Number of bootstrap samples of the band; 2000 by default.
 
     Returns
     -------
@@ -86,14 +88,24 @@ def plot_difference(
     >>> compared = scv.compare(small=a, large=b, test="delong")
     >>> ax = scv.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
-    'large less small: difference in auROC 0.035'
+    'large minus small: difference in auROC (per fold) 0.058'
     """
-    if second is None:
-        found = of_comparison(first, pair, metric)
-    elif pair is not None:
-        raise ArgumentError(f"pair={pair!r} means nothing for two results.")
+    if second is not None:
+        if pair is not None:
+            raise ArgumentError(f"pair={pair!r} means nothing for two results.")
+        found = compared_pair(first, second, metric, level)
+    elif not hasattr(first, "differences"):
+        raise ArgumentTypeError(
+            "plot_difference() draws a comparison, or two results; there is one "
+            f"{type(first).__name__}."
+        )
+    elif metric is not None:
+        raise ArgumentError(
+            f"metric={metric!r} means nothing for a comparison, which has its own; "
+            "give it to compare()."
+        )
     else:
-        found = of_results(first, second, metric, level)
+        found = read_pair(cast("Compared", first), pair)
     ax = new_axes(ax)
     if found.metric.name == "auroc":
         _draw_curve(ax, found, n_boot)
@@ -136,10 +148,9 @@ def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
 
 def _draw_records(ax: Axes, found: Pair) -> None:
     """Draw the records' differences in order, their mean and its interval."""
-    each = change(found.metric, found.y, found.read)
-    ordered = np.sort(each[np.isfinite(each)])
+    ordered = np.sort(found.changes[np.isfinite(found.changes)])
     ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
-    test, named = found.test, f"mean ({found.tested})" if found.tested else "mean"
+    test, named = found.test, "mean (per fold)" if found.weighs_folds else "mean"
     if not np.isnan([test.lower, test.upper]).any():
         ax.axhspan(test.lower, test.upper, color=COLOURS[1], alpha=0.2, linewidth=0)
         named += f", {100 * found.level:g}% interval"
@@ -174,24 +185,20 @@ def _counted(each: Floats, found: Pair) -> str:
 
 
 def _title(found: Pair) -> str:
-    """Write the difference that is shown, and the test with what it is of."""
+    """Write the difference with its test, and what is drawn."""
     (first, second), test = found.names, found.test
-    what = f"{second} less {first}"
+    what = f"{second} minus {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
-    no_value = np.isnan(found.shown)
-    value = "has no value" if no_value else written(found.shown)
-    headline = f"{what}difference in {found.metric.label} {value}"
-    how = fill(f"held-out predictions {found.how}", LINE)
-    if found.tested:
-        of_what = f"difference ({found.tested})"
-        if np.isnan(test.difference):
-            said = f"tested: {of_what}, which has no value"
-        else:
-            said = f"tested: {of_what} {written(test.difference)}, {_tested(found)}"
-        return f"{headline}\nshown: {how}\n{fill(said, LINE)}"
-    if no_value:
-        return f"{headline}\n{how}"
-    return f"{headline}\n{_tested(found)}\n{how}"
+    no_value = np.isnan(test.difference)
+    value = "has no value" if no_value else written(test.difference)
+    lines = [f"{what}difference in {found.stated} {value}"]
+    if not no_value:
+        lines.append(fill(_tested(found), LINE))
+    drawn = f"held-out predictions {found.how}"
+    if not abs(found.drawn - test.difference) <= ROUNDING:
+        area = "" if np.isnan(found.drawn) else f", area {written(found.drawn)}"
+        drawn = f"drawn: {drawn}{area}"
+    return "\n".join([*lines, fill(drawn, LINE)])
 
 
 def _tested(found: Pair) -> str:

@@ -15,7 +15,7 @@ from statcv.metrics import METRICS
 from statcv.plots.compared import Combined, Compared
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
-NOT_NAMES = {*NUMBERS, "metric", "how", "mind", "n_folds", "n_undefined"}
+NOT_NAMES = {*NUMBERS, "metric", "how", "caveat", "n_folds", "n_undefined"}
 
 
 @dataclass(frozen=True)
@@ -113,11 +113,11 @@ def _of_comparison(comparison: Compared) -> Rows:
     pairs = zip(table["second"], table["first"], strict=True)
     numbers = table[["difference", "lower", "upper"]].to_numpy(dtype=float).tolist()
     rows = [
-        Row(f"{second} less {first}", *three)
+        Row(f"{second} minus {first}", *three)
         for (second, first), three in zip(pairs, numbers, strict=True)
     ]
     title = f"Paired differences, {100 * comparison.level:g}% intervals"
-    return Rows(rows, f"difference in {comparison.metric.label}", title, 0.0)
+    return Rows(rows, f"difference in {comparison.stated}", title, 0.0)
 
 
 def _of_combined(combined: Combined) -> Rows:
@@ -187,7 +187,7 @@ def _names(table: pd.DataFrame, names: str | None) -> tuple[list[str], str]:
         return table[names].map(str).tolist(), names
     if {"first", "second"} <= set(table.columns):
         pairs = zip(table["second"], table["first"], strict=True)
-        return [f"{second} less {first}" for second, first in pairs], ""
+        return [f"{second} minus {first}" for second, first in pairs], ""
     columns = _name_columns(table)
     if columns:
         return table[columns[0]].map(str).tolist(), columns[0]

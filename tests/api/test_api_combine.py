@@ -88,12 +88,12 @@ def test_tests_of_one_result():
         scv.combine(*tests, alternative="less")
 
 
-def test_shared_records_are_to_be_minded(compared):
+def test_shared_records_are_a_caveat(compared):
     first, second, *_ = compared.values()
     assert "not independent" in " ".join(
         str(scv.combine(x=first, y=first, z=second)).split()
     )
-    assert "Mind" not in str(scv.combine(x=first, z=second))
+    assert "Caveat" not in str(scv.combine(x=first, z=second))
 
 
 def test_a_pair_among_several():

@@ -41,7 +41,7 @@ def test_formulas_are_fitted_as_cv_fits_them(frame):
     assert found.differences.equals(scv.compare(**by_hand).differences)
     plans = {result.plan.fingerprint for result in found.results.values()}
     assert len(plans) == 1
-    assert found.differences["mind"].tolist() == [""]
+    assert found.differences["caveat"].tolist() == [""]
 
 
 def test_rows_complete_for_all(gaps):
@@ -135,7 +135,7 @@ def test_refusals(frame, tmp_path):
         scv.compare(res, res.update(formula="y ~ crp"), k=5)
     with pytest.raises(ArgumentTypeError, match="formulas need data"):
         scv.compare(a="y ~ age", b="y ~ crp", k=5)
-    with pytest.raises(ComparisonError, match="a int is no formula: 7"):
+    with pytest.raises(ComparisonError, match="a int is not a formula: 7"):
         scv.compare(a="y ~ age", b=7, data=frame)
     with pytest.raises(ArgumentError, match="checkpoint= keeps the fits of one call"):
         scv.compare(a="y ~ age", b="y ~ crp", data=frame, checkpoint=tmp_path)

@@ -33,12 +33,8 @@ def test_the_test_is_delongs(results):
     assert (row["first"], row["second"]) == ("loocv", "rloocv")
     assert row["difference"] == pytest.approx(test.estimate)
     assert row["p"] == row["p_holm"] == pytest.approx(test.p_value)
-    assert (row["lower"], row["upper"]) == (test.lower, test.upper)
-    table = comparison.table
-    assert table.loc["rloocv", "how"] == "paired"
-    assert row["difference"] == pytest.approx(
-        table.loc["rloocv", "pooled"] - table.loc["loocv", "pooled"]
-    )
+    assert (row["lower"], row["upper"]) == pytest.approx((test.lower, test.upper))
+    assert comparison.table["how"].tolist() == ["pooled", "pooled"]
 
 
 def test_a_comparison_of_schemes_says_so(results):
@@ -47,21 +43,21 @@ def test_a_comparison_of_schemes_says_so(results):
     assert "tests the schemes, not the models" in str(comparison)
 
 
-def test_pooling_that_leans_is_to_be_minded(spector):
+def test_biased_pooling_is_a_caveat(spector):
     a = scv.cv("GRADE ~ GPA", spector, k=5, repeats=2, seed=1)
     b = a.update(formula=". ~ . + PSI")
-    (minded,) = scv.compare(a, b, test="delong").differences["mind"]
-    assert "give labels away" in minded
-    assert "averaged over repeats" in str(scv.compare(a, b, test="delong"))
-    assert "give labels away" not in scv.compare(a, b).differences["mind"][0]
+    pooled = scv.compare(a, b, test="delong", how="pooled")
+    (told,) = pooled.differences["caveat"]
+    assert "give labels away" in told
+    assert "compared pooled, while the headline is per fold" in told
+    assert "give labels away" not in scv.compare(a, b).differences["caveat"][0]
 
 
 def test_other_data_are_no_other_scheme(results, spector):
     other = spector.assign(GPA=spector["GPA"].to_numpy()[::-1])
     changed = results["rloocv"].update(data=other)
-    assert (
-        "schemes" not in scv.compare(a=results["loocv"], b=changed).differences.mind[0]
-    )
+    (told,) = scv.compare(a=results["loocv"], b=changed).differences["caveat"]
+    assert "schemes" not in told
 
 
 def test_models_on_the_same_folds(spector):
@@ -69,9 +65,9 @@ def test_models_on_the_same_folds(spector):
     large = small.update(formula=FORMULA)
     comparison = scv.compare(small, large)
     assert list(comparison.results) == ["GRADE ~ GPA", FORMULA]
-    assert comparison.differences["mind"].tolist() == [""]
+    assert comparison.differences["caveat"].tolist() == [""]
     other = scv.compare(small, large.update(seed=3))
-    assert "folds differ" in other.differences["mind"][0]
+    assert "folds differ" in other.differences["caveat"][0]
 
 
 def test_holm_over_all_pairs(spector):
@@ -86,18 +82,6 @@ def test_holm_over_all_pairs(spector):
     holm = np.minimum(np.maximum.accumulate(steps), 1)
     assert np.allclose(table.loc[order, "p_holm"], holm)
     assert "p (Holm)" in str(scv.compare(*results))
-
-
-def test_repeats_are_averaged(spector):
-    once = scv.cv("GRADE ~ GPA", spector, k=5, repeats=4, seed=1)
-    other = once.update(formula="GRADE ~ TUCE")
-    mean = [
-        r.predictions.groupby("row")[["observed", "predicted"]].mean()
-        for r in (once, other)
-    ]
-    test = delong_test(mean[0]["observed"], mean[1]["predicted"], mean[0]["predicted"])
-    row = scv.compare(once, other, test="delong").differences.iloc[0]
-    assert row["p"] == pytest.approx(test.p_value)
 
 
 def test_casewise_losses_by_a_paired_t_test(spector):
@@ -128,7 +112,7 @@ def test_formats(results):
     assert "<table" in comparison._repr_html_()
     assert set(comparison.summary().tables) == {
         "Estimates",
-        "Differences of the pooled auROC",
+        "Differences of the auROC (pooled)",
     }
 
 

@@ -1,4 +1,4 @@
-"""What a comparison says to mind, where more than the models differs."""
+"""The caveats of a comparison where more than the models differs."""
 
 import pytest
 

@@ -232,7 +232,8 @@ def test_a_comparison_shows_what_was_measured_of_its_test(stored):
     a, b = two_models()
     for test, how in (("delong", "pooled"), ("corrected_jackknife", "paired")):
         said = measured_comparison(a.plan, how, test, 0.3)
-        assert said[1:] in notes(scv.compare(a, b, test=test))
+        assert said[1:] in notes(scv.compare(a, b, test=test, how=how))
+    assert "easured" not in notes(scv.compare(a, b, test="delong"))  # paired
     losses = scv.compare(a, b, metric="brier", test="t")
     assert measured_comparison(a.plan, "pooled", "t", 0.3, "brier")[1:] in notes(losses)
 

@@ -41,7 +41,8 @@ def test_the_variance_is_that_of_differences_without_each_record():
         change = float(two.estimate(how="pooled")) - float(one.estimate(how="pooled"))
         moved[df["y"][row]].append(change)
     whole = sum((len(v) - 1) ** 2 / len(v) * np.var(v, ddof=1) for v in moved.values())
-    given = scv.compare(a=first, b=second, test="delong").differences.iloc[0]
+    pooled = scv.compare(a=first, b=second, test="delong", how="pooled")
+    given = pooled.differences.iloc[0]
     difference = float(second.estimate("auroc", "pooled")) - float(
         first.estimate("auroc", "pooled")
     )
@@ -101,7 +102,7 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     same = scv.compare(best=best, other=best.update(formula="y ~ also"))
     row = same.differences.iloc[0]
     assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
-    assert "no record moves the difference" in row["mind"]
+    assert "no record moves the difference" in row["caveat"]
 
 
 def test_models_fitted_one_by_one_are_compared_by_delong():
@@ -128,4 +129,4 @@ def test_predictions_made_elsewhere_have_no_refits():
     asked = scv.compare(here=first, there=read, test="corrected_jackknife")
     row = asked.differences.iloc[0]
     assert np.isnan(row["p"])
-    assert "made elsewhere" in row["mind"]
+    assert "made elsewhere" in row["caveat"]

@@ -165,7 +165,7 @@ def test_which_test_for_which_metric():
     refused = [
         (None, "rmse", "no paired test is known"),
         ("delong", "brier", "for auROC, not for Brier"),
-        ("t", "auprc", "no mean over records"),
+        ("t", "auprc", "is not a mean over records"),
         ("delog", "auroc", "Did you mean 'delong'"),
         ("wilcoxon", "auroc", "compare_over"),
     ]

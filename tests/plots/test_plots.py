@@ -66,7 +66,7 @@ def test_the_pictures_of_a_comparison_go_by_name(results):
         for kind in ("roc", "pr", "decision", "difference", "forest")
     }
     assert [len(curves(seen[kind])) for kind in ("roc", "pr", "decision")] == [2] * 3
-    assert seen["difference"].get_title().startswith("rloocv less loocv")
+    assert seen["difference"].get_title().startswith("rloocv minus loocv")
     row = compared.differences.iloc[0]
     (interval,) = [line for line in seen["forest"].lines if line.get_gid()]
     assert list(interval.get_xdata()) == [row["lower"], row["upper"]]
@@ -76,7 +76,7 @@ def test_the_pictures_of_a_comparison_go_by_name(results):
 def test_options_of_a_picture_of_a_comparison(results):
     three = scv.compare(**results, again=results["rloocv"], test="delong")
     ax = three.plot("difference", pair=("loocv", "again"), n_boot=50)
-    assert ax.get_title().startswith("again less loocv")
+    assert ax.get_title().startswith("again minus loocv")
     same = scv.plot_roc(results["loocv"])
     assert three.plot("roc", same) is same
     with pytest.raises(ArgumentError, match=r"'decision', .* Did you mean 'forest'"):
@@ -87,7 +87,7 @@ def test_numbers_compared_are_drawn_as_differences():
     numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
     compared = scv.compare(a=numbers, b=numbers.update(formula=". ~ . + PSI"))
     labels = [tick.get_text() for tick in compared.plot().get_yticklabels()]
-    assert labels == ["b less a"]
+    assert labels == ["b minus a"]
     with pytest.raises(OutcomeError, match="two classes"):
         compared.plot("roc")
 

@@ -13,6 +13,7 @@ from statcv.errors import (
     ComparisonError,
     MetricError,
     OutcomeError,
+    UndefinedMetricWarning,
 )
 from statcv.metrics import auprc, auroc, pr_band, roc_band, roc_curve, roc_difference
 
@@ -239,14 +240,14 @@ def test_bands_that_there_are_not(large):
 
 
 def test_area_under_the_difference_is_that_of_delong(small, large):
-    comparison = scv.compare(small=small, large=large, test="delong")
+    comparison = scv.compare(small=small, large=large, test="delong", how="pooled")
     ax = scv.plot_difference(comparison)
     x, height = curve(ax)
     row = comparison.differences.iloc[0]
     assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)
     first, second, *_ = ax.get_title().splitlines()
     said = f"{row['difference']:.3f}".replace("-", "−")
-    assert first == f"large less small: difference in auROC {said}"
+    assert first == f"large minus small: difference in auROC (pooled) {said}"
     lower, upper = (f"{row[end]:.3f}".replace("-", "−") for end in ("lower", "upper"))
     assert second == f"{lower} to {upper} by DeLong, p = {row['p']:.2g}"
 
@@ -313,7 +314,7 @@ def test_net_benefits_are_those_at_the_threshold_of_the_results(small, large):
         ax = scv.plot_difference(first, second, metric="net_benefit")
         change = worth(second, cut) - worth(first, cut)
         np.testing.assert_allclose(curve(ax)[1], np.sort(change))
-        named = f"difference in net benefit (threshold {cut:g})"
+        named = f"difference in net benefit (threshold {cut:g}, pooled)"
         assert f"{named} {change.mean():.3f}" in ax.get_title()
     with pytest.raises(MetricError, match="at thresholds that differ"):
         scv.plot_difference(small, second, metric="net_benefit")
@@ -356,42 +357,43 @@ def said_of(row, *columns):
         ({}, "corrected_t", "(per fold)"),
     ],
 )
-def test_the_title_says_what_is_shown_and_what_is_tested(small, more, test, tested):
+def test_the_title_says_what_is_tested_and_what_is_drawn(small, more, test, tested):
     """The area is that of pooled predictions, the test of other estimates."""
     before = small.update(**more)
     after = before.update(formula=". ~ . + PSI")
     compared = scv.compare(small=before, large=after, test=test)
     ax = scv.plot_difference(compared)
     x, height = curve(ax)
-    first, shown, *third = ax.get_title().splitlines()
-    area = {"area": area_below(height, x)}
-    assert first == f"large less small: difference in auROC {said_of(area, 'area')[0]}"
-    assert shown == "shown: held-out predictions pooled"
+    first, *lines = ax.get_title().splitlines()
     row = compared.differences.iloc[0]
     value, lower, upper = said_of(row, "difference", "lower", "upper")
-    assert value != said_of(area, "area")[0]
-    start = f"tested: difference {tested} {value}, {lower} to {upper} by corrected"
-    assert " ".join(third).startswith(start)
+    assert first == f"large minus small: difference in auROC {tested} {value}"
+    (area,) = said_of({"area": area_below(height, x)}, "area")
+    assert area != value
+    rest = " ".join(lines)
+    assert rest.startswith(f"{lower} to {upper} by corrected")
+    assert rest.endswith(f"drawn: held-out predictions pooled, area {area}")
 
 
 def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
     one_by_one = small.update(scheme="rloocv", repeats=1, k=None)
     other = one_by_one.update(formula=". ~ . + PSI")
-    ax = scv.plot_difference(scv.compare(one_by_one, other, test="corrected_t"))
-    assert "difference in auROC 0.0" in ax.get_title()
-    assert "tested: difference (per fold), which has no value" in ax.get_title()
+    with pytest.warns(UndefinedMetricWarning, match="no value in 32 of 32 folds"):
+        ax = scv.plot_difference(scv.compare(one_by_one, other, test="corrected_t"))
+    assert "difference in auROC (per fold) has no value" in ax.get_title()
+    assert "drawn: held-out predictions pooled, area 0.0" in ax.get_title()
 
 
 def test_the_mean_per_fold_of_a_loss_is_named_so(small, large):
     compared = scv.compare(small, large, metric="brier", test="corrected_t")
     ax = scv.plot_difference(compared)
     assert "mean (per fold), 95% interval" in legend(ax)
-    assert "tested: difference (per fold)" in ax.get_title()
+    assert "difference in Brier score (per fold)" in ax.get_title()
 
 
 def test_the_null_model_is_drawn_as_it_is_tested(large):
-    """Its training means lean on the folds; in the comparison it ranks nobody."""
-    compared = scv.compare(large=large, reference="null", test="delong")
+    """Its training means depend on the folds; in the comparison it ranks nobody."""
+    compared = scv.compare(large=large, reference="null", how="pooled")
     x, height = curve(scv.plot_difference(compared))
     row = compared.differences.iloc[0]
     assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)

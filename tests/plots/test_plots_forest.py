@@ -93,7 +93,7 @@ def test_a_comparison_is_drawn_by_its_differences(results):
     comparison = scv.compare(**results)
     ax = scv.plot_forest(comparison)
     row = comparison.differences.iloc[0]
-    assert names(ax) == ["large less small"]
+    assert names(ax) == ["large minus small"]
     assert intervals(ax) == [(row["lower"], row["upper"])]
     assert reference(ax) == [0]
     again = scv.plot_forest(comparison.differences)

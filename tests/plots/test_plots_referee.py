@@ -252,7 +252,7 @@ def test_the_legend_of_decision_curves_is_below_them():
 
 def test_several_need_the_same_records(result):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
-    with pytest.raises(ComparisonError, match="treating all"):
+    with pytest.raises(ComparisonError, match="not of the same records"):
         scv.plot_decision({"all": result, "fewer": fewer})
     with pytest.raises(ArgumentTypeError, match="by name"):
         scv.plot_decision([result, result])

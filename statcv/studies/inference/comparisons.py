@@ -132,10 +132,12 @@ def _headline(scheme: str, population: Population) -> str:
 def _test(metric: str, how: str, name: str) -> Callable[[Pair], Answer]:
     def of(pair: Pair) -> Answer:
         swaps = SWAPS if name == "permutation" else None
+        asked = None if name in ("permutation", "corrected_jackknife") else how
         found = compare(
             first=pair.first,
             second=pair.second,
             metric=metric,
+            how=asked,
             test=name,
             level=LEVEL,
             n_permutations=swaps,
