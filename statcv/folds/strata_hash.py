@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -136,6 +136,7 @@ class ByHash(Stratifier):
     key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
     balanced: bool = False
     implied: bool = field(default=False, repr=False)
+    made_by: ClassVar[str] = "by_hash"
 
     @property
     def keyed_by(self) -> KeyedBy:
