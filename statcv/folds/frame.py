@@ -385,11 +385,11 @@ def _checked(frame: Any) -> pd.DataFrame:
 
 
 def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the rows of empty bins, for which CSV made floats of integers."""
+    """Leave out the rows of empty bins, whose missing values changed the integers."""
     if not len(empty):
         return table
     table = table.drop(index=empty.index).reset_index(drop=True)
-    for name in table.select_dtypes("float64"):
+    for name in table.select_dtypes(["float64", "Int64"]):
         if (table[name] == table[name].round()).all():
             table[name] = table[name].astype(np.int64)
     return table

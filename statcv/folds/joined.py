@@ -14,13 +14,17 @@ from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError, plural
 from statcv.folds.frame import ROW, SITE
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
-from statcv.folds.read_strata import VALUE, unknown_cut
+from statcv.folds.read_strata import HASH, QUANTILE, VALUE, unknown_cut
 from statcv.folds.response import Response
 from statcv.folds.schemes import SCHEMES
 from statcv.folds.strata import HashCut, QuantileCut
 from statcv.folds.together import Strata
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not have in common
+_ADVICE = {
+    QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
+    HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
+}
 
 
 def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
@@ -318,7 +322,7 @@ def _check_bins(parts: Mapping[str, Strata]) -> None:
                 what = f"the bin {text} of {parts[site].label} is only at site {here!r}"
             raise SchemeError(
                 f"plans that are joined must have the same thresholds and folds: {what}"
-                "; let all sites use the thresholds, or the stratifier, of one plan."
+                f"; {_ADVICE.get(parts[site].made_by, _ADVICE[QUANTILE])}."
             )
 
 
