@@ -170,6 +170,26 @@ class ByQuantile(Stratifier):
         at = Thresholds(tuple(bounds.tolist()), dates)
         return QuantileCut(self.columns, bins, self.per_fold == 1, codes, at)
 
+    def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
+        """Return the fold, from 0, of each bin between the thresholds given.
+
+        Examples
+        --------
+        >>> by_quantile("age", thresholds=[35.5, 56]).fold_of_bins()
+        array([0, 1, 2])
+        """
+        bins = 1 if self.agreed is None else len(self.agreed) + 1
+        if not self.allocation:
+            if self.per_fold == 1:
+                return np.arange(bins)
+            return _allocate(bins, bins // self.per_fold, seed, repeat)
+        if repeat < len(self.allocation):
+            return np.array(self.allocation[repeat], dtype=np.intp)
+        raise ArgumentError(
+            f"the plan allocates the bins of {self.label} to folds in "
+            f"{plural(len(self.allocation), 'repeat')}; ask for no more."
+        )
+
     def _cut_at(
         self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
     ) -> QuantileCut:
@@ -182,16 +202,7 @@ class ByQuantile(Stratifier):
                 f"{'makes' if bins == 2 else 'make'} {folds} folds{with_bins}, not "
                 f"k={k}; leave k out, or give other thresholds."
             )
-        if not self.allocation:
-            allocated = _allocate(bins, k, seed, repeat) if self.per_fold > 1 else None
-        elif repeat < len(self.allocation):
-            allocated = np.array(self.allocation[repeat], dtype=np.intp)
-        else:
-            raise ArgumentError(
-                f"the plan allocates the bins of {self.label} to folds in "
-                f"{plural(len(self.allocation), 'repeat')}; ask for no more."
-            )
-        fold = np.arange(bins) if allocated is None else allocated
+        fold = self.fold_of_bins(seed, repeat)
         fixed = bool((fold == np.arange(bins)).all())
         cut = QuantileCut(self.columns, bins, fixed, np.empty(0, np.intp), at, fold)
         cut = replace(cut, codes=cut.of(frame))
