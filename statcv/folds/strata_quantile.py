@@ -119,7 +119,7 @@ class ByQuantile(Stratifier):
     def only_for_folds(self) -> str:
         """The number of bins a fold, or the thresholds, if they were given."""
         if self.agreed is not None:
-            return f"thresholds=[{', '.join(self.agreed.texts)}]"
+            return f"thresholds={self.agreed.listed}"
         return f"per_fold={self.per_fold}" if self.per_fold > 1 else ""
 
     @property
@@ -137,7 +137,7 @@ class ByQuantile(Stratifier):
     def __repr__(self) -> str:
         parts = f"columns={self.columns!r}, per_fold={self.per_fold}"
         if self.agreed is not None:
-            parts += f", thresholds=[{', '.join(self.agreed.texts)}]"
+            parts += f", thresholds={self.agreed.listed}"
         return f"ByQuantile({parts})"
 
     def values(self, frame: pd.DataFrame) -> Codes:
@@ -196,7 +196,8 @@ class ByQuantile(Stratifier):
         """Cut the values at given thresholds, and allocate the bins to folds."""
         bins, folds = len(at) + 1, self.n_folds
         if k != folds:
-            with_bins = f" of {self.per_fold} bins" if self.per_fold > 1 else ""
+            each = self.per_fold if bins == self.per_fold * (folds or 0) else 1
+            with_bins = f" of {each} bins" if each > 1 else ""
             raise ArgumentError(
                 f"{plural(len(at), 'threshold')} of {self.label} "
                 f"{'makes' if bins == 2 else 'make'} {folds} folds{with_bins}, not "

@@ -98,6 +98,14 @@ class Thresholds:
         return [as_text(number, self.dates) for number in self.values]
 
     @property
+    def listed(self) -> str:
+        """The thresholds as a list in print, the first and the last of many."""
+        texts = self.texts
+        if len(texts) > 6:
+            texts = [*texts[:3], "…", texts[-1]]
+        return f"[{', '.join(texts)}]"
+
+    @property
     def bins(self) -> list[str]:
         """The half-open interval of each bin as text."""
         return intervals(self.texts)
