@@ -18,6 +18,8 @@ examples:
   statcv compare "GRADE ~ GPA + TUCE" spector --schemes loocv,rloocv --seed 1
   statcv compare "y ~ x1 + x2 + x3" ehr --models logit,xgboost -k 5 --seed 1
   statcv folds visits.csv -k 5 --stratify patient --by hash --out folds.csv
+  statcv folds visits.csv --stratify age --thresholds 35.5,56
+  statcv folds --plan folds.csv --sql duckdb
   statcv data spector --out spector.csv
 
 Formulas know patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
@@ -68,12 +70,19 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
     add("--models", type=_names, metavar="A,B", help="models to compare")
     add = command("folds", "say who is held out, and what the folds leak")
-    add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
+    which = "name of a data set (statcv data), or a file; --sql may do without"
+    add("data", nargs="?", metavar="DATA", help=which)
     add("--outcome", metavar="FORMULA", help="the outcome, or a whole formula")
     _add_folds(add)
     by = "quantile bins, a hash keyed by STATCV_KEY, or whole values of --stratify"
     add("--by", choices=("quantile", "hash", "value"), help=by)
     add("--per-fold", type=int, metavar="M", help="quantile bins a fold (1)")
+    agreed = "numbers or dates between the bins of --stratify, agreed over sites"
+    add("--thresholds", type=_names, metavar="A,B", help=agreed)
+    other = "a plan by quantile bins that --out wrote: use its thresholds and folds"
+    add("--plan", metavar="FILE", help=other)
+    dialects = ("duckdb", "sqlite", "postgresql")
+    add("--sql", choices=dialects, help="print the folds as an SQL expression alone")
     same = "columns whose equal values mean the same record, for the audit"
     add("--duplicates", type=_names, metavar="A,B", help=same)
     add("--out", type=Path, metavar="FILE.csv", help="write the plan there")

@@ -208,11 +208,24 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def _folds(options: argparse.Namespace) -> None:
     from statcv.api import fold_plan
+    from statcv.folds.checks import DEFAULT_K
 
-    data = _read_data(options.data)
     call = {name: getattr(options, name) for name in PLAN}
-    call["stratify"] = _stratifier(options)
+    call["stratify"] = stratify = _stratifier(options)
+    if options.plan and getattr(stratify, "random", False):
+        call["repeats"] = options.repeats or len(stratify.allocation)
+    if options.sql and options.data is None:
+        print(_sql(stratify, options, options.k or DEFAULT_K))
+        return
+    if options.data is None:
+        raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
+    data = _read_data(options.data)
     plan = fold_plan(options.outcome, data, **call)
+    if options.sql:
+        _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
+        binned = _is_binned(stratify)
+        print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
+        return
     written = options.out and write_table(options.out, plan.to_frame())
     print(f"{plan}\n")
     rows = data.loc[plan.rows] if options.duplicates else None
@@ -224,19 +237,94 @@ def _folds(options: argparse.Namespace) -> None:
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return what the folds keep together; a key is never typed."""
     from statcv.folds.strata import by_hash, by_quantile, by_value
+    from statcv.folds.thresholds import as_number
 
     names = _one_or_more(options.stratify)
-    if options.by is None and options.per_fold is None:
+    if options.plan is not None:
+        return _stratifier_of(options)
+    if options.by is None and options.per_fold is None and not options.thresholds:
         return names
     if names is None:
-        raise ArgumentError("--by and --per-fold need --stratify, the columns.")
+        raise ArgumentError(
+            "--by, --per-fold and --thresholds need --stratify, the columns."
+        )
     if options.by in (None, "quantile"):
         if not isinstance(names, str):
             raise ArgumentError("--by quantile takes one column.")
-        return by_quantile(names, per_fold=options.per_fold or 1)
-    if options.per_fold is not None:
-        raise ArgumentError("--per-fold means nothing without --by quantile.")
+        agreed = options.thresholds and [as_number(text) for text in options.thresholds]
+        return by_quantile(names, options.per_fold or 1, agreed)
+    for name in ("per_fold", "thresholds"):
+        if getattr(options, name) is not None:
+            flag = name.replace("_", "-")
+            raise ArgumentError(f"--{flag} means nothing without --by quantile.")
     return by_hash(names) if options.by == "hash" else by_value(names)
+
+
+def _stratifier_of(options: argparse.Namespace) -> Any:
+    """Return the stratifier of the plan in a file."""
+    from statcv.folds import FoldPlan
+
+    for name in ("stratify", "by", "per_fold", "thresholds", "k"):
+        if getattr(options, name) is not None:
+            flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
+            raise ArgumentError(f"{flag} means nothing beside --plan, which says it.")
+    return FoldPlan.from_frame(_read_data(options.plan)).stratifier
+
+
+def _is_binned(stratify: Any) -> bool:
+    from statcv.folds.strata import ByQuantile
+
+    return isinstance(stratify, ByQuantile)
+
+
+def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
+    """Return the folds as SQL: an expression for each repeat."""
+    from statcv.folds.hashing_sql import sql_bins, sql_fold
+    from statcv.folds.strata import ByHash, ByQuantile
+    from statcv.seeds import resolve_seed
+
+    if options.data is None:
+        unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
+        unused += ["out", "duplicates"]
+        _refuse_beside_sql(options, unused, "give DATA, or leave it out")
+    if isinstance(stratify, ByHash):
+        _refuse_beside_sql(options, ["repeats"], "a hash does not depend on it")
+        fold = sql_fold(list(stratify.columns), k, options.sql)
+        return f"1 + {fold} AS fold"
+    if not isinstance(stratify, ByQuantile):
+        raise ArgumentError(
+            "--sql writes folds by --thresholds, --plan, --by quantile or --by hash; "
+            "other folds are not a rule for other records."
+        )
+    if stratify.agreed is None:
+        raise ArgumentError("--sql by quantiles needs DATA, --thresholds or --plan.")
+    if stratify.random and not stratify.allocation and options.seed is None:
+        raise ArgumentError(
+            "--seed allocates the bins to folds; sites that agree use the same."
+        )
+    if options.k not in (None, stratify.n_folds):
+        raise ArgumentError(
+            f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
+        )
+    if not stratify.random:
+        _refuse_beside_sql(options, ["repeats"], "these folds are not random")
+    seed, column = resolve_seed(options.seed), stratify.columns[0]
+    repeats = options.repeats or len(stratify.allocation) or 1
+    expressions = []
+    for repeat in range(repeats):
+        folds = (stratify.fold_of_bins(seed, repeat) + 1).tolist()
+        name = "fold" if repeats == 1 else f"fold_{repeat + 1}"
+        bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
+        expressions.append(f"{bins} AS {name}")
+    return ",\n".join(expressions)
+
+
+def _refuse_beside_sql(
+    options: argparse.Namespace, names: Sequence[str], advice: str
+) -> None:
+    for name in names:
+        if getattr(options, name) is not None:
+            raise ArgumentError(f"--{name} means nothing beside --sql; {advice}.")
 
 
 # ---- statcv data ----

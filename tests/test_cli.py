@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +23,9 @@ import pytest
 import statcv as scv
 from statcv.arguments import EXAMPLES
 from statcv.cli import main
+from statcv.folds import FoldPlan
+from statcv.folds.hashing import pads
+from statcv.folds.hashing_sql import register_sqlite
 
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -317,6 +322,159 @@ def test_pairs_go_to_the_scheme_that_takes_them(run: Run) -> None:
     assert "60 of 231 pairs of records" in " ".join(out.split())
     call = ("folds", "spector", "--outcome", "GRADE", "--scheme", "leave_pair_out")
     assert "60 of 231 pairs" in run(*call, "--pairs", "60", "--seed", "1").out
+
+
+# ---- thresholds, and folds as SQL ----
+
+
+@pytest.fixture
+def visits() -> pd.DataFrame:
+    """Write records to visits.csv, and the first half of them to early.csv."""
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({"id": range(80), "age": rng.normal(50, 20, 80).round(2)})
+    day = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.integers(0, 99, 80), "D")
+    table = table.assign(day=day, y=rng.integers(0, 2, 80))
+    table.to_csv("visits.csv", index=False)
+    table.head(40).to_csv("early.csv", index=False)
+    return table
+
+
+def in_sqlite(table: pd.DataFrame, expressions: str) -> np.ndarray:
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        table.to_sql("t", connection)
+        return np.array(connection.execute(f"SELECT {expressions} FROM t").fetchall())
+
+
+def in_duckdb(table: pd.DataFrame, expressions: str) -> np.ndarray:
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        return np.array(connection.execute(f"SELECT {expressions} FROM t").fetchall())
+
+
+ENGINES = {"sqlite": in_sqlite, "duckdb": in_duckdb}
+
+
+def fold_of(plan: FoldPlan, repeat: int = 0) -> list[int]:
+    return np.asarray(plan.labels[repeat])[plan.held_out[repeat]].tolist()
+
+
+def test_thresholds_are_applied(run: Run, visits: pd.DataFrame) -> None:
+    for column, agreed in (("age", "35.5,56"), ("id", "20,60.5,70")):
+        call = ("--stratify", column, "--thresholds", agreed, "--out", "folds.csv")
+        ran = run("folds", "visits.csv", *call)
+        assert ran.code == 0, ran.err
+        plan = FoldPlan.from_frame(pd.read_csv("folds.csv"))
+        bounds = [float(bound) for bound in agreed.split(",")]
+        expected = 1 + np.searchsorted(bounds, visits[column], side="right")
+        assert fold_of(plan) == expected.tolist()
+        assert plan.thresholds.tolist() == bounds
+
+
+@pytest.mark.parametrize("options", [(), ("--per-fold", "4", "--repeats", "2")])
+def test_another_site_applies_a_plan(
+    run: Run, visits: pd.DataFrame, options: tuple[str, ...]
+) -> None:
+    call = ("-k", "4", "--stratify", "age", "--by", "quantile", *options)
+    call += ("--scheme", "kfold", "--seed", "3", "--out", "all.csv")
+    assert run("folds", "visits.csv", *call).code == 0
+    ran = run("folds", "early.csv", "--plan", "all.csv", "--out", "own.csv")
+    assert ran.code == 0, ran.err
+    assert ran.err == ""
+    pooled, own = (
+        FoldPlan.from_frame(pd.read_csv(f"{name}.csv")) for name in ("all", "own")
+    )
+    assert own.repeats == pooled.repeats
+    for repeat in range(own.repeats):
+        assert fold_of(own, repeat) == fold_of(pooled, repeat)[:40]
+    for dialect, engine in ENGINES.items():
+        ran = run("folds", "--plan", "all.csv", "--sql", dialect)
+        assert ran.code == 0, ran.err
+        found = engine(visits, ran.out)
+        for repeat in range(own.repeats):
+            assert found[:, repeat].tolist() == fold_of(pooled, repeat)
+
+
+@pytest.mark.parametrize("dialect", ENGINES)
+def test_the_sql_of_thresholds_gives_the_folds(
+    run: Run, visits: pd.DataFrame, dialect: str
+) -> None:
+    calls = {
+        "age": ("--thresholds", "35.5,56"),
+        "id": ("--thresholds", "20,50,60", "--per-fold", "2", "--seed", "4"),
+    }
+    for column, call in calls.items():
+        asked = ("folds", "--stratify", column, *call, "--sql", dialect)
+        ran = run(*asked)
+        assert run("folds", "visits.csv", *asked[1:]).out == ran.out
+        bounds = [float(bound) for bound in call[1].split(",")]
+        agreed = scv.by_quantile(column, 2 if len(call) > 2 else 1, bounds)
+        plan = scv.fold_plan(data=visits, stratify=agreed, seed=4)
+        assert ENGINES[dialect](visits, ran.out)[:, 0].tolist() == fold_of(plan)
+    ran = run("folds", "visits.csv", "--stratify", "age", "--by", "quantile", "-k", "3",
+              "--sql", dialect)  # fmt: skip
+    plan = scv.fold_plan(data=visits, k=3, stratify=scv.by_quantile("age"))
+    assert ENGINES[dialect](visits, ran.out)[:, 0].tolist() == fold_of(plan)
+
+
+def test_the_sql_of_a_hash_holds_no_key(
+    run: Run, visits: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran = run("folds", "--stratify", "id", "--by", "hash", "-k", "5", "--sql", "sqlite")
+    inner, outer = pads("our secret")
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        register_sqlite(connection)
+        visits.to_sql("t", connection)
+        query = f"SELECT {ran.out} FROM t"
+        found = connection.execute(query, {"ipad": inner, "opad": outer}).fetchall()
+    stratify = scv.by_hash("id", key="our secret")
+    plan = scv.fold_plan(data=visits, k=5, stratify=stratify)
+    assert [fold for (fold,) in found] == fold_of(plan)
+    monkeypatch.setenv("STATCV_KEY", "our secret")
+    assert run("folds", "visits.csv", "--stratify", "id", "--by", "hash", "-k", "5",
+               "--sql", "sqlite").out == ran.out  # fmt: skip
+    assert "secret" not in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("", "needs DATA"),
+        ("--sql duckdb", "--sql writes folds by --thresholds"),
+        ("--sql duckdb --stratify age --by value", "--sql writes folds by"),
+        ("--sql duckdb --stratify age --by quantile", "needs DATA, --thresholds or"),
+        (
+            "--sql duckdb --stratify age --thresholds 3 --outcome y",
+            "--outcome means no",
+        ),
+        ("--sql duckdb --stratify age --thresholds 3 --repeats 2", "--repeats means"),
+        ("--sql duckdb --stratify age --thresholds 3 -k 4", "make 2 folds, not k=4"),
+        ("--sql duckdb --stratify age --thresholds 1,2,3 --per-fold 2", "--seed alloc"),
+        (
+            "visits.csv --sql duckdb --stratify age --thresholds 50 --out f",
+            "--out mean",
+        ),
+        (
+            "visits.csv --stratify age --thresholds 5,4",
+            "must rise, but 4 comes after 5",
+        ),
+        (
+            "visits.csv --stratify age --thresholds 5,x",
+            "'x' is text that is not a date",
+        ),
+        ("visits.csv --thresholds 5,6", "need --stratify"),
+        ("visits.csv --stratify age --by hash --thresholds 5", "--thresholds means no"),
+        ("visits.csv --stratify age --plan visits.csv", "--stratify means nothing bes"),
+        ("visits.csv --plan visits.csv", "the table needs a column 'fold'"),
+        ("visits.csv --plan visits.csv -k 3", "-k means nothing beside --plan"),
+    ],
+)
+def test_what_thresholds_and_sql_refuse(
+    run: Run, visits: pd.DataFrame, arguments: str, said: str
+) -> None:
+    ran = run("folds", *arguments.split())
+    assert ran.code == 2
+    assert ran.out == ""
+    assert said in ran.err
 
 
 def test_the_list_of_data_sets(run: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -132,7 +133,8 @@ def build_plan(
 ) -> FoldPlan:
     """Make a plan; without an outcome for schemes that do not look at it."""
     check_outcome(scheme, response, scheme.name)
-    folds, size = check_sizes(scheme, k, p, n, pairs)
+    agreed = None if stratifier is None else stratifier.n_folds
+    folds, size = check_sizes(scheme, k, p, n, pairs, agreed)
     how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
     possible = 0
     if scheme.has_pairs and response is not None:
@@ -153,6 +155,8 @@ def build_plan(
         measure = {"shares": size, "pairs": pairs}.get(scheme.splits, folds)
         records = _records(response, n, strata, repeat, scheme.has_pairs)
         parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
+    strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
+    parts = [part for part, _ in held]
     again = f", repeated {repeats} times" if repeats > 1 else ""
     tests = Ragged.joined([part.tests for part in parts])
     plan = FoldPlan(
@@ -169,12 +173,12 @@ def build_plan(
         ),
         n=n,
         tests=tests,
-        labels=tuple(range(1, len(part.tests) + 1) for part in parts),
+        labels=tuple(labels for _, labels in held),
         dropped=Ragged.empty(len(tests)),
         kept_out=Ragged.joined([part.kept_out for part in parts]),
         copied=Ragged.joined([part.copied for part in parts]),
         first_fit=np.arange(len(tests) + 1),
-        strata=_dealt(strata, parts),
+        strata=strata,
         response=response,
         rows=None if frame is None else frame.index,
         seed=seed if by_chance else None,
@@ -210,7 +214,7 @@ def _cut(
         )
     codes = stratifier.values(frame)
     label, sizes = stratifier.label, np.bincount(codes)
-    if len(sizes) < 2:
+    if len(sizes) < 2 and stratifier.n_folds is None:
         raise SchemeError(
             f"{label} has one value only: records that stay together cannot be divided "
             "into training and held-out ones."
@@ -220,7 +224,10 @@ def _cut(
     cuts: tuple[Cut, ...] = ()
     if scheme.splits == "folds" and folds is not None:
         cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
-    return Strata(label, codes, len(sizes), cuts, identifies=stratifier.identifies)
+    identifies, made_by = stratifier.identifies, stratifier.made_by
+    return Strata(
+        label, codes, len(sizes), cuts, identifies=identifies, made_by=made_by
+    )
 
 
 def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
@@ -256,17 +263,32 @@ def _records(
     if strata is None or not strata.cuts:
         return Records(codes, classes, unit)
     cut = strata.cuts[repeat]
-    return Records(codes, classes, cut.codes, cut.fixed)
+    return Records(codes, classes, cut.codes, cut.allocation)
+
+
+def _filled(part: Holding) -> tuple[Holding, Sequence[int]]:
+    """Leave out folds in which no record falls, and return the labels of the others.
+
+    Folds on which several sites agree may be empty at one of them.
+    """
+    filled = np.flatnonzero(part.tests.sizes)
+    if len(filled) == len(part.tests):
+        return part, range(1, len(part.tests) + 1)
+    return Holding.of(part.tests.chosen(filled)), tuple((filled + 1).tolist())
 
 
 def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
-    """Keep the fold of each unit, for other records, and forget those of these."""
+    """Keep the fold of each unit, for other records, and the bins of these."""
     if strata is None or not strata.cuts:
         return strata
+    first, *others = strata.cuts
+    alike = all(cut.bins == first.bins for cut in others)
     return replace(
         strata,
         cuts=tuple(replace(cut, codes=cut.codes[:0]) for cut in strata.cuts),
         folds=tuple(part.unit_fold for part in parts if part.unit_fold is not None),
+        labels=tuple(range(1, len(part.tests) + 1) for part in parts),
+        bins=first.codes if alike and first.bins else None,
     )
 
 
@@ -320,7 +342,7 @@ def _sentence(
         if scheme.spreads:
             said += (
                 ", classes as they fall"
-                if strata.cuts[0].fixed
+                if strata.cuts[0].allocation is not None
                 else ", each class spread as evenly as they allow"
             )
     elif scheme.by_stratum:

@@ -25,10 +25,18 @@ HOLDS_OUT = {
 
 
 def check_sizes(
-    scheme: Scheme, k: Any, p: Any, n: int, pairs: Any = None
+    scheme: Scheme,
+    k: Any,
+    p: Any,
+    n: int,
+    pairs: Any = None,
+    agreed: int | None = None,
 ) -> tuple[Any, Any]:
-    """Return the number of folds and the p of a scheme; None where it has none."""
-    if n < 2:
+    """Return the number of folds and the p of a scheme; None where it has none.
+
+    On ``agreed`` folds several sites agree, so that a site may have fewer records.
+    """
+    if n < (2 if agreed is None else 1):
         raise SchemeError(
             f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
         )
@@ -47,8 +55,8 @@ def check_sizes(
     if pairs is not None and whole("pairs", pairs) < 1:
         raise ArgumentError(f"pairs={pairs} is out of range: 1 or more.")
     if scheme.splits == "folds":
-        k = min(DEFAULT_K, n) if k is None else whole("k", k)
-        if not 2 <= k <= n:
+        k = agreed or min(DEFAULT_K, n) if k is None else whole("k", k)
+        if not 2 <= k <= n and agreed is None:
             raise ArgumentError(
                 f"k={k} is out of range: {n} records make from 2 to {n} folds."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,16 +20,19 @@ from statcv.errors import (
 )
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
+from statcv.folds.read_strata import read_strata
 from statcv.folds.together import Strata
 from statcv.whole import is_whole
 
-HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING = (
+HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",
     "dropped",
     "kept out",
     "repeated",
     "training",
+    "empty",
 )
+SITE, ROW = "site", "row"
 MOST_ROWS = 100_000_000
 ABOUT = ("sentence", "rebalance", "seed", "n", "fingerprint")
 
@@ -54,7 +58,12 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         ``"training"``; and ``scheme``. ``rebalance`` where training sets were made
         alike; ``draw`` where a fold has several fits: which of them, and for a record
         held out how many; ``stratum`` where records never part; ``weight`` where
-        training records are weighted.
+        training records are weighted. ``stratifier`` says what keeps records together,
+        such as ``by_quantile(age)``, and ``bin`` the interval of its values, such as
+        ``[35.5, 56)``: as text, which every file format gives back exactly. A bin in
+        which no record falls has one row per repeat, of the role ``"empty"`` and
+        without a position. Where the labels are a MultiIndex, there is a column for
+        each level: ``site`` and ``row`` of joined plans, else ``row_1``, ``row_2``, ….
 
     Raises
     ------
@@ -100,9 +109,10 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
         split, held = plan.split_of[table["fit"]], table["role"] == HELD
         draw = table["fit"] - first[split] + 1
         table.insert(2, "draw", draw.mask(held, np.diff(plan.first_fit)[split]))
+    table = table.drop(columns="fit")
     if plan.strata is not None:
-        table["stratum"] = plan.strata.codes[table["position"]]
-    table = table.drop(columns="fit").assign(scheme=plan.scheme)
+        table = _with_strata(table, plan.strata)
+    table["scheme"] = plan.scheme
     if plan.rebalance is not None:
         table["rebalance"] = plan.rebalance
     table.attrs = {name: getattr(plan, name) for name in ABOUT}
@@ -120,11 +130,51 @@ def _part(
             "repeat": plan.repeat_of[splits] + 1,
             "fold": labels[splits],
             "position": positions.astype(np.int64),
-            "row": rows[positions],
+            **_label_columns(rows[positions]),
             "role": role,
             "fit": fits,
         }
     )
+
+
+def _label_columns(rows: pd.Index[Any]) -> dict[str, Any]:
+    """Return the labels of records as columns: one for each level of a MultiIndex."""
+    if not isinstance(rows, pd.MultiIndex):
+        return {ROW: rows}
+    levels = [rows.get_level_values(i) for i in range(rows.nlevels)]
+    names = [SITE] if rows.names[0] == SITE else []
+    others = len(levels) - len(names)
+    if names and others == 1:
+        names.append(ROW)
+    else:
+        names += [f"{ROW}_{i}" for i in range(1, others + 1)]
+    return dict(zip(names, levels, strict=True))
+
+
+def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:
+    """Add what is kept together, and between which thresholds."""
+    position = table["position"]
+    table["stratum"] = strata.codes[position]
+    if strata.made_by:
+        table["stratifier"] = f"{strata.made_by}({strata.label})"
+    if strata.bins is None:
+        return table
+    texts = np.array(strata.cuts[0].bins, dtype=object)
+    table["bin"] = texts[strata.bins[position]]
+    empty = np.setdiff1d(np.arange(len(texts)), strata.bins)
+    if not len(empty):
+        return table
+    rows = [
+        pd.DataFrame({"repeat": repeat, "fold": np.asarray(names)[fold[empty]]}).assign(
+            role=EMPTY, stratifier=table["stratifier"].iloc[0], bin=texts[empty]
+        )
+        for repeat, (names, fold) in enumerate(
+            zip(strata.labels, strata.folds, strict=True), start=1
+        )
+    ]
+    whole = table.select_dtypes("int64").columns.difference(["repeat", "fold"])
+    table = table.astype(dict.fromkeys(whole, "Int64"))
+    return pd.concat([table, *rows], ignore_index=True)
 
 
 def _training(plan: FoldPlan) -> pd.DataFrame:
@@ -142,7 +192,8 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
 
     Also of a table made elsewhere: ``fold`` is needed, and ``position`` or ``row``;
     ``repeat`` is 1 and ``role`` is ``"held out"`` where there is no such column. Rows
-    of the role ``"training"`` say nothing new and are passed over.
+    of the role ``"training"`` say nothing new and are passed over. A plan by
+    ``by_quantile`` has its thresholds again, and assigns other records.
 
     Parameters
     ----------
@@ -170,6 +221,8 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
     2
     """
     table = _checked(frame)
+    empty = table[table["role"] == EMPTY]
+    table = _without(table, empty)
     position, rows = _positions(table)
     n = _size(n, frame.attrs.get("n"), int(position.max()) + 1)
     role = table["role"].to_numpy()
@@ -209,10 +262,10 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
         copied=listed(AGAIN),
         first_fit=first,
         rebalance=rebalance,
-        strata=_strata(table, position, n),
+        strata=read_strata(table, pd.concat([table[held], empty]), position, n),
         rows=rows if rows is not None and len(rows) == n else None,
     )
-    _check_lists(plan)
+    _check_lists(plan, may_lack_training=len(empty) > 0)
     return _as_it_was(plan, frame.attrs)
 
 
@@ -243,8 +296,12 @@ def _draws(
     return draw, fits
 
 
-def _check_lists(plan: FoldPlan) -> None:
-    """Refuse a record with two roles, and a fit that has nothing to train on."""
+def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
+    """Refuse a record with two roles, and a fit that has nothing to train on.
+
+    A site whose records all fall in one of the folds on which sites agree trains
+    elsewhere.
+    """
     cells: list[NDArray[np.int64]] = []
     for lists, role in (
         (plan.tests_by_fit, HELD),
@@ -265,7 +322,7 @@ def _check_lists(plan: FoldPlan) -> None:
             "there."
         )
     empty = np.flatnonzero(plan.n_train == 0)
-    if len(empty):
+    if len(empty) and not may_lack_training:
         raise DataError(f"{_named(plan, int(empty[0]))} leaves no record to train on.")
 
 
@@ -299,7 +356,7 @@ def _checked(frame: Any) -> pd.DataFrame:
         raise DataError(
             f"from_frame() takes a pandas frame, not {type(frame).__name__}."
         )
-    if "fold" not in frame or not {"position", "row"} & set(frame.columns):
+    if "fold" not in frame or not {"position", ROW} & set(frame.columns):
         raise ColumnError(
             "the table needs a column 'fold', and 'position' or 'row'; it has "
             f"{', '.join(map(repr, frame.columns))}."
@@ -317,13 +374,24 @@ def _checked(frame: Any) -> pd.DataFrame:
     if "role" not in table:
         table["role"] = HELD
     table = table[table["role"] != TRAINING].reset_index(drop=True)
-    odd = ~table["role"].isin([HELD, DROPPED, KEPT_OUT, AGAIN])
+    odd = ~table["role"].isin([HELD, DROPPED, KEPT_OUT, AGAIN, EMPTY])
     if odd.any():
         raise DataError(f"there is no role {table.loc[odd, 'role'].iloc[0]!r}.")
-    key = "position" if "position" in table else "row"
+    key = "position" if "position" in table else ROW
     needed = ["repeat", "fold", key]
-    if table[needed].isna().any(axis=None):
+    if table.loc[table["role"] != EMPTY, needed].isna().any(axis=None):
         raise DataError(f"the table has missing values of {', '.join(needed)}.")
+    return table
+
+
+def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the rows of empty bins, whose missing values changed the integers."""
+    if not len(empty):
+        return table
+    table = table.drop(index=empty.index).reset_index(drop=True)
+    for name in table.select_dtypes(["float64", "Int64"]):
+        if (table[name] == table[name].round()).all():
+            table[name] = table[name].astype(np.int64)
     return table
 
 
@@ -337,26 +405,23 @@ def _positions(
     position = table["position"].to_numpy()
     if not np.issubdtype(position.dtype, np.integer) or position.min() < 0:
         raise DataError("positions must be whole numbers from 0.")
-    if "row" not in table:
+    names = [name for name in table if re.fullmatch(rf"{ROW}(_\d+)?", str(name))]
+    if not names:
         return position.astype(np.int64), None
-    known = table[["position", "row"]].drop_duplicates().sort_values("position")
+    if SITE in table:
+        names.insert(0, SITE)
+    known = table[["position", *names]].drop_duplicates().sort_values("position")
     if known["position"].duplicated().any():
         twice = known.loc[known["position"].duplicated(), "position"].iloc[0]
         raise DataError(f"the record at position {twice} has two labels.")
     complete = len(known) == position.max() + 1
-    return position.astype(np.int64), pd.Index(known["row"]) if complete else None
+    if not complete:
+        return position.astype(np.int64), None
+    if len(names) == 1:
+        return position.astype(np.int64), pd.Index(known[ROW])
+    return position.astype(np.int64), pd.MultiIndex.from_frame(known[names])
 
 
 def _lists(owners: NDArray[Any], positions: NDArray[Any], lists: int) -> Ragged:
     order = np.lexsort((positions, owners))
     return Ragged.split(positions[order], np.bincount(owners, minlength=lists))
-
-
-def _strata(table: pd.DataFrame, position: NDArray[Any], n: int) -> Strata | None:
-    if "stratum" not in table:
-        return None
-    codes = np.full(n, -1, dtype=np.intp)
-    codes[position] = table["stratum"].to_numpy()
-    if (codes < 0).any():
-        return None
-    return Strata("stratum", codes, int(codes.max()) + 1)

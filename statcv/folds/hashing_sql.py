@@ -1,8 +1,9 @@
-"""The fold of a keyed hash as SQL, so that a database assigns it to its own records."""
+"""Folds as SQL, by keyed hash or by thresholds: a database assigns its own records."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from statcv.errors import ArgumentError, suggestion
 from statcv.folds.hashing import assign, check_k
 from statcv.folds.identifiers import SEPARATOR
+from statcv.folds.thresholds import Thresholds
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,11 @@ class _Dialect:
     hmac: str
     digest: str
     interval: Callable[[str, list[int]], str]
+    number: str
+    no_number: str
+    day: str
+    day_literal: str
+    literal: Callable[[float], str]
 
 
 def _sum_of_steps(digest: str, bounds: list[int]) -> str:
@@ -36,6 +43,22 @@ def _listed(bounds: Iterable[int]) -> str:
     return ", ".join(map(str, bounds))
 
 
+def _double(number: float) -> str:
+    return f"CAST('{number!r}' AS double precision)"
+
+
+def _real(number: float) -> str:
+    """Write a number for SQLite, which reads long decimals only nearly."""
+    few_digits = float(f"{number:.15g}") == number
+    if number == 0 or (few_digits and 1e-7 <= abs(number) < 1e15):
+        return f"{number:.15g}"
+    mantissa, exponent = math.frexp(number)
+    whole, power = int(mantissa * 2**53), exponent - 53
+    sign, steps = ("*" if power > 0 else "/"), [62] * (abs(power) // 62)
+    factors = (f" {sign} {2**step}" for step in [*steps, abs(power) % 62])
+    return f"(CAST({whole} AS REAL){''.join(factors)})"
+
+
 # in SQLite a misspelt name in "" would become its own text
 _DIALECTS = {
     "duckdb": _Dialect(
@@ -46,6 +69,11 @@ _DIALECTS = {
         hmac="sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
         digest="CAST('0x' || substr({}, 1, 14) AS BIGINT)",
         interval=_sum_of_steps,
+        number="CAST({} AS DOUBLE)",
+        no_number="{0} IS NULL OR isnan({0})",
+        day="CAST({} AS DATE)",
+        day_literal="DATE '{}'",
+        literal=_double,
     ),
     "sqlite": _Dialect(
         quote="`",
@@ -55,6 +83,11 @@ _DIALECTS = {
         hmac="sha256(CAST(:opad || sha256(CAST(:ipad || {} AS BLOB)) AS BLOB))",
         digest="big_endian(substr({}, 1, 7))",
         interval=lambda digest, bounds: f"interval_of({digest}, '{_listed(bounds)}')",
+        number="{}",
+        no_number="typeof({}) NOT IN ('integer', 'real')",
+        day="date({})",
+        day_literal="'{}'",
+        literal=_real,
     ),
     "postgresql": _Dialect(
         quote='"',
@@ -66,6 +99,11 @@ _DIALECTS = {
         interval=lambda digest, bounds: (
             f"width_bucket({digest}, ARRAY[{_listed(bounds)}]::bigint[])"
         ),
+        number="CAST({} AS double precision)",
+        no_number="{0} IS NULL OR {0} = CAST('NaN' AS double precision)",
+        day="CAST({} AS date)",
+        day_literal="DATE '{}'",
+        literal=_double,
     ),
 }
 _WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
@@ -111,12 +149,7 @@ def sql_fold(
     (1,)
     >>> connection.close()
     """
-    if dialect not in _DIALECTS:
-        raise ArgumentError(
-            f"there is no dialect {dialect!r}; there are {', '.join(_DIALECTS)}."
-            + suggestion(dialect, _DIALECTS)
-        )
-    k, sql = check_k(k), _DIALECTS[dialect]
+    k, sql = check_k(k), _named(dialect)
     columns = [column] if isinstance(column, str) else column
     if not isinstance(columns, (list, tuple)) or not columns:
         raise ArgumentError(f"column must be the name of a column, not {column!r}.")
@@ -133,6 +166,68 @@ def sql_fold(
     if len(bounds) != k - 1:
         raise ArgumentError(f"{len(bounds)} thresholds do not make k={k} folds.")
     return sql.interval(digest, bounds)
+
+
+def sql_bins(
+    column: str, thresholds: Any, dialect: str, folds: Sequence[int] | None = None
+) -> str:
+    """Return an SQL expression for the fold of each row, by thresholds of a covariate.
+
+    The fold is that of ``by_quantile(column, thresholds=…)``, numbered from 1. What is
+    missing, or not a number, is NULL.
+
+    Parameters
+    ----------
+    column : str
+        Its name, which is quoted. It holds numbers; or dates, which SQLite has as text
+        such as ``1990-01-31``.
+    thresholds : array-like of numbers or dates
+        As :func:`statcv.by_quantile` takes them, such as ``plan.thresholds``.
+    dialect : {"duckdb", "sqlite", "postgresql"}
+        In that of PostgreSQL a per cent sign of the name is doubled, for psycopg.
+    folds : sequence of int, optional
+        The fold of each bin, one more than there are thresholds. Unless given, each bin
+        is a fold: 1, 2, ….
+
+    Examples
+    --------
+    >>> print(sql_bins("age", [35.5, 56], "sqlite"))
+    CASE WHEN typeof(`age`) NOT IN ('integer', 'real') THEN NULL
+      WHEN `age` < 35.5 THEN 1
+      WHEN `age` < 56 THEN 2
+      ELSE 3 END
+    """
+    sql, at = _named(dialect), Thresholds.of(thresholds)
+    if folds is None:
+        folds = range(1, len(at) + 2)
+    if len(folds) != len(at) + 1:
+        raise ArgumentError(
+            f"{len(at)} thresholds make {len(at) + 1} bins, but {len(folds)} folds are "
+            "given."
+        )
+    name = _quoted(column, sql.quote, dialect)
+    if at.dates:
+        value = sql.day.format(name)
+        missing = f"{value} IS NULL"
+        literals = [sql.day_literal.format(text) for text in at.texts]
+    else:
+        value = sql.number.format(name)
+        missing = sql.no_number.format(value)
+        literals = [sql.literal(number) for number in at.values]
+    lines = [f"CASE WHEN {missing} THEN NULL"]
+    for literal, fold in zip(literals, folds, strict=False):
+        lines.append(f"  WHEN {value} < {literal} THEN {int(fold)}")
+    lines.append(f"  ELSE {int(folds[-1])} END")
+    return "\n".join(lines)
+
+
+def _named(dialect: str) -> _Dialect:
+    if dialect not in _DIALECTS:
+        raise ArgumentError(
+            f"there is no dialect {dialect!r}; there are {', '.join(_DIALECTS)}."
+            + suggestion(dialect, _DIALECTS)
+        )
+    return _DIALECTS[dialect]
 
 
 def _quoted(name: str, quote: str, dialect: str) -> str:

@@ -29,8 +29,8 @@ class Records:
     unit : numpy.ndarray of int, shape (n,), or None
         What never parts: records of one unit are held out together. None: each
         record is a unit.
-    fixed : bool
-        Whether a unit's number is its fold.
+    allocation : numpy.ndarray of int, shape (units,), or None
+        The fold of each unit, if it does not depend on the records.
     numbers : bool
         Whether codes are those of distinct numbers, where pairs of them are held out.
     """
@@ -38,7 +38,7 @@ class Records:
     codes: Codes
     classes: int
     unit: Codes | None = None
-    fixed: bool = False
+    allocation: Codes | None = None
     numbers: bool = False
 
     @property
@@ -118,8 +118,8 @@ def _folds(
         fold = np.empty(records.n, dtype=np.intp)
         fold[order] = np.arange(records.n) % k
         return Holding.of(Ragged.grouped(rng.permutation(k)[fold], k))
-    if records.fixed:
-        fold = np.arange(records.units)
+    if records.allocation is not None:
+        fold = records.allocation
     else:
         fold = deal(records.table(), k, rng, by_class=by_class)
     return Holding.of(Ragged.grouped(fold[records.unit], k), fold)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from statcv.folds.weighting import Weighting
 
 if TYPE_CHECKING:
     from statcv.folds.audit import Audit
+    from statcv.folds.strata import ByQuantile
 
 Rows = NDArray[np.intp]
 
@@ -305,7 +306,10 @@ class FoldPlan:
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
-        """Where the stratifier is cut, in rising order; None where it is not."""
+        """Where the stratifier is cut, in rising order: numbers, days or digests.
+
+        None where it is not cut.
+        """
         return None if self.strata is None else self.strata.thresholds
 
     def assign(self, frame: Any, repeat: int = 1) -> pd.Series[Any]:
@@ -329,14 +333,32 @@ class FoldPlan:
         Raises
         ------
         SchemeError
-            If no stratifier made the folds.
+            If no stratifier made the folds, or the plan was read from a table and they
+            were not made by ``by_quantile``.
         """
+        return self._made_from().assign(frame, repeat)
+
+    @property
+    def stratifier(self) -> ByQuantile:
+        """The bins of ``by_quantile`` and their folds, for the records of others.
+
+        ``fold_plan(…, stratify=plan.stratifier)`` makes the plan of other records that
+        fall in the same folds, whatever the seed.
+
+        Raises
+        ------
+        SchemeError
+            If the folds were not made by ``by_quantile``.
+        """
+        return self._made_from().stratifier
+
+    def _made_from(self) -> Strata:
         if self.strata is None:
             raise SchemeError(
                 f"the folds of {self.scheme} were not made from a stratifier, so they "
                 "say nothing of other records; use stratify=."
             )
-        return self.strata.assign(frame, repeat, self.labels)
+        return self.strata
 
     def audit(self, y: Any = None, **checks: Any) -> Audit:
         """Say what the plan leaks, in numbers and sentences.
@@ -361,6 +383,13 @@ class FoldPlan:
         from statcv.folds.frame import from_frame
 
         return from_frame(frame, n)
+
+    @classmethod
+    def concat(cls, plans: Mapping[str, FoldPlan]) -> FoldPlan:
+        """Join the plans of several sites; see :func:`statcv.folds.joined.concat`."""
+        from statcv.folds.joined import concat
+
+        return concat(plans)
 
     @cached_property
     def fingerprint(self) -> str:

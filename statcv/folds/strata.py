@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -76,6 +76,8 @@ class ByValue(Stratifier):
     >>> cut.codes, cut.fixed, cut.sentence(2)
     (array([0, 1, 0, 2]), False, '2 folds of whole values of site')
     """
+
+    made_by: ClassVar[str] = "by_value"
 
     @property
     def random(self) -> bool:

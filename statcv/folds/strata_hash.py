@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -132,6 +132,7 @@ class ByHash(Stratifier):
 
     key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
     balanced: bool = False
+    made_by: ClassVar[str] = "by_hash"
 
     @property
     def random(self) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, ArgumentTypeError, DataError, FoldWarning, warn
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DataError,
+    FoldWarning,
+    plural,
+    warn,
+)
 from statcv.folds.cuts import even_cuts
-from statcv.folds.hashing import check_k
+from statcv.folds.hashing import check_k, keyed_digest
 from statcv.folds.identifier_signs import warn_of_identifier
 from statcv.folds.identifiers import written
 from statcv.folds.stratifier import (
@@ -22,13 +29,12 @@ from statcv.folds.stratifier import (
     columns_of,
     is_truth,
 )
+from statcv.folds.thresholds import EXACT, Thresholds, as_text
 from statcv.whole import is_whole
 
-EXACT = 2**53  # beyond it floats skip whole numbers
 
-
-def by_quantile(column: str, per_fold: int = 1) -> ByQuantile:
-    """Cut a number, or a date, into bins of about equal count.
+def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQuantile:
+    """Cut a number, or a date, into bins of about equal count, or at thresholds.
 
     Parameters
     ----------
@@ -40,11 +46,21 @@ def by_quantile(column: str, per_fold: int = 1) -> ByQuantile:
         With more, ``per_fold * k`` narrow bins are dealt to the folds at random, which
         takes away nearly all of that bias. Records that are not quite equal part more
         often then.
+    thresholds : array-like of numbers or dates, optional
+        Rising thresholds on which several sites agree, such as ``plan.thresholds`` of
+        one of them; a value equal to a threshold lies in the bin above. They fix the
+        number of folds: ``k - 1`` make ``k`` folds, ``per_fold * k - 1`` as many with
+        ``per_fold`` bins each. Bins are then allocated to folds by the seed alone, and
+        not by the records of a site, so that sites with the same thresholds and seed
+        have the same folds. To follow the allocation of a plan that was made without
+        thresholds, use its ``plan.stratifier``.
 
     Examples
     --------
     >>> by_quantile("age", per_fold=20)
     ByQuantile(columns=('age',), per_fold=20)
+    >>> by_quantile("age", thresholds=[35.5, 56])
+    ByQuantile(columns=('age',), per_fold=1, thresholds=[35.5, 56])
     """
     if not is_whole(per_fold):
         raise ArgumentTypeError(f"per_fold must be a whole number, not {per_fold!r}.")
@@ -54,12 +70,30 @@ def by_quantile(column: str, per_fold: int = 1) -> ByQuantile:
         raise ArgumentTypeError(
             f"by_quantile takes the name of one column, not {column!r}."
         )
-    return ByQuantile((column,), int(per_fold))
+    agreed = None if thresholds is None else Thresholds.of(thresholds)
+    if agreed is not None:
+        bins = len(agreed) + 1
+        if bins % per_fold or bins < 2 * per_fold:
+            raise ArgumentError(
+                f"{plural(len(agreed), 'threshold')} of {column} "
+                f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
+                f"more folds of per_fold={per_fold} bins each can be made; k folds "
+                "need per_fold * k - 1 thresholds."
+            )
+    return ByQuantile((column,), int(per_fold), agreed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ByQuantile(Stratifier):
-    """Bins of about equal count; see :func:`by_quantile`.
+    """Bins of about equal count, or at thresholds; see :func:`by_quantile`.
+
+    Attributes
+    ----------
+    per_fold : int
+    agreed : Thresholds or None
+        The thresholds that were given.
+    allocation : tuple of tuples of int, optional
+        The fold of each bin in each repeat, from 0, as taken from a plan.
 
     Examples
     --------
@@ -72,22 +106,40 @@ class ByQuantile(Stratifier):
     """
 
     per_fold: int = 1
+    agreed: Thresholds | None = None
+    allocation: tuple[tuple[int, ...], ...] = ()
     identifies: ClassVar[bool] = False
+    made_by: ClassVar[str] = "by_quantile"
 
     @property
     def random(self) -> bool:
-        """Whether bins are dealt to folds."""
-        return self.per_fold > 1
+        """Whether other seeds, or repeats, allocate bins otherwise."""
+        return len(self.allocation) > 1 if self.allocation else self.per_fold > 1
 
     @property
     def only_for_folds(self) -> str:
-        """The number of bins a fold, where it was said."""
+        """The number of bins a fold, or the thresholds, if they were given."""
+        if self.agreed is not None:
+            return f"thresholds={self.agreed.listed}"
         return f"per_fold={self.per_fold}" if self.per_fold > 1 else ""
 
     @property
     def fixes_folds(self) -> bool:
-        """Whether a bin is a fold."""
-        return self.per_fold == 1
+        """Whether the folds do not depend on the outcomes of the records."""
+        return self.per_fold == 1 or self.agreed is not None
+
+    @property
+    def n_folds(self) -> int | None:
+        """The number of folds that the thresholds make."""
+        if self.allocation:
+            return 1 + max(map(max, self.allocation))
+        return None if self.agreed is None else (len(self.agreed) + 1) // self.per_fold
+
+    def __repr__(self) -> str:
+        parts = f"columns={self.columns!r}, per_fold={self.per_fold}"
+        if self.agreed is not None:
+            parts += f", thresholds={self.agreed.listed}"
+        return f"ByQuantile({parts})"
 
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return codes of equal numbers, rising with them."""
@@ -103,6 +155,8 @@ class ByQuantile(Stratifier):
     ) -> QuantileCut:
         """Cut the values into ``per_fold * k`` bins."""
         k = check_k(k)
+        if self.agreed is not None:
+            return self._cut_at(self.agreed, frame, k, seed, repeat)
         numbers, dates = _numbers(frame, self.columns[0])
         distinct, counts = np.unique(numbers, return_counts=True)
         check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
@@ -115,8 +169,83 @@ class ByQuantile(Stratifier):
             )
         cuts = even_cuts(counts, bins)
         bounds = _midway(distinct[cuts - 1], distinct[cuts])
+        if dates:
+            bounds = np.ceil(bounds)
         codes = np.searchsorted(bounds, numbers, side="right")
-        return QuantileCut(self.columns, bins, self.per_fold == 1, codes, bounds, dates)
+        at = Thresholds(tuple(bounds.tolist()), dates)
+        return QuantileCut(self.columns, bins, self.per_fold == 1, codes, at)
+
+    def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
+        """Return the fold, from 0, of each bin between the thresholds given.
+
+        Examples
+        --------
+        >>> by_quantile("age", thresholds=[35.5, 56]).fold_of_bins()
+        array([0, 1, 2])
+        """
+        bins = 1 if self.agreed is None else len(self.agreed) + 1
+        if not self.allocation:
+            if self.per_fold == 1:
+                return np.arange(bins)
+            return _allocate(bins, bins // self.per_fold, seed, repeat)
+        if repeat < len(self.allocation):
+            return np.array(self.allocation[repeat], dtype=np.intp)
+        raise ArgumentError(
+            f"the plan allocates the bins of {self.label} to folds in "
+            f"{plural(len(self.allocation), 'repeat')}; ask for no more."
+        )
+
+    def _cut_at(
+        self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
+    ) -> QuantileCut:
+        """Cut the values at given thresholds, and allocate the bins to folds."""
+        bins, folds = len(at) + 1, self.n_folds
+        if k != folds:
+            each = self.per_fold if bins == self.per_fold * (folds or 0) else 1
+            with_bins = f" of {each} bins" if each > 1 else ""
+            raise ArgumentError(
+                f"{plural(len(at), 'threshold')} of {self.label} "
+                f"{'makes' if bins == 2 else 'make'} {folds} folds{with_bins}, not "
+                f"k={k}; leave k out, or give other thresholds."
+            )
+        fold = self.fold_of_bins(seed, repeat)
+        fixed = bool((fold == np.arange(bins)).all())
+        cut = QuantileCut(self.columns, bins, fixed, np.empty(0, np.intp), at, fold)
+        cut = replace(cut, codes=cut.of(frame))
+        _warn_of_empty(np.bincount(fold[cut.codes], minlength=k), self.label)
+        return cut
+
+
+def _allocate(bins: int, k: int, seed: int, repeat: int) -> Codes:
+    """Allocate bins to folds, the same number to each, in an order of the seed.
+
+    The order is that of a hash, which is the same with every version of NumPy.
+    """
+    order = np.argsort(
+        keyed_digest(range(bins), f"statcv seed {seed} repeat {repeat}"), kind="stable"
+    )
+    fold = np.empty(bins, dtype=np.intp)
+    fold[order] = np.arange(bins) % k
+    return fold
+
+
+def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
+    """Warn, with the count, of folds in which no record falls."""
+    empty, filled = np.flatnonzero(sizes == 0) + 1, np.flatnonzero(sizes) + 1
+    if not len(empty):
+        return
+    listed = ", ".join(map(str, empty[:10])) + ", …" * (len(empty) > 10)
+    alone = ""
+    if len(filled) == 1:
+        alone = (
+            f" Fold {filled[0]} holds out every record, and leaves none to train on "
+            "here."
+        )
+    warn(
+        f"{len(empty)} of {len(sizes)} folds at the thresholds of {label} hold out no "
+        f"record: {listed}. The other folds keep their numbers.{alone}",
+        FoldWarning,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,34 +254,48 @@ class QuantileCut(Cut):
 
     Attributes
     ----------
-    bounds : numpy.ndarray of float
-        Each midway between two values, and in the bin above; of dates, days since
-        1970-01-01.
-    dates : bool
+    at : Thresholds
+        Each midway between two values unless given, and in the bin above.
+    allocated : numpy.ndarray of intp, or None
+        The fold of each bin, if the thresholds were given.
     """
 
-    bounds: NDArray[np.float64]
-    dates: bool
+    at: Thresholds
+    allocated: Codes | None = None
 
     @property
-    def thresholds(self) -> NDArray[np.float64]:
-        """The least number of each bin but the first."""
-        return self.bounds
+    def thresholds(self) -> NDArray[Any]:
+        """The least number, or day, of each bin but the first."""
+        return self.at.array
+
+    @property
+    def allocation(self) -> Codes | None:
+        """The fold of each bin, if it does not depend on the records."""
+        return super().allocation if self.allocated is None else self.allocated
+
+    @property
+    def bins(self) -> list[str]:
+        """The interval of each bin."""
+        return self.at.bins
 
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the bin of each record."""
         numbers, dates = _numbers(frame, self.columns[0])
-        if dates != self.dates:
+        if dates != self.at.dates:
             kinds = ("numbers", "dates")
             raise DataError(
                 f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
-                f"of {kinds[self.dates]}."
+                f"of {kinds[self.at.dates]}."
             )
-        return np.searchsorted(self.bounds, numbers, side="right")
+        return np.searchsorted(self.at.bounds, numbers, side="right")
 
     def sentence(self, k: int) -> str:
         """Say what the folds are."""
         bins = f"{self.units} quantile bins of {self.label}"
+        if self.allocated is not None:
+            bins = f"{self.units} bins of {self.label} at given thresholds"
+            if not self.fixed:
+                return f"{bins}, allocated to {k} folds"
         return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
 
 
@@ -220,4 +363,4 @@ def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _shown(number: float, date: bool) -> str:
-    return str(np.datetime64(int(number), "D")) if date else f"{number:.15g}"
+    return as_text(number, True) if date else f"{number:.15g}"

@@ -28,6 +28,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds.identifiers import count_missing, written
+from statcv.folds.thresholds import intervals
 
 Codes = NDArray[np.intp]
 
@@ -62,6 +63,18 @@ class Cut(ABC):
         """The least number, or digest, of each unit but the first, if it has one."""
         return None
 
+    @property
+    def allocation(self) -> Codes | None:
+        """The fold of each unit, if it does not depend on the records."""
+        return np.arange(self.units) if self.fixed else None
+
+    @property
+    def bins(self) -> list[str]:
+        """The interval between thresholds that each unit is, if it is one."""
+        return (
+            [] if self.thresholds is None else intervals([*map(str, self.thresholds)])
+        )
+
     @abstractmethod
     def of(self, frame: pd.DataFrame) -> Codes:
         """Return the unit of each record of these or other data; -1 for none."""
@@ -81,10 +94,13 @@ class Stratifier(ABC):
     identifies : bool
         Whether records with equal values are one cluster, as of a person; the columns
         are then no predictors in ``y ~ .``.
+    made_by : str
+        The name of the function that makes it.
     """
 
     columns: tuple[str, ...]
     identifies: ClassVar[bool] = True
+    made_by: ClassVar[str]
 
     @property
     def label(self) -> str:
@@ -105,6 +121,11 @@ class Stratifier(ABC):
     def fixes_folds(self) -> bool:
         """Whether values alone say which fold a record falls in."""
         return True
+
+    @property
+    def n_folds(self) -> int | None:
+        """The number of folds on which it insists, whatever the records."""
+        return None
 
     def values(self, frame: pd.DataFrame) -> Codes:
         """Return which records hold equal values: codes from 0."""

@@ -20,7 +20,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds.ragged import Ragged
-from statcv.folds.strata import Cut
+from statcv.folds.strata import ByQuantile, Cut, QuantileCut
 from statcv.whole import is_whole
 
 
@@ -44,6 +44,12 @@ class Strata:
     identifies : bool
         Whether records with equal values are one cluster, such as a person's; not
         where a covariate that many share was cut into bins.
+    made_by : str
+        The function that made the stratifier, such as ``"by_hash"``; empty if none did.
+    labels : tuple of sequences
+        For each repeat, the names of all k folds, also of those without a record.
+    bins : numpy.ndarray of int, shape (n,), or None
+        The unit of each record, if units are bins between thresholds.
     """
 
     label: str
@@ -52,6 +58,9 @@ class Strata:
     cuts: tuple[Cut, ...] = ()
     folds: tuple[NDArray[np.intp], ...] = ()
     identifies: bool = True
+    made_by: str = ""
+    labels: tuple[Sequence[Any], ...] = ()
+    bins: NDArray[np.intp] | None = None
 
     @property
     def sentence(self) -> str:
@@ -65,28 +74,46 @@ class Strata:
         """Where the values of the first repeat are cut."""
         return self.cuts[0].thresholds if self.cuts else None
 
-    def assign(
-        self, frame: Any, repeat: int, labels: Sequence[Sequence[Any]]
-    ) -> pd.Series[Any]:
-        """Return the fold of each row of another frame."""
-        if not self.cuts:
+    @property
+    def stratifier(self) -> ByQuantile:
+        """The stratifier that cuts and allocates other records in the same way."""
+        cuts = self._cuts
+        first = cuts[0]
+        if not isinstance(first, QuantileCut):
+            name = self.made_by or "its stratifier"
             raise SchemeError(
-                "only k folds say where other records fall; here whole strata of these "
-                "records are held out."
+                f"the folds were made by {name} of {self.label}, and only bins of "
+                f"by_quantile can be handed on; say stratify={name}(…) again."
             )
+        per_fold = 1 if first.fixed else max(2, first.units // len(self.labels[0]))
+        allocation = tuple(tuple(fold.tolist()) for fold in self.folds)
+        return ByQuantile(first.columns, per_fold, first.at, allocation)
+
+    @property
+    def _cuts(self) -> tuple[Cut, ...]:
+        if self.cuts:
+            return self.cuts
+        raise SchemeError(
+            "only k folds say where other records fall; here whole strata of these "
+            "records are held out."
+        )
+
+    def assign(self, frame: Any, repeat: int) -> pd.Series[Any]:
+        """Return the fold of each row of another frame."""
+        cuts = self._cuts
         if not isinstance(frame, pd.DataFrame):
             raise FrameError(
                 f"assign() takes a pandas frame, not {type(frame).__name__}."
             )
         if not is_whole(repeat):
             raise ArgumentTypeError(f"repeat must be a whole number, not {repeat!r}.")
-        if not 1 <= repeat <= len(self.cuts):
+        if not 1 <= repeat <= len(cuts):
             raise ArgumentError(
-                f"repeat={repeat!r} is out of range: from 1 to {len(self.cuts)}."
+                f"repeat={repeat!r} is out of range: from 1 to {len(cuts)}."
             )
-        units = self.cuts[repeat - 1].of(frame)
+        units = cuts[repeat - 1].of(frame)
         fold = self.folds[repeat - 1][units]
-        names = np.asarray(labels[repeat - 1])[fold]
+        names = np.asarray(self.labels[repeat - 1])[fold]
         assigned = pd.Series(names, index=frame.index, name="fold")
         unknown = int((units < 0).sum())
         if unknown:

@@ -1,0 +1,390 @@
+"""The fold plans of several sites, joined into the plan of their stacked records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError, plural
+from statcv.folds.frame import ROW, SITE
+from statcv.folds.plan import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.read_strata import HASH, QUANTILE, VALUE, unknown_cut
+from statcv.folds.response import Response
+from statcv.folds.schemes import SCHEMES
+from statcv.folds.strata import HashCut, QuantileCut
+from statcv.folds.together import Strata
+
+ALONE = ("units", "groups", "pairs")  # splits that sites do not have in common
+_ADVICE = {
+    QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
+    HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
+}
+
+
+def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
+    """Join the fold plans of several sites into the plan of the stacked records.
+
+    Fold j of each site is part of fold j of the whole; folds are matched by name. A
+    fold in which no record of a site falls holds out those of the others. A fit trains
+    on every record of all sites, but those that its fold holds out and those that a
+    site's plan drops.
+
+    Parameters
+    ----------
+    plans : mapping of str to FoldPlan
+        Each site's plan, in the order in which the records are stacked.
+
+    Returns
+    -------
+    FoldPlan
+        Rows are labelled (site, row), as ``pd.concat({"A": a, "B": b})`` labels the
+        records, so that ``cv(…, data=pd.concat({"A": a, "B": b}), scheme=joined)``
+        takes it.
+
+    Raises
+    ------
+    SchemeError
+        If the plans differ in scheme, repeats, folds, rebalancing, stratifier,
+        thresholds, allocation of bins to folds or key; or their folds have nothing in
+        common, such as those of leave-one-out; or training records are weighted.
+    ArgumentError, ArgumentTypeError
+        If there are no plans, or something else is given.
+
+    Notes
+    -----
+    A plan knows which of its own records are equal, but not their values. So records
+    of different sites are never of one cluster, even if they have one identifier: with
+    ``by_hash`` and ``by_quantile`` they share a fold all the same, with ``by_value``
+    they may not.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> sites = {
+    ...     "A": pd.DataFrame({"age": [25, 41, 60, 33]}),
+    ...     "B": pd.DataFrame({"age": [38, 70, 19]}),
+    ... }
+    >>> agreed = scv.by_quantile("age", thresholds=[35.5, 56])
+    >>> plans = {
+    ...     site: scv.fold_plan(data=records, stratify=agreed)
+    ...     for site, records in sites.items()
+    ... }
+    >>> joined = FoldPlan.concat(plans)
+    >>> print(joined)
+    kfold: 3 bins of age at given thresholds, one a fold; 2 sites joined (A, B)
+    7 records, 3 splits; folds 0998684cbdf9
+    >>> joined.to_frame()[["fold", "site", "row"]].head(2)
+       fold site  row
+    0     1    A    0
+    1     2    A    1
+    """
+    named = _checked(plans)
+    parts = list(named.values())
+    strata = _strata(named)
+    labels, orders = _match_folds(named)
+    offsets = np.cumsum([0, *(plan.n for plan in parts)])
+    fits = _fits(named, orders)
+    first_fit = np.concatenate([[0], np.cumsum(fits)])
+    owner = np.repeat(np.arange(len(fits)), fits)
+    draw = np.arange(len(owner)) - first_fit[owner]
+
+    def of_splits(plan: FoldPlan, order: NDArray[np.intp]) -> Ragged:
+        return _picked(plan.tests, order)
+
+    def of_fits(name: str) -> Callable[[FoldPlan, NDArray[np.intp]], Ragged]:
+        def pick(plan: FoldPlan, order: NDArray[np.intp]) -> Ragged:
+            split = order[owner]
+            fit = np.where(split < 0, -1, plan.first_fit[split] + draw)
+            return _picked(getattr(plan, name), fit)
+
+        return pick
+
+    def joined(pick: Callable[[FoldPlan, NDArray[np.intp]], Ragged]) -> Ragged:
+        lists = [pick(plan, order) for plan, order in zip(parts, orders, strict=True)]
+        return _side_by_side(lists, offsets)
+
+    seeds = {plan.seed for plan in parts}
+    return FoldPlan(
+        scheme=parts[0].scheme,
+        sentence=_sentence(named, strata, len(_all_labels(parts[0], 0))),
+        n=int(offsets[-1]),
+        tests=joined(of_splits),
+        labels=labels,
+        dropped=joined(of_fits("dropped")),
+        kept_out=joined(of_fits("kept_out")),
+        copied=joined(of_fits("copied")),
+        first_fit=first_fit,
+        rebalance=parts[0].rebalance,
+        strata=strata,
+        response=_response(parts),
+        rows=_rows(named),
+        seed=seeds.pop() if len(seeds) == 1 else None,
+    )
+
+
+def _checked(plans: Any) -> dict[str, FoldPlan]:
+    """Return the plans by site, or say why they cannot be joined."""
+    if not isinstance(plans, Mapping):
+        raise ArgumentTypeError(
+            "concat() takes a mapping of sites to plans, such as {'A': plan_a, 'B': "
+            f"plan_b}}, not {type(plans).__name__}."
+        )
+    if not plans:
+        raise ArgumentError("concat() needs the plan of at least one site.")
+    for site, plan in plans.items():
+        if not isinstance(plan, FoldPlan):
+            raise ArgumentTypeError(
+                f"the plan of site {site!r} is a {type(plan).__name__}, not a FoldPlan;"
+                " FoldPlan.from_frame() makes one of a table."
+            )
+        if plan.weighting is not None:
+            raise SchemeError(
+                f"the plan of site {site!r} weights its training records for the "
+                "outcomes of that site alone, and cannot be joined."
+            )
+        known = SCHEMES.get(plan.scheme)
+        if known is not None and known.splits in ALONE:
+            raise SchemeError(
+                f"{plan.scheme} (site {site!r}) has no folds that sites share; join "
+                "plans of k folds."
+            )
+    named = dict(plans)
+    for what, of in (
+        ("scheme", lambda plan: plan.scheme),
+        ("number of repeats", lambda plan: plan.repeats),
+        ("rebalancing", lambda plan: plan.rebalance),
+    ):
+        _check_same(named, what, of)
+    return named
+
+
+def _check_same(
+    plans: Mapping[str, FoldPlan], what: str, of: Callable[[FoldPlan], Any]
+) -> None:
+    """Refuse plans that differ in something, and name two sites that do."""
+    (first, reference), *others = ((site, of(plan)) for site, plan in plans.items())
+    for site, value in others:
+        if value != reference:
+            raise SchemeError(
+                f"plans that are joined must have the same {what}: that of site "
+                f"{first!r} has {reference}, that of {site!r} has {value}."
+            )
+
+
+def _match_folds(
+    plans: Mapping[str, FoldPlan],
+) -> tuple[tuple[tuple[Any, ...], ...], list[NDArray[np.intp]]]:
+    """Return the names of all folds, and which split of each plan is which of them.
+
+    The number of a split is -1 where no record of the site falls in the fold.
+    """
+    labels: list[tuple[Any, ...]] = []
+    orders: list[list[int]] = [[] for _ in plans]
+    for repeat in range(next(iter(plans.values())).repeats):
+        full = {site: _all_labels(plan, repeat) for site, plan in plans.items()}
+        (first, names), *others = full.items()
+        for site, own in others:
+            odd = [name for name in (*own, *names) if (name in own) != (name in names)]
+            if odd:
+                raise SchemeError(
+                    f"plans that are joined must have the same folds: in repeat "
+                    f"{repeat + 1} fold {odd[0]} is one of only one of the sites "
+                    f"{first!r} and {site!r}."
+                )
+        there = [
+            name
+            for name in names
+            if any(name in plan.labels[repeat] for plan in plans.values())
+        ]
+        labels.append(tuple(there))
+        for order, plan in zip(orders, plans.values(), strict=True):
+            start = int(plan.first_split[repeat])
+            place = {name: start + i for i, name in enumerate(plan.labels[repeat])}
+            order += [place.get(name, -1) for name in there]
+    return tuple(labels), [np.array(order, dtype=np.intp) for order in orders]
+
+
+def _all_labels(plan: FoldPlan, repeat: int) -> list[Any]:
+    """Return the names of a plan's folds, also of those without a record."""
+    known = plan.strata.labels if plan.strata is not None else ()
+    return list(known[repeat] if known else plan.labels[repeat])
+
+
+def _fits(
+    plans: Mapping[str, FoldPlan], orders: list[NDArray[np.intp]]
+) -> NDArray[np.int64]:
+    """Return the number of fits of each split, in which sites must agree."""
+    fits = np.zeros(len(orders[0]), dtype=np.int64)
+    for (site, plan), order in zip(plans.items(), orders, strict=True):
+        lacking = int((order < 0).sum())
+        if plan.rebalanced and lacking:
+            raise SchemeError(
+                f"site {site!r} has no record in {plural(lacking, 'fold')}, so its "
+                "plan cannot give all training sets equal class totals; join plans "
+                "without rebalance=, and give rebalance= with the joined plan."
+            )
+        own = np.where(order < 0, 0, np.diff(plan.first_fit)[order])
+        differ = (own > 0) & (fits > 0) & (own != fits)
+        if differ.any():
+            split = int(np.flatnonzero(differ)[0])
+            raise SchemeError(
+                f"rebalance={plan.rebalance!r} gives a fold {fits[split]} fits at one "
+                f"site and {own[split]} at {site!r}, so they cannot be joined; use "
+                "'subsample', or rebalance the joined records."
+            )
+        fits = np.maximum(fits, own)
+    return fits
+
+
+def _picked(lists: Ragged, numbers: NDArray[np.intp]) -> Ragged:
+    """Return the lists of those numbers, an empty one for -1."""
+    padded = Ragged.joined([lists, Ragged.empty(1)])
+    return padded.chosen(np.where(numbers < 0, len(lists), numbers))
+
+
+def _side_by_side(lists: list[Ragged], offsets: NDArray[np.int64]) -> Ragged:
+    """Join list j of each site, the records of each site after those of the last."""
+    owners = np.concatenate([one.owners for one in lists])
+    shifted = [one.values + offset for one, offset in zip(lists, offsets, strict=False)]
+    order = np.argsort(owners, kind="stable")
+    sizes = np.sum([one.sizes for one in lists], axis=0)
+    return Ragged.split(np.concatenate(shifted)[order], sizes)
+
+
+def _strata(plans: Mapping[str, FoldPlan]) -> Strata | None:
+    """Join what is kept together: never records of different sites."""
+    _check_same(plans, "stratifier", _stratified_by)
+    parts = {
+        site: plan.strata for site, plan in plans.items() if plan.strata is not None
+    }
+    if not parts:
+        return None
+    _check_bins(parts)
+    strata = list(parts.values())
+    known = [part for part in strata if _trace(part) is not None]
+    if len({_trace(part) for part in known}) > 1:
+        raise SchemeError(
+            f"plans that are joined must have the same key: by_hash({known[0].label}) "
+            "was made with different ones, so that equal identifiers lie in different "
+            "folds."
+        )
+    first = (known or strata)[0]
+    offsets = np.cumsum([0, *(part.count for part in strata)])
+    codes = [part.codes + at for part, at in zip(strata, offsets, strict=False)]
+    bins = [part.bins for part in strata if part.bins is not None]
+    joined = replace(
+        first,
+        codes=np.concatenate(codes),
+        count=int(offsets[-1]),
+        bins=np.concatenate(bins) if len(bins) == len(strata) else None,
+    )
+    if first.made_by == VALUE and first.cuts:
+        return replace(joined, cuts=(unknown_cut(joined),) * len(first.cuts), folds=())
+    return joined
+
+
+def _stratified_by(plan: FoldPlan) -> str:
+    strata = plan.strata
+    return "none" if strata is None else f"{strata.made_by}({strata.label})"
+
+
+def _trace(strata: Strata) -> str | None:
+    """Return what tells another key, if it is known."""
+    cut = strata.cuts[0] if strata.cuts else None
+    return cut.trace if isinstance(cut, HashCut) else None
+
+
+def _check_bins(parts: Mapping[str, Strata]) -> None:
+    """Refuse sites that cut at other thresholds, or allocate bins otherwise."""
+    (first, reference), *others = (
+        (site, _fold_of_bin(part)) for site, part in parts.items()
+    )
+    for site, own in others:
+        for key in dict.fromkeys([*reference, *own]):
+            repeat, text = key
+            if key in own and key in reference:
+                if own[key] == reference[key]:
+                    continue
+                what = (
+                    f"the bin {text} of {parts[site].label} lies in fold "
+                    f"{reference[key]} at site {first!r} and in fold {own[key]} at "
+                    f"{site!r} (repeat {repeat})"
+                )
+            else:
+                here = first if key in reference else site
+                what = f"the bin {text} of {parts[site].label} is only at site {here!r}"
+            raise SchemeError(
+                f"plans that are joined must have the same thresholds and folds: {what}"
+                f"; {_ADVICE.get(parts[site].made_by, _ADVICE[QUANTILE])}."
+            )
+
+
+def _fold_of_bin(strata: Strata) -> dict[tuple[int, str], Any]:
+    """Return the name of the fold of each repeat and bin; nothing without bins."""
+    if strata.bins is None:
+        return {}
+    texts = strata.cuts[0].bins
+    return {
+        (repeat, text): names[fold]
+        for repeat, (names, folds) in enumerate(
+            zip(strata.labels, strata.folds, strict=True), start=1
+        )
+        for text, fold in zip(texts, folds.tolist(), strict=True)
+    }
+
+
+def _response(parts: list[FoldPlan]) -> Response | None:
+    """Join the outcomes, if all sites have one and code its classes alike."""
+    known = [plan.response for plan in parts if plan.response is not None]
+    if len(known) < len(parts):
+        return None
+    first = known[0]
+    if any(
+        (r.kind, r.levels, r.name) != (first.kind, first.levels, first.name)
+        for r in known
+    ):
+        return None
+    return replace(first, values=np.concatenate([r.values for r in known]))
+
+
+def _rows(plans: Mapping[str, FoldPlan]) -> pd.MultiIndex:
+    """Return the labels (site, row) that ``pd.concat`` of the frames gives."""
+    labels = {
+        site: pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
+        for site, plan in plans.items()
+    }
+    levels = {site: rows.nlevels for site, rows in labels.items()}
+    if len(set(levels.values())) > 1:
+        raise SchemeError(
+            "plans that are joined must have labels of as many levels: "
+            + ", ".join(f"{site!r} has {count}" for site, count in levels.items())
+            + "."
+        )
+    stacked = pd.concat({site: pd.Series(0, rows) for site, rows in labels.items()})
+    rows, count = stacked.index, stacked.index.nlevels - 1
+    below = [ROW] if count == 1 else [f"{ROW}_{i}" for i in range(1, count + 1)]
+    return pd.MultiIndex.from_arrays(
+        [rows.get_level_values(i) for i in range(count + 1)], names=[SITE, *below]
+    )
+
+
+def _sentence(plans: Mapping[str, FoldPlan], strata: Strata | None, k: int) -> str:
+    """Say what the folds are, and of which sites."""
+    cut = strata.cuts[0] if strata is not None and strata.cuts else None
+    said = {plan.sentence for plan in plans.values()}
+    if isinstance(cut, (HashCut, QuantileCut)):
+        folds = cut.sentence(k)
+    else:
+        folds = said.pop() if len(said) == 1 else plural(k, "fold")
+    how = next(iter(plans.values())).rebalance
+    evened = f", rebalanced at each site ({how})" if how else ""
+    names = [*map(str, plans)]
+    listed = ", ".join(names[:5]) + ", …" * (len(names) > 5)
+    return f"{folds}{evened}; {plural(len(names), 'site')} joined ({listed})"

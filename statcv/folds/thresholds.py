@@ -1,0 +1,214 @@
+"""Thresholds of a covariate: numbers or days, checked, and their bins as text."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Set
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, ArgumentTypeError, DataError
+
+EXACT = 2**53  # beyond it floats skip integers
+_DAY = re.compile(r"\d{4,}-\d\d-\d\d")
+_BIN = re.compile(r"[\[(](\S+), (\S+)\)")
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Rising thresholds: the lowest value of each bin but the first.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Numbers, or days since 1970-01-01.
+    dates : bool
+        Whether they are days.
+
+    Examples
+    --------
+    >>> Thresholds.of([35.5, 56]).bins
+    ['(-inf, 35.5)', '[35.5, 56)', '[56, inf)']
+    >>> Thresholds.of(["1990-01-01"]).array
+    array(['1990-01-01'], dtype='datetime64[D]')
+    """
+
+    values: tuple[float, ...]
+    dates: bool
+
+    @classmethod
+    def of(cls, given: Any) -> Thresholds:
+        """Check thresholds as a caller gives them.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If they are not a list of numbers or a list of dates.
+        ArgumentError
+            If there are none, one is missing or infinite, or they do not rise.
+        """
+        many = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
+        if not many or isinstance(given, (str, bytes, Mapping, Set)):
+            raise ArgumentTypeError(
+                f"thresholds must be a list of numbers or dates, not {given!r}."
+            )
+        read = [_number_or_day(value) for value in given]
+        if not read:
+            raise ArgumentError("thresholds is empty; give at least one.")
+        kinds = {is_day for _, is_day in read}
+        if len(kinds) > 1:
+            raise ArgumentTypeError("thresholds mix numbers and dates; give one kind.")
+        made = cls(tuple(number for number, _ in read), kinds.pop())
+        texts = made.texts
+        for i, (low, high) in enumerate(
+            zip(made.values, made.values[1:], strict=False)
+        ):
+            if low >= high:
+                raise ArgumentError(
+                    f"thresholds must rise, but {texts[i + 1]} comes after {texts[i]}."
+                )
+        return made
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """The thresholds as floats, days as days since 1970-01-01."""
+        return np.array(self.values, dtype=np.float64)
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """The thresholds as a user reads them: floats, or days (datetime64)."""
+        if not self.dates:
+            return self.bounds
+        return self.bounds.astype(np.int64).astype("datetime64[D]")
+
+    @property
+    def texts(self) -> list[str]:
+        """Each threshold as text, from which it can be read exactly."""
+        return [as_text(number, self.dates) for number in self.values]
+
+    @property
+    def listed(self) -> str:
+        """The thresholds as a list in print, the first and the last of many."""
+        texts = self.texts
+        if len(texts) > 6:
+            texts = [*texts[:3], "…", texts[-1]]
+        return f"[{', '.join(texts)}]"
+
+    @property
+    def bins(self) -> list[str]:
+        """The half-open interval of each bin as text."""
+        return intervals(self.texts)
+
+
+def as_text(number: float, is_day: bool) -> str:
+    """Return a number in the fewest digits that give it exactly, a day in ISO form."""
+    if is_day:
+        return str(np.datetime64(int(number), "D"))
+    return repr(float(number)).removesuffix(".0")
+
+
+def intervals(texts: list[str]) -> list[str]:
+    """Return the intervals between thresholds as text.
+
+    Examples
+    --------
+    >>> intervals(["35.5"])
+    ['(-inf, 35.5)', '[35.5, inf)']
+    """
+    lows = ["(-inf", *(f"[{text}" for text in texts)]
+    return [f"{low}, {high})" for low, high in zip(lows, [*texts, "inf"], strict=True)]
+
+
+def between(bins: Iterable[str]) -> list[str]:
+    """Return the thresholds, in rising order, between intervals in any order.
+
+    Raises
+    ------
+    DataError
+        If a text is no interval, or the intervals do not adjoin each other.
+
+    Examples
+    --------
+    >>> between(["[56, inf)", "(-inf, 35.5)", "[35.5, 56)"])
+    ['35.5', '56']
+    """
+    upper: dict[str, str] = {}
+    for text in bins:
+        found = _BIN.fullmatch(str(text))
+        if found is None:
+            raise DataError(f"bin {text!r} is not an interval such as '[35.5, 56)'.")
+        if upper.setdefault(found[1], found[2]) != found[2]:
+            raise DataError(f"two bins of the table begin at {found[1]}.")
+    texts, at = [], "-inf"
+    while at in upper:
+        at = upper.pop(at)
+        texts.append(at)
+    if at != "inf" or upper:
+        raise DataError(
+            f"the bins of the table do not adjoin each other: none begins at {at}."
+            if at != "inf"
+            else f"bins of the table overlap: one begins at {next(iter(upper))}."
+        )
+    return texts[:-1]
+
+
+def as_number(text: str) -> float | str:
+    """Return text as a number if it is one; else the text, perhaps a date."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _number_or_day(value: Any) -> tuple[float, bool]:
+    """Return a threshold as a float, and whether it is a day."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        raise ArgumentError(f"a threshold is missing: {value!r}.")
+    if isinstance(value, (str, date, np.datetime64)):
+        day = _day(value)
+        return float(day.astype(np.int64)), True
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, Decimal)):
+        raise ArgumentTypeError(
+            f"a threshold must be a number or a date, not {value!r}."
+        )
+    if not math.isfinite(value):
+        raise ArgumentError(f"a threshold must be finite, not {value!r}.")
+    if isinstance(value, Integral) and abs(int(value)) > EXACT:
+        raise ArgumentError(f"threshold {value} is above 2**53, which floats skip.")
+    return float(value) + 0.0, False
+
+
+def _day(value: Any) -> Any:
+    """Return a date as a day, or say why it is not one."""
+    if isinstance(value, str):
+        try:
+            if _DAY.fullmatch(value.strip()):
+                return np.datetime64(value.strip(), "D")
+        except ValueError:
+            pass
+        raise ArgumentTypeError(
+            f"threshold {value!r} is text that is not a date such as '1990-01-31'."
+        )
+    if isinstance(value, np.datetime64):
+        day = value.astype("datetime64[D]")
+        midnight = day == value
+    else:
+        moment = value if isinstance(value, datetime) else None
+        day = np.datetime64((moment.date() if moment else value).isoformat(), "D")
+        midnight = moment is None or not any(moment.time().isoformat().strip("0:."))
+    if not midnight:
+        raise ArgumentError(
+            f"threshold {value} has a time of day, but dates count by day."
+        )
+    return day
