@@ -19,7 +19,7 @@ from statcv.errors import (
 )
 from statcv.inference import BOOTSTRAPS, NullBias, make_estimate, permuted_values
 from statcv.inference.exchange import few_ways
-from statcv.inference.null_bias import RANDOM_ORDER, make_null_bias
+from statcv.inference.null_bias import make_null_bias
 from statcv.inference.permutation import warn_of_unknown
 from statcv.inference.refit_cost import made_together
 from statcv.metrics import Metric
@@ -191,15 +191,16 @@ class Permuting(Tabulating):
     ) -> list[NullBias]:
         """Return the biases of metrics that are all read from the same fits."""
         check_times(times)
-        drawn = [(RANDOM_ORDER, how) for metric, how in wanted if _in_order(metric)]
+        orders = {metric: metric.of_random_order() for metric, _ in wanted}
+        drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
         every = [*wanted, *drawn]
         self._warn_cost(times - self._made(every, times, seed), n_jobs)
         found = self._permuted(every, times, seed, n_jobs, progress)
         values = dict(zip(every, found, strict=True))
 
         def no_skill(metric: Metric, how: str) -> float | Floats:
-            if _in_order(metric):
-                return values[RANDOM_ORDER, how]
+            if (order := orders[metric]) is not None:
+                return values[order, how]
             return self._no_skill(metric) or 0.0
 
         about = f"{self.design.formula.text}: {self.learner.label}; {self.plan.scheme}"
@@ -237,7 +238,7 @@ class Permuting(Tabulating):
     def _leans(self, metric: Metric) -> bool:
         """Tell whether no skill has one value, whatever the model predicts."""
         constant = self._no_skill(metric) is not None and not _of_the_mean(metric)
-        return constant or _in_order(metric)
+        return constant or metric.in_random_order is not None
 
     def _permutable(self, metric: Metric, how: str | None) -> str:
         """Return how a metric is had of permuted outcomes, or raise."""
@@ -294,7 +295,7 @@ class Permuting(Tabulating):
                 kept[(*each, seed)] = joined, why or made.why
         found = [kept[metric, how, seed][0][:times] for metric, how in wanted]
         for (metric, how), values in zip(wanted, found, strict=True):
-            if metric is not RANDOM_ORDER:
+            if not metric.is_of_random_order:
                 warn_of_unknown(values, metric, how, kept[metric, how, seed][1])
         return found
 
@@ -319,11 +320,6 @@ class Permuting(Tabulating):
 def _of_the_mean(metric: Metric) -> bool:
     """Tell whether it compares with what the mean predicts, which noise falls below."""
     return metric.uses_baseline or metric.name == "r2"
-
-
-def _in_order(metric: Metric) -> bool:
-    """Tell whether its value of no skill is that of a random order."""
-    return metric.name == "auprc"
 
 
 def check_times(times: object, name: str = "n_permutations") -> None:

@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is told
 ROUNDING = 1e-9  # a difference that is rounding
+ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are looked at first
 SHARE, SECONDS = 0.05, 0.05  # of the time of the fits, or at all, that this may take
 
@@ -217,6 +218,14 @@ def _scored(
     if constants is None or metric.target is not None:
         return NoSkill(metric, how, math.nan, math.nan, math.nan)
     perfect = _value(metric, _perfect(scores), "pooled")
+    order = metric.of_random_order()
+    if order is not None:  # of ties it has another value than of a random order
+        value = found = _value(order, scores, how)
+        if how == "pooled" and not constants.same:
+            plain = constants.under_folds(scores, 0.0)
+            own = constants.own
+            found = _value(metric, plain, how) if own else _in_ties(metric, plain)
+        return NoSkill(metric, how, value, found, perfect)
     found = value = math.nan
     for shift in constants.shifts:
         at_all = _value(metric, constants.at_no_skill(scores, shift), "pooled")
@@ -226,6 +235,25 @@ def _scored(
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect)
+
+
+def _in_ties(metric: Metric, scores: Scores) -> float:
+    """Return a pooled metric of ranks, the mean over orders of equal predictions."""
+    ranks = np.unique(scores.predicted, return_inverse=True)[1].ravel()
+    rng = np.random.default_rng(0)
+    draws = [
+        _value(
+            metric,
+            replace(
+                scores,
+                predicted=(ranks + rng.uniform(size=len(ranks))) / (len(ranks) + 1),
+                probabilities=True,
+            ),
+            "pooled",
+        )
+        for _ in range(ORDERS)
+    ]
+    return float(np.mean(draws))
 
 
 def _perfect(scores: Scores) -> Scores:
@@ -298,11 +326,10 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
             for column in predicted[:-1].reshape(plan.n_fits, -1).T
         ]
     ).reshape(plan.n_splits, *predicted.shape[1:])
-    if predicted.ndim == 1 and uses_no_predictors(model):
-        fitted = fitted_to_constant(model, setup.records)
-        if fitted is not None:
-            return Constants(by_split, np.asarray(fitted), cuts, own=True)
-    return Constants(by_split, np.asarray(overall), cuts)
+    own = predicted.ndim == 1 and uses_no_predictors(model)
+    if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
+        overall = np.asarray(fitted)
+    return Constants(by_split, np.asarray(overall), cuts, own=own)
 
 
 def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:

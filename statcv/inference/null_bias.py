@@ -10,19 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
-from statcv.metrics import METRICS, Metric
-from statcv.metrics.random_order import auprc_in_random_order
+from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
 WIDTH = 78
-RANDOM_ORDER = Metric(
-    "auprc_in_random_order",
-    METRICS["auprc"].label,
-    auprc_in_random_order,
-    greater_is_better=True,
-    outcomes=METRICS["auprc"].outcomes,
-    reads="order",
-)
 
 
 @dataclass(frozen=True)
@@ -54,8 +45,10 @@ class NullBias:
     seed : int
         Of the permutations.
     ways : float
-        In how many ways outcomes can be dealt to sources of records, where these are
+        The number of distinct permutations of outcomes over clusters, where these are
         few; infinite elsewhere.
+    in_order : bool
+        Whether the value of no skill is the mean over random orders.
 
     References
     ----------
@@ -83,6 +76,7 @@ class NullBias:
     n_undefined: int
     seed: int
     ways: float = math.inf
+    in_order: bool = False
 
     @property
     def clear(self) -> bool:
@@ -118,7 +112,7 @@ class NullBias:
 
     def _compared(self) -> str:
         digits = self._digits
-        of_chance = "no skill" if self.metric != "auprc" else "a random order"
+        of_chance = "a random order" if self.in_order else "no skill"
         reference = f"{self.no_skill:.{digits}g}, the value of {of_chance}"
         side, way = ("below", "down") if self.bias < 0 else ("above", "up")
         off = f"{abs(self.bias):.{digits}f} {side} {reference}"
@@ -200,4 +194,5 @@ def make_null_bias(
         n_undefined=len(values) - count,
         seed=seed,
         ways=ways,
+        in_order=metric.in_random_order is not None,
     )

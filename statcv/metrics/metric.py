@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics._inputs import Floats
 from statcv.metrics.ranking import round_probabilities
+
+RANDOM_ORDER = "_in_random_order"  # what the name of such a metric ends in
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,10 @@ class Metric:
         the outcome, as for accuracy.
     root : bool
         Whether it is the square root of a mean over records.
+    in_random_order : callable, optional
+        ``in_random_order(y, prediction)``, its mean over all orders of predictions of
+        which as many are equal; None for a metric of ranks that then has one value,
+        and for others.
 
     Examples
     --------
@@ -75,6 +81,7 @@ class Metric:
     of_pairs: bool = False
     no_skill: float | Callable[[int], float] | None = None
     root: bool = False
+    in_random_order: Callable[..., float] | None = None
 
     def without_skill(self, classes: int) -> float | None:
         """Return its value without skill; None where it depends on the outcome.
@@ -86,6 +93,25 @@ class Metric:
         True
         """
         return self.no_skill(classes) if callable(self.no_skill) else self.no_skill
+
+    @property
+    def is_of_random_order(self) -> bool:
+        """Whether it is the mean of another metric over all orders."""
+        return self.name.endswith(RANDOM_ORDER)
+
+    def of_random_order(self) -> Metric | None:
+        """Return its mean over all orders as a metric by itself, if it has one.
+
+        >>> from statcv.metrics import METRICS
+        >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
+        0.75
+        """
+        if self.in_random_order is None:
+            return None
+        name = f"{self.name}{RANDOM_ORDER}"
+        return replace(
+            self, name=name, function=self.in_random_order, in_random_order=None
+        )
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError where it is not for outcomes of this kind."""

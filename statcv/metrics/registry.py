@@ -32,6 +32,7 @@ from statcv.metrics.curves import auprc
 from statcv.metrics.decision import casewise_net_benefit, net_benefit_at
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
+from statcv.metrics.random_order import auprc_in_random_order
 from statcv.metrics.rank_agreement import concordance
 from statcv.metrics.ranking import auroc
 from statcv.metrics.recalibration import (
@@ -96,7 +97,7 @@ _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
 _ALL = (
     _ranks("auroc", "auROC", auroc, "binary", of_pairs=True, no_skill=0.5),
-    _ranks("auprc", "auPR", auprc, "binary"),
+    _ranks("auprc", "auPR", auprc, "binary", in_random_order=auprc_in_random_order),
     _ranks("auprc_trapezoid", "auPR (trapezoid)", _auprc_trapezoid, "binary"),
     _ranks("auprc_interpolated", "auPR (interpolated)", _auprc_interpolated, "binary"),
     _metric(

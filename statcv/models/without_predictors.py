@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.dummy import NegMean
+from statcv.models.dummy import Mean, NegMean
 from statcv.models.sklearn_estimator import Sklearn
 
 
@@ -34,7 +34,9 @@ def estimator_of(model: Model) -> Any:
 
 
 def uses_no_predictors(model: Model) -> bool:
-    """Tell whether it is one of scikit-learn's dummies, which draws nothing."""
+    """Tell whether it predicts a mean, or is scikit-learn's dummy and draws nothing."""
+    if isinstance(innermost(model), (Mean, NegMean)):
+        return True
     estimator = estimator_of(model)
     dummy = type(estimator).__module__.startswith("sklearn.dummy")
     return dummy and estimator.strategy not in ("stratified", "uniform")
