@@ -30,6 +30,7 @@ from statcv.whole import is_whole
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and how it is had
 
+MOST = 10_000_000  # permutations
 LONG = 10.0  # seconds above which permutations say beforehand what they cost
 NO_SKILL = {"auroc": 0.5, "auroc_ovr": 0.5, "auroc_hand_till": 0.5, "r2": 0.0}
 NO_SKILL |= {"concordance": 0.5, "matthews": 0.0, "brier_skill": 0.0}
@@ -96,7 +97,7 @@ class Permuting(Tabulating):
         True
         """
         chosen = self._metric(metric)
-        check_times(times, "times")
+        self._check_times(times, "times")
         way = self._permutable(chosen, how)
         drawn = self.seed if seed is None else resolve_seed(seed)
         wanted = [(chosen, way)]
@@ -192,7 +193,7 @@ class Permuting(Tabulating):
         progress: bool | None = None,
     ) -> list[NullBias]:
         """Return the biases of metrics that are all read from the same fits."""
-        check_times(times)
+        self._check_times(times)
         drawn = [(RANDOM_ORDER, how) for metric, how in wanted if _in_order(metric)]
         every = [*wanted, *drawn]
         self._warn_cost(times - self._made(every, times, seed), n_jobs)
@@ -308,6 +309,25 @@ class Permuting(Tabulating):
             return 1 - 1 / classes
         return NO_SKILL.get(metric.name)
 
+    def _check_times(self, times: int, name: str = "n_permutations") -> None:
+        """Check a number of permutations.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            If it is no integer, below 1, or more than can be made.
+        """
+        if not is_whole(times):
+            raise ArgumentTypeError(f"{name} must be an integer, not {times!r}.")
+        if times < 1:
+            raise ArgumentError(f"{name} must be 1 or more, not {times}.")
+        if times > MOST:
+            cost = _duration(MOST * float(self.held.seconds.sum()))
+            raise ArgumentError(
+                f"{name}={times} is more than can be made; at most {MOST} are allowed, "
+                f"which take about {cost} of this model on one core."
+            )
+
     def _warn_cost(self, times: int, n_jobs: int | None) -> None:
         """Say what refits will cost where they are made one by one."""
         if made_together(self._setup):
@@ -328,19 +348,6 @@ def _in_order(metric: Metric) -> bool:
     return metric.name == "auprc"
 
 
-def check_times(times: object, name: str = "n_permutations") -> None:
-    """Raise where a number of permutations is none.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-    """
-    if not is_whole(times):
-        raise ArgumentTypeError(f"{name} must be a whole number, not {times!r}.")
-    if times < 1:
-        raise ArgumentError(f"{name} must be 1 or more, not {times}.")
-
-
 def _duration(seconds: float) -> str:
     """Return a time in words.
 
@@ -349,4 +356,7 @@ def _duration(seconds: float) -> str:
     """
     if seconds < 60:
         return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
+    if seconds < 3600:
+        return f"{seconds / 60:.2g} min"
+    hours = seconds / 3600
+    return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"

@@ -81,8 +81,8 @@ def _check_header(names: list[str], separator: str) -> None:
     for j, name in enumerate(names):
         if name and name in names[:j]:
             raise DataError(
-                f"columns {names.index(name) + 1} and {j + 1} are both called {name!r}; "
-                "give each a name of its own."
+                f"columns {names.index(name) + 1} and {j + 1} are both called "
+                f"{name!r}; give each a name of its own."
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from statcv.errors import ModelError
+from statcv.errors import ArgumentTypeError, ModelError
 from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
 from statcv.models.heeding import heeded
 from statcv.models.logit import Logit
@@ -52,6 +52,11 @@ class Statsmodels:
             keywords = {**model.keywords, **keywords}
             model = model.func
         self.family: Any = getattr(model, "__self__", model)
+        if not isinstance(self.family, type):
+            raise ArgumentTypeError(
+                "Statsmodels() takes a model class or a formula function of "
+                f"statsmodels, such as sm.GLM or smf.glm, not {model!r}."
+            )
         if self.family.__name__ in _GROUPED:
             raise ModelError(
                 f"statsmodels {self.family.__name__} is not supported: it models "
