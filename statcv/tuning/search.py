@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.engine.part import chosen_table
 from statcv.errors import ModelError
 from statcv.models import Sklearn, TrainingSet
 from statcv.tuning.grid import for_tables
@@ -78,7 +79,7 @@ def _read(search: Any, fit: Any) -> TunedFit:
             )
         return TunedFit(fit, values, np.nan, pd.DataFrame([values]))
     values = for_tables(search.best_params_)
-    path = pd.DataFrame([for_tables(one) for one in results["params"]])
+    path = chosen_table([for_tables(one) for one in results["params"]])
     metric = search.refit if isinstance(search.refit, str) else "score"
     splits = search.n_splits_
     path["score"] = results[f"mean_test_{metric}"]
