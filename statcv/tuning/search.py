@@ -15,6 +15,7 @@ from statcv.tuning.grid import for_tables
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.tuned import TunedFit
 
+FITS = 50  # of a search, about
 LEARNT = ("C_", "alpha_", "l1_ratio_", "n_features_", "threshold_", "best_threshold_")
 
 
@@ -47,6 +48,11 @@ class Searched:
         named = Sklearn(self.estimator).label
         told = "" if self.inner is None else f" in {self.inner.label}"
         return f"{named}, tuned{told} inside every training set"
+
+    @property
+    def fits_each(self) -> int:
+        """About how many fits a search takes: too many for two of them in a task."""
+        return FITS
 
     def check(self, kind: str) -> None:
         """Raise ModelError where the estimator does not fit the outcome."""
