@@ -15,6 +15,7 @@ from statcv.call import Call
 from statcv.engine import kept_seed, run
 from statcv.errors import (
     ArgumentTypeError,
+    CollinearityWarning,
     MissingDataWarning,
     SchemeError,
     warn,
@@ -24,6 +25,7 @@ from statcv.folds.plan import PAIRS
 from statcv.foreign_words import refuse_unknown
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
+from statcv.formula.dependence import dependent_columns, in_words
 from statcv.formula.design import counted
 from statcv.formula.quoting import quoted
 from statcv.models import resolve_model
@@ -174,6 +176,8 @@ def cv(
         away, as leave-one-out does (Austin, Pe'er & Korem 2024).
     TuningWarning
         If many training sets chose the first or last value of a grid.
+    CollinearityWarning
+        If columns are constant or determined by others, and the model is not penalised.
     StatcvWarning
         Others of its kinds: of rows left out, fits that did not converge or are
         separated, levels that a training set lacks, files of a checkpoint.
@@ -257,6 +261,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     tuned = learner
     learner, cut = with_threshold(learner, given["threshold"], design.outcome.kind)
     _warn_missing(design)
+    _warn_of_dependence(design, tuned)
     held = run(
         design,
         plan,
@@ -372,6 +377,20 @@ record of the other class dropped; training sets of 10/20 each
     _warn_missing(design)
     columns = design.formula.outcome_columns
     return holdout.plan(design.kept, design.outcome, columns, seed)
+
+
+def _warn_of_dependence(design: Design, model: Any) -> None:
+    """Name columns whose coefficients an unpenalised model cannot tell apart."""
+    if not getattr(model, "needs_full_rank", False):
+        return
+    clauses = dependent_columns(design)
+    if clauses:
+        warn(
+            f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
+            "Those given are one of many equal solutions; leave such columns out, or "
+            "penalise, as Logit(C=1.0) does.",
+            CollinearityWarning,
+        )
 
 
 def _warn_missing(design: Design) -> None:

@@ -40,7 +40,7 @@ def ways(setup: Setup) -> Iterator[Tasks]:
     fits = setup.plan.n_fits
     if not (setup.design.terms.stateful or getattr(setup.model, "watches", False)):
         yield Tasks(fit_together, cut(fits, _fits_together(setup)))
-    size = min(max(fits // TASKS, 1), MOST) // _fits_each(setup)
+    size = min(max(fits // TASKS, 1), MOST) // max(_fits_each(setup), 1)
     yield Tasks(fit_one_by_one, cut(fits, max(size, 1)))
 
 
@@ -58,7 +58,7 @@ def cut(fits: int, size: int) -> tuple[range, ...]:
 
 def _fits_each(setup: Setup) -> int:
     """Return how many fits are in one, such as those by which it is tuned."""
-    return max(1, int(getattr(setup.model, "fits_each", 1)))
+    return int(getattr(setup.model, "fits_each", 1))
 
 
 def _fits_together(setup: Setup) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -65,6 +65,8 @@ class Statsmodels:
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
+
+    needs_full_rank: ClassVar[bool] = True
 
     @property
     def label(self) -> str:
