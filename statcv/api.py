@@ -6,7 +6,7 @@ import os
 import sys
 from collections import ChainMap
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -15,14 +15,16 @@ from statcv.call import Call
 from statcv.engine import kept_seed, run
 from statcv.errors import (
     ArgumentTypeError,
+    CollinearityWarning,
     MissingDataWarning,
     SchemeError,
-    suggestion,
     warn,
 )
 from statcv.folds import FoldPlan
+from statcv.foreign_words import refuse_unknown
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.columns import row_weights
+from statcv.formula.dependence import dependent_columns, in_words
 from statcv.formula.design import counted
 from statcv.formula.quoting import quoted
 from statcv.models import resolve_model
@@ -57,6 +59,7 @@ def cv(
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
+    **unknown: NoReturn,
 ) -> CVResult:
     """Cross-validate a model: one line of formula in, an honest estimate out.
 
@@ -153,6 +156,8 @@ def cv(
         data or version is refused. Code of your own is not compared, only its name.
     progress : bool, optional
         Show a progress bar; where None, after two seconds and at a terminal only.
+    **unknown
+        Nothing; an argument of R or scikit-learn is an error that names ours.
 
     Returns
     -------
@@ -171,6 +176,8 @@ def cv(
         away, as leave-one-out does (Austin, Pe'er & Korem 2024).
     TuningWarning
         If many training sets chose the first or last value of a grid.
+    CollinearityWarning
+        If columns are constant or determined by others, and the model is not penalised.
     StatcvWarning
         Others of its kinds: of rows left out, fits that did not converge or are
         separated, levels that a training set lacks, files of a checkpoint.
@@ -185,10 +192,11 @@ def cv(
     """
     arguments = {name: value for name, value in locals().items() if name in CV_NAMES}
     frame = sys._getframe(1)
-    return call_cv(arguments, ChainMap(frame.f_locals, frame.f_globals))
+    scope = ChainMap(frame.f_locals, frame.f_globals)
+    return call_cv({**arguments, **unknown}, scope)
 
 
-CV_NAMES = tuple(cv.__annotations__)[:-1]
+CV_NAMES = tuple(cv.__annotations__)[:-2]  # without **unknown and what is returned
 _DEFAULTS: dict[str, Any] = {"data": None, **(cv.__kwdefaults__ or {})}
 
 
@@ -201,10 +209,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
         One of its kinds for every wrong argument.
     """
     unknown = [name for name in arguments if name not in CV_NAMES]
-    if unknown:
-        raise ArgumentTypeError(
-            f"cv() has no argument {unknown[0]!r}." + suggestion(unknown[0], CV_NAMES)
-        )
+    refuse_unknown("cv", unknown, CV_NAMES)
     given = {**_DEFAULTS, **arguments}
     if not (given["progress"] is None or isinstance(given["progress"], bool)):
         raise ArgumentTypeError(
@@ -258,6 +263,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     tuned = learner
     learner, cut = with_threshold(learner, given["threshold"], design.outcome.kind)
     _warn_missing(design)
+    _warn_of_dependence(design, tuned)
     held = run(
         design,
         plan,
@@ -299,6 +305,7 @@ def fold_plan(
     positive: Any = None,
     na_action: str = "drop",
     seed: int | np.random.Generator | None = None,
+    **unknown: NoReturn,
 ) -> FoldPlan:
     """Say who is held out and on whom each fit trains, and fit nothing.
 
@@ -315,6 +322,8 @@ def fold_plan(
         pandas, polars, pyarrow or DuckDB.
     scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
         As :func:`cv` takes them.
+    **unknown
+        Nothing; an argument of R or scikit-learn is an error that names ours.
 
     Returns
     -------
@@ -338,6 +347,7 @@ record of the other class dropped; training sets of 10/20 each
     0     1         0    0  held out
     1     2         1    1  held out
     """
+    refuse_unknown("fold_plan", unknown, tuple(fold_plan.__annotations__)[:-2])
     if data is None:
         raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")
     table = as_frame(data)
@@ -372,6 +382,20 @@ record of the other class dropped; training sets of 10/20 each
     holdout.warn(design.kept)
     columns = design.formula.outcome_columns
     return holdout.plan(design.kept, design.outcome, columns, seed)
+
+
+def _warn_of_dependence(design: Design, model: Any) -> None:
+    """Name columns whose coefficients an unpenalised model cannot tell apart."""
+    if not getattr(model, "needs_full_rank", False):
+        return
+    clauses = dependent_columns(design)
+    if clauses:
+        warn(
+            f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
+            "Those given are one of many equal solutions; leave such columns out, or "
+            "penalise, as Logit(C=1.0) does.",
+            CollinearityWarning,
+        )
 
 
 def _warn_missing(design: Design) -> None:

@@ -20,6 +20,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import FoldPlan
+from statcv.foreign_words import refuse_words_of_compare
 from statcv.formula import as_frame
 from statcv.formula.columns import row_values
 from statcv.formula.design import counted
@@ -152,6 +153,7 @@ def compare(
         "reference": reference,
     }
     _refuse_taken_names({**own, "level": level, "seed": seed}, named)
+    refuse_words_of_compare(named, (*compare.__annotations__, *CV_NAMES))
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
     left_out = ""

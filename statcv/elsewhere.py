@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -25,6 +25,7 @@ from statcv.folds import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.together import Strata
+from statcv.foreign_words import OF_PREDICTIONS, refuse_unknown
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.quoting import quoted
 from statcv.models import Fit, TrainingSet
@@ -62,8 +63,8 @@ class Elsewhere:
 def from_predictions(
     data: Any,
     *,
-    observed: str,
-    predicted: str | Sequence[str] | Mapping[Any, str],
+    observed: str | None = None,
+    predicted: str | Sequence[str] | Mapping[Any, str] | None = None,
     fold: str | None = None,
     repeat: str | None = None,
     row: str | None = None,
@@ -72,6 +73,7 @@ def from_predictions(
     probabilities: bool | None = None,
     metrics: Any = None,
     seed: int | np.random.Generator | None = None,
+    **unknown: NoReturn,
 ) -> CVResult:
     """Read predictions made elsewhere (in R, in a hospital's pipeline) as a result.
 
@@ -112,6 +114,8 @@ def from_predictions(
         As :func:`statcv.cv` takes them.
     seed : int, numpy.random.Generator or None
         Of what is random in intervals and tests.
+    **unknown
+        Nothing; an argument of R or scikit-learn is an error that names ours.
 
     Returns
     -------
@@ -137,10 +141,10 @@ def from_predictions(
     0.889
     """
     arguments = {name: value for name, value in locals().items() if name in _NAMES}
-    return _from_predictions(arguments, {})
+    return _from_predictions({**arguments, **unknown}, {})
 
 
-_NAMES = tuple(from_predictions.__annotations__)[:-1]
+_NAMES = tuple(from_predictions.__annotations__)[:-2]  # without **unknown, return
 _DEFAULTS: dict[str, Any] = dict(from_predictions.__kwdefaults__ or {})
 
 
@@ -148,12 +152,13 @@ def _from_predictions(
     arguments: Mapping[str, Any], scope: Mapping[str, Any]
 ) -> CVResult:
     unknown = [name for name in arguments if name not in (*_NAMES, "formula")]
-    if unknown:
-        raise ArgumentTypeError(
-            f"from_predictions() has no argument {unknown[0]!r}."
-            + suggestion(unknown[0], _NAMES)
-        )
+    refuse_unknown("from_predictions", unknown, _NAMES, OF_PREDICTIONS)
     given = {**_DEFAULTS, **arguments}
+    for name, column in (("observed", "outcome"), ("predicted", "predictions")):
+        if given[name] is None:
+            raise ArgumentTypeError(
+                f"from_predictions() needs {name}=, the column of the {column}."
+            )
     frame = _frame(given["data"], given["row"])
     for name in ("observed", "fold", "repeat", "row", "cluster"):
         if given[name] is not None:

@@ -116,6 +116,10 @@ class PrivacyWarning(StatcvWarning):
     """What was asked for tells others more of a record than they should know."""
 
 
+class CollinearityWarning(StatcvWarning):
+    """Columns of the design are constant, or determined by others."""
+
+
 class TuningWarning(StatcvWarning):
     """A hyperparameter was chosen at the edge of what it was chosen from."""
 

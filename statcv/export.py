@@ -38,7 +38,7 @@ def write_result(
     if result.held.coefficients is not None:
         tables["coefficients"] = result.coefficients
     if result.held.chosen is not None:
-        tables["tuned"] = result.tuned
+        tables["tuned"] = result.tuned.map(lambda v: "None" if v is None else v)
     if len(result.pairs):
         tables["pairs"] = result.pairs
     written = [_write_text(folder / "summary.txt", summary or result.summary(level))]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.formula import Design
 from statcv.models import Fit, Model
@@ -39,8 +40,14 @@ class FullModel:
         found = self._fit.predict(matrix[complete])
         predicted = np.full((len(matrix), *found.shape[1:]), np.nan)
         predicted[complete] = found
+        return self.labelled(predicted, labels, "predicted")
+
+    def labelled(
+        self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str
+    ) -> pd.Series[Any] | pd.DataFrame:
+        """Give predictions their labels: a series, or one column for each class."""
         if predicted.ndim == 1:
-            return pd.Series(predicted, index=labels, name="predicted")
+            return pd.Series(predicted, index=labels, name=name)
         columns = list(self._design.outcome.levels)
         return pd.DataFrame(predicted, index=labels, columns=columns)
 

@@ -30,6 +30,7 @@ from statcv.whole import is_whole
 Floats = NDArray[np.float64]
 Wanted = tuple[Metric, str]  # a metric, and how it is had
 
+MOST = 10_000_000  # permutations
 LONG = 10.0  # seconds above which permutations say beforehand what they cost
 
 
@@ -94,7 +95,7 @@ class Permuting(Tabulating):
         True
         """
         chosen = self._metric(metric)
-        check_times(times, "times")
+        self._check_times(times, "times")
         way = self._permutable(chosen, how)
         drawn = self.seed if seed is None else resolve_seed(seed)
         wanted = [(chosen, way)]
@@ -190,7 +191,7 @@ class Permuting(Tabulating):
         progress: bool | None = None,
     ) -> list[NullBias]:
         """Return the biases of metrics that are all read from the same fits."""
-        check_times(times)
+        self._check_times(times)
         orders = {metric: metric.of_random_order() for metric, _ in wanted}
         drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
         every = [*wanted, *drawn]
@@ -302,6 +303,25 @@ class Permuting(Tabulating):
     def _no_skill(self, metric: Metric) -> float | None:
         return metric.without_skill(len(self.design.outcome.levels))
 
+    def _check_times(self, times: int, name: str = "n_permutations") -> None:
+        """Check a number of permutations.
+
+        Raises
+        ------
+        ArgumentError, ArgumentTypeError
+            If it is no integer, below 1, or more than can be made.
+        """
+        if not is_whole(times):
+            raise ArgumentTypeError(f"{name} must be an integer, not {times!r}.")
+        if times < 1:
+            raise ArgumentError(f"{name} must be 1 or more, not {times}.")
+        if times > MOST:
+            cost = _duration(MOST * float(self.held.seconds.sum()))
+            raise ArgumentError(
+                f"{name}={times} is more than can be made; at most {MOST} are allowed, "
+                f"which take about {cost} of this model on one core."
+            )
+
     def _warn_cost(self, times: int, n_jobs: int | None) -> None:
         """Say what refits will cost where they are made one by one."""
         if made_together(self._setup):
@@ -322,19 +342,6 @@ def _of_the_mean(metric: Metric) -> bool:
     return metric.uses_baseline or metric.name == "r2"
 
 
-def check_times(times: object, name: str = "n_permutations") -> None:
-    """Raise where a number of permutations is none.
-
-    Raises
-    ------
-    ArgumentError, ArgumentTypeError
-    """
-    if not is_whole(times):
-        raise ArgumentTypeError(f"{name} must be a whole number, not {times!r}.")
-    if times < 1:
-        raise ArgumentError(f"{name} must be 1 or more, not {times}.")
-
-
 def _duration(seconds: float) -> str:
     """Return a time in words.
 
@@ -343,4 +350,7 @@ def _duration(seconds: float) -> str:
     """
     if seconds < 60:
         return f"{seconds:.2g} s"
-    return f"{seconds / 60:.2g} min" if seconds < 3600 else f"{seconds / 3600:.2g} h"
+    if seconds < 3600:
+        return f"{seconds / 60:.2g} min"
+    hours = seconds / 3600
+    return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"

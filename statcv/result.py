@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.call import Call
 from statcv.describe import summarise
 from statcv.engine import Held, fit_all
-from statcv.errors import CoefficientError, NotTunedError
+from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import mean_model_auroc
 from statcv.folds.findings import Audit
@@ -43,6 +43,8 @@ from statcv.tables import (
 )
 from statcv.testing import Testing
 from statcv.tuning import TunedFit
+
+UNCHANGED = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,13 +213,38 @@ class CVResult(Testing):
         """The fit on all rows, made when asked for; it is not cross-validated."""
         return FullModel(self.design, self.learner, self._full_fit)
 
-    def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
-        """Return predictions for new rows by the fit on all rows."""
+    def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
+        """Return predictions by the fit on all rows; none is cross-validated.
+
+        Parameters
+        ----------
+        new : data frame, optional
+            New rows. By default the rows of the fit itself: the series is then called
+            ``fitted`` and labelled as the data, and it flatters the model, which has
+            learnt from these rows. Held-out predictions are in :attr:`predictions`.
+
+        Returns
+        -------
+        pandas.Series or pandas.DataFrame
+            The probability of the positive class or the mean, or one column per class.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> res = scv.cv("GRADE ~ GPA", df, seed=1)
+        >>> res.predict().head(2).round(3)
+        0    0.104
+        1    0.183
+        Name: fitted, dtype: float64
+        """
+        if new is None:
+            return self.model.labelled(self._fitted, self.design.labels, "fitted")
         return self.model.predict(new)
 
     # ---- again, and in words ----
 
-    def update(self, **changes: Any) -> CVResult:
+    def update(self, formula: object = UNCHANGED, /, **changes: Any) -> CVResult:
         """Run the same call with something changed, as R's ``update``.
 
         The seed stays, unless it is what changes. An argument set to None is taken
@@ -225,10 +252,12 @@ class CVResult(Testing):
 
         Parameters
         ----------
+        formula : str, optional
+            The new formula, by position or by name; that of the call by default. Where
+            its left side is a dot, dots stand for the sides of the old one:
+            ``res.update(". ~ . + age")``.
         **changes
-            Arguments of :func:`statcv.cv`; ``formula`` and ``data`` too. In a formula
-            whose left side is a dot, dots stand for the sides of the old one:
-            ``res.update(formula=". ~ . + age")``.
+            Arguments of :func:`statcv.cv`; ``data`` too.
 
         Examples
         --------
@@ -236,7 +265,15 @@ class CVResult(Testing):
         >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
         >>> res.update(scheme="rloocv").plan.scheme
         'rloocv'
+        >>> res.update(". ~ . + PSI").design.formula.text
+        'GRADE ~ GPA + PSI'
         """
+        if formula is not UNCHANGED:
+            if "formula" in changes:
+                raise ArgumentTypeError(
+                    "update() was given two formulas, by position and by name."
+                )
+            changes = {**changes, "formula": formula}
         frame = sys._getframe(1)
         scope = ChainMap(frame.f_locals, frame.f_globals)
         return self.call.again(self.design.formula, scope, changes)

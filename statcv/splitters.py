@@ -425,7 +425,7 @@ class FoldStratifiedKFold(_GroupsSplitter):
     @property
     def key(self) -> Key | None:
         """The secret of ``by="hash"``, as given."""
-        return self._key.value
+        return self._key.reveal()
 
     @key.setter
     def key(self, key: Key | None) -> None:

@@ -25,7 +25,7 @@ from statcv.inference.exchange import said_of_few_ways
 from statcv.inference.htest import check_alternative
 from statcv.inference.measured import measured_size
 from statcv.metrics import Metric
-from statcv.permuting import Permuting, check_times
+from statcv.permuting import Permuting
 from statcv.seeds import resolve_seed
 
 
@@ -127,7 +127,7 @@ class Testing(Permuting):
                     "is that outcome and predictors are unrelated; leave null out, or "
                     "name another method."
                 )
-            check_times(n_permutations)
+            self._check_times(n_permutations)
             found = make_estimate(self.scores, chosen, how, level)
             wanted = [(chosen, self._permutable(chosen, how))]
             drawn = self.seed if seed is None else resolve_seed(seed)

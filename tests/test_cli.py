@@ -520,6 +520,33 @@ PREPARED = os.environ.get("STATCV_DATA", "")
 
 # ---- what is refused ----
 
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('y,x\n0,"1,5"\n1,"2,25"\n0,3\n', "column 'x' is text.*comma.*first: '1,5'"),
+        ('y,x\n0,"-1,5"\n1,\n0,"2,5"\n', "column 'x' is text.*first: '-1,5'"),
+        ("y;x\n0;1,5\n1;2,5\n", "separated by ';'.*first line is 'y;x'"),
+        ("y;x\n0;1.5\n1;2.5\n", "separated by ';'"),
+        ("y,x,x\n0,1,2\n1,3,4\n", "columns 2 and 3 are both called 'x'"),
+        (",x,y,x\n0,1,2,3\n", "columns 2 and 4 are both called 'x'"),
+    ],
+)
+def test_files_that_would_be_misread(run: Run, content: str, said: str) -> None:
+    Path("d.csv").write_text(content)
+    ran = run("cv", "y ~ x", "d.csv")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert re.search(said, ran.err)
+
+
+def test_text_with_commas_that_is_no_number_is_read(run: Run) -> None:
+    Path("d.csv").write_text('y,x\n0,"1,5 mg"\n1,"2,5"\n')
+    assert run("data", "d.csv").code == 0
+    Path("d.csv").write_text("x,x.1,y\n0,1,2\n")
+    assert run("data", "d.csv").code == 0
+
+
 SHORT = ("cv", "GRADE ~ GPA", "spector")
 BOTH = ("compare", "GRADE ~ GPA", "spector")
 

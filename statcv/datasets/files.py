@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -40,15 +42,65 @@ def _read_file(path: Path) -> pd.DataFrame:
     name, content = path.name.lower(), BytesIO(path.read_bytes())
     if name.endswith(".parquet"):
         return pd.read_parquet(content, engine="pyarrow")
+    separator = "\t" if name.endswith((".tsv", ".tsv.gz")) else ","
+    layout: dict[str, Any] = {
+        "sep": separator,
+        "compression": "gzip" if name.endswith(".gz") else None,
+        "index_col": False,
+    }
+    _check_header(_first_line(content, layout), separator)
     with warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)  # rows too long
-        table: pd.DataFrame = pd.read_csv(
-            content,
-            sep="\t" if name.endswith((".tsv", ".tsv.gz")) else ",",
-            compression="gzip" if name.endswith(".gz") else None,
-            index_col=False,
-        )
-    if table.shape[1] == 1 and ";" in table.columns[0]:
-        raise DataError("its fields are set off by ';', not by ','; write it anew.")
+        table: pd.DataFrame = pd.read_csv(content, **layout)
+    for column in table.columns:
+        _refuse_decimal_commas(table[column], column)
     unnamed = table.columns[0] == "Unnamed: 0"
     return table.set_index("Unnamed: 0").rename_axis(None) if unnamed else table
+
+
+def _first_line(content: BytesIO, layout: Mapping[str, Any]) -> list[str]:
+    """Return the names in the first line as they are written."""
+    line = pd.read_csv(content, header=None, nrows=1, dtype=str, **layout)
+    content.seek(0)
+    return [str(name) for name in line.iloc[0].fillna("")]
+
+
+def _check_header(names: list[str], separator: str) -> None:
+    """Refuse names that come twice, and a file of another separator.
+
+    Raises
+    ------
+    DataError
+        If a name comes twice, or all names are one.
+    """
+    if len(names) == 1 and ";" in names[0]:
+        raise DataError(
+            f"its fields are separated by ';', not by {separator!r} (the first line is "
+            f"{names[0]!r}); write it with ',' between fields and '.' in numbers."
+        )
+    for j, name in enumerate(names):
+        if name and name in names[:j]:
+            raise DataError(
+                f"columns {names.index(name) + 1} and {j + 1} are both called "
+                f"{name!r}; give each a name of its own."
+            )
+
+
+def _refuse_decimal_commas(column: pd.Series[Any], name: str) -> None:
+    """Refuse numbers that are text because of their commas.
+
+    Raises
+    ------
+    DataError
+        If every value is a number, and some are written with a comma.
+    """
+    if pd.api.types.is_numeric_dtype(column.dtype):
+        return
+    values = column.dropna().astype(str).str.strip()
+    with_comma = values[values.str.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?")]
+    others = values.drop(with_comma.index)
+    if len(with_comma) and others.str.fullmatch(r"[+-]?\d+(\.\d+)?").all():
+        raise DataError(
+            f"column {name!r} is text, since its numbers are written with a comma "
+            f"(first: {with_comma.iloc[0]!r}); write them with a point."
+        )

@@ -14,7 +14,13 @@ from typing import Any
 from statcv.engine.identity import differences, digest_of, identity_of
 from statcv.engine.part import Part
 from statcv.engine.setup import Setup
-from statcv.engine.storage import digest, from_bytes, to_bytes, write_whole
+from statcv.engine.storage import (
+    digest,
+    from_bytes,
+    remove_drafts,
+    to_bytes,
+    write_whole,
+)
 from statcv.errors import (
     ArgumentTypeError,
     CheckpointError,
@@ -31,6 +37,9 @@ PART = re.compile(r"fits-(\d+)-(\d+)\.([0-9a-f]{16})\.npz")
 @dataclass(frozen=True)
 class Checkpoint:
     """A directory of parts, one file a task, each with its digest in its name.
+
+    Of a model that is tuned fold by fold a task is one outer fold with all its inner
+    fits; of one whose folds are fitted together, about a second of work.
 
     Attributes
     ----------
@@ -66,6 +75,10 @@ class Checkpoint:
                 f"the checkpoint {str(path)!r} is of another call: {said}. Give "
                 "another directory, or delete this one."
             )
+        try:
+            remove_drafts(path)
+        except OSError as error:
+            raise _unwritable(path, error) from error
         return cls(path, digest_of(here), setup.plan.n_fits)
 
     def read(self, ranges: Sequence[range]) -> dict[range, Part]:

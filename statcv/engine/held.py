@@ -11,7 +11,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine.part import Curves, Floats, Part, joined_coefficients, listed
+from statcv.engine.part import (
+    Curves,
+    Floats,
+    Part,
+    chosen_table,
+    joined_coefficients,
+    listed,
+)
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 
@@ -80,7 +87,7 @@ class Held:
             names=names,
             learnt=learnt,
             absent=absent_levels(design, plan),
-            chosen=None if chosen is None else pd.DataFrame(chosen),
+            chosen=None if chosen is None else chosen_table(chosen),
             curves=listed(part.curves for part in parts),
         )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
@@ -74,6 +75,27 @@ def listed(
             return None
         made += part
     return made
+
+
+def chosen_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return hyperparameters as a table, in which None stays None.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        One for each fit, or each combination of values.
+
+    Examples
+    --------
+    >>> chosen_table([{"C": None}, {"C": 1.0}])["C"].tolist()
+    [None, 1.0]
+    """
+    table = pd.DataFrame(list(rows))
+    for name in table.columns:
+        values = [row.get(name, np.nan) for row in rows]
+        if any(value is None for value in values):
+            table[name] = pd.Series(values, dtype=object)
+    return table
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import uuid
 import zipfile
 from pathlib import Path
@@ -78,8 +79,23 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
+DRAFT = re.compile(r"\.(call\.json|fits-[0-9a-f.-]+\.npz)\.[0-9a-f]{32}\.tmp")
+TRIES = 3  # a start of the same call elsewhere may take a draft for abandoned
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that is there whole, or not at all, whenever the power fails."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            _write_whole(path, content)
+        except FileNotFoundError:
+            if not tries_left or not path.parent.is_dir():
+                raise
+        else:
+            return
+
+
+def _write_whole(path: Path, content: bytes) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         with draft.open("wb") as file:
@@ -95,3 +111,10 @@ def write_whole(path: Path, content: bytes) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def remove_drafts(folder: Path) -> None:
+    """Remove files that a process was writing when it was killed."""
+    for file in folder.iterdir():
+        if DRAFT.fullmatch(file.name):
+            file.unlink(missing_ok=True)

@@ -40,7 +40,8 @@ def ways(setup: Setup) -> Iterator[Tasks]:
     fits = setup.plan.n_fits
     if not (setup.design.terms.stateful or getattr(setup.model, "watches", False)):
         yield Tasks(fit_together, cut(fits, _fits_together(setup)))
-    yield Tasks(fit_one_by_one, cut(fits, min(max(fits // TASKS, 1), MOST)))
+    size = min(max(fits // TASKS, 1), MOST) // max(_fits_each(setup), 1)
+    yield Tasks(fit_one_by_one, cut(fits, max(size, 1)))
 
 
 def cut(fits: int, size: int) -> tuple[range, ...]:
@@ -55,9 +56,13 @@ def cut(fits: int, size: int) -> tuple[range, ...]:
     return tuple(range(start, min(start + size, fits)) for start in starts)
 
 
+def _fits_each(setup: Setup) -> int:
+    """Return how many fits are in one, such as those by which it is tuned."""
+    return int(getattr(setup.model, "fits_each", 1))
+
+
 def _fits_together(setup: Setup) -> int:
-    """Return how many fits make a task; ``fits_each`` is how many fits are in one."""
+    """Return how many fits make a task."""
     n, p = setup.records.X.shape
-    each = int(getattr(setup.model, "fits_each", 1))
-    work = n * max(p, 1) * each
+    work = n * max(p, 1) * _fits_each(setup)
     return max(1, WORK // work) if work else setup.plan.n_fits

@@ -38,9 +38,11 @@ def do_tasks(
     ranges : sequence of range
     n_jobs : int or None
         As joblib takes it; a surrounding ``joblib.parallel_config`` holds where it
-        is None. A single task is done here.
+        is None. A single task is done here, and there are never more workers than
+        tasks.
     """
-    if len(ranges) < 2 or _jobs(n_jobs) == 1:
+    workers = min(_jobs(n_jobs), len(ranges))
+    if workers < 2:
         with one_thread():
             for task in ranges:
                 yield task, fit(setup, task)
@@ -49,16 +51,29 @@ def do_tasks(
 
     if setup.design.terms.plain is None:
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
-    threads = getattr(setup.model, "releases_gil", False)
+    prefer = "threads" if getattr(setup.model, "releases_gil", False) else None
+    as_they_end = _returns_as_they_end(prefer)
     parallel = Parallel(
-        n_jobs=n_jobs,
-        prefer="threads" if threads else None,
-        return_as="generator_unordered",
+        n_jobs=workers,
+        prefer=prefer,
+        return_as="generator_unordered" if as_they_end else "list",
     )
+    # a backend that returns lists is given few tasks at a time, for a checkpoint
+    size = len(ranges) if as_they_end else 2 * workers
     shared = Shared(setup)
     with one_thread():  # here for threads, in each task for processes
         here = os.getpid()
-        yield from parallel(delayed(_do)(fit, shared, task, here) for task in ranges)
+        for start in range(0, len(ranges), size):
+            some = ranges[start : start + size]
+            yield from parallel(delayed(_do)(fit, shared, task, here) for task in some)
+
+
+def _returns_as_they_end(prefer: str | None) -> bool:
+    """Tell whether the active backend of joblib returns results one by one."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer=prefer)
+    return bool(getattr(backend, "supports_return_generator", False))
 
 
 def _jobs(n_jobs: int | None) -> int:

@@ -90,7 +90,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
         ) from error
     if not pairs:
         raise SchemeError(f"the splitter {name} yields no split.")
-    splits = [(_positions(train), _positions(test)) for train, test in pairs]
+    splits = [_split(pair, name, number) for number, pair in enumerate(pairs, start=1)]
     for number, (train, test) in enumerate(splits, start=1):
         _check_split(train, test, len(y), name, number)
     tests = [test for _, test in splits]
@@ -115,9 +115,35 @@ def _is_a(splitter: Any, kind: str) -> bool:
     return any(kind in base.__name__ for base in type(splitter).__mro__)
 
 
+def _split(pair: Any, name: str, number: int) -> tuple[Rows, Rows]:
+    """Return the positions of a split, training before held-out."""
+    sides = pair if isinstance(pair, (tuple, list)) else ()
+    found = [_positions(side) for side in sides]
+    if len(found) != 2 or any(side.ndim != 1 for side in found):
+        raise SchemeError(
+            f"split {number} of {name} is {_short(pair)}, not a pair (training, "
+            "held-out) of arrays of positions, such as ([0, 1, 2], [3, 4])."
+        )
+    for side in found:
+        if len(side) and not np.issubdtype(side.dtype, np.integer):
+            raise SchemeError(
+                f"split {number} of {name} must hold positions, which are integers "
+                f"from 0, not {_short(side[0])}."
+            )
+    return found[0], found[1]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:40]}…"
+
+
 def _positions(rows: Any) -> Rows:
-    array = np.asarray(rows)
-    return np.flatnonzero(array) if array.dtype == bool else array
+    try:
+        array = np.asarray(rows)
+    except ValueError:  # rows of different lengths
+        return np.empty((0, 0), dtype=np.intp)
+    return np.flatnonzero(array) if array.dtype == bool and array.ndim == 1 else array
 
 
 def _check_split(train: Rows, test: Rows, n: int, name: str, number: int) -> None:

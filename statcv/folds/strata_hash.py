@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -70,17 +70,40 @@ def by_hash(
     return ByHash(names_of(columns), HeldKey.of(key), bool(balanced))
 
 
-@dataclass(frozen=True, repr=False)
 class HeldKey:
-    """A key that is not shown, and not pickled if it was given.
+    """A key that nothing shows: not its fields, its attributes, nor a pickle of it.
 
-    Attributes
+    Parameters
     ----------
     keyed_by : {"key", "environment", "nothing"}
+        Where the key comes from.
+    value : bytes, str or None
+        The key, which :meth:`reveal` alone returns.
     """
 
+    __slots__ = ("_reveal", "keyed_by")
     keyed_by: KeyedBy
-    value: Key | None
+    _reveal: Callable[[], Key | None]
+
+    def __init__(self, keyed_by: KeyedBy, value: Key | None) -> None:
+        object.__setattr__(self, "keyed_by", keyed_by)
+        object.__setattr__(self, "_reveal", lambda: value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a key does not change; make another for {name}.")
+
+    def reveal(self) -> Key | None:
+        """Return the key."""
+        return self._reveal()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeldKey):
+            return NotImplemented
+        same = self.keyed_by == other.keyed_by
+        return same and self.reveal() == other.reveal()
+
+    def __hash__(self) -> int:
+        return hash((self.keyed_by, self.reveal()))
 
     @classmethod
     def of(cls, key: Key | None) -> HeldKey:
@@ -94,9 +117,10 @@ class HeldKey:
     @property
     def trace(self) -> str | None:
         """A few digits that tell another key, and not the key."""
-        if self.value is None:
+        value = self.reveal()
+        if value is None:
             return None
-        return f"{int(keyed_digest(['which key'], self.value)[0]):014x}"[:6]
+        return f"{int(keyed_digest(['which key'], value)[0]):014x}"[:6]
 
     def __repr__(self) -> str:
         return f"<{self.keyed_by}>"
@@ -110,7 +134,7 @@ class HeldKey:
     def __reduce__(self) -> tuple[Any, ...]:
         if self.keyed_by == "key":
             return HeldKey, ("environment", FROM_ENVIRONMENT)
-        return HeldKey, (self.keyed_by, self.value)
+        return HeldKey, (self.keyed_by, self.reveal())
 
 
 @dataclass(frozen=True)
@@ -225,7 +249,7 @@ def _digests(frame: pd.DataFrame, columns: Sequence[str], key: HeldKey) -> Diges
         if is_truth(chosen[name]):
             written_of(frame, [name], truth=False)
     try:
-        return keyed_digest(chosen, key.value)
+        return keyed_digest(chosen, key.reveal())
     except DataError as error:
         raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
 

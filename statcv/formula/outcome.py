@@ -18,6 +18,7 @@ from statcv.formula.rowwise import check_rowwise, values_of
 from statcv.formula.scope import namespace
 
 FEW = 10  # whole numbers with at most so many values could be classes
+MOST_CLASSES = 1000  # of an outcome; more look like an identifier
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +184,19 @@ def make_outcome(
         if whole and len(distinct) <= FEW
         else ()
     )
-    return Outcome(name, "continuous", array.astype(float), notes=notes)
+    numbers = array.astype(float)
+    _refuse_overflow(numbers, name)
+    return Outcome(name, "continuous", numbers, notes=notes)
+
+
+def _refuse_overflow(values: NDArray[np.float64], name: str) -> None:
+    largest = float(np.abs(values).max())
+    # a variance of squared errors sums fourth powers
+    if largest > (np.finfo(float).max / len(values)) ** 0.25 / 4:
+        raise DataError(
+            f"the outcome {name!r} has values up to {largest:.3g}, and sums of their "
+            "powers exceed what a number can hold; divide it by a power of ten first."
+        )
 
 
 def _label(value: Any, dtype: np.dtype[Any]) -> Any:
@@ -211,10 +224,10 @@ def _classes(
                 f"positive={positive!r} needs an outcome of two classes, but {name!r} "
                 f"has {len(levels)}: {', '.join(map(str, levels))}."
             )
-        if len(levels) > max(FEW, len(codes) // 2):
+        if len(levels) > min(max(FEW, len(codes) // 2), MOST_CLASSES):
             raise OutcomeError(
                 f"the outcome {name!r} has {len(levels)} classes in {len(codes)} rows; "
-                "is it text that should be a number?"
+                "is it an identifier, or text that should be a number?"
             )
         return Outcome(name, "multiclass", codes, tuple(levels), notes)
     if positive is not None:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from statcv.errors import ColumnError, FormulaError, StatcvError, suggestion
+from statcv.foreign_words import function_answer
 from statcv.formula.compositions import LEARNING_ARGUMENT, Clr, clr
 from statcv.formula.many_columns import (
     SELECTOR,
@@ -26,9 +27,23 @@ from statcv.formula.many_columns import (
     outside_a_call,
     spread,
 )
+from statcv.formula.permitted import (
+    METHODS,
+    check_arguments,
+    check_attribute,
+    check_function,
+    elementwise_of_numpy,
+    in_module,
+)
 from statcv.formula.poly import poly
 from statcv.formula.quoting import column_of
 
+_READ = (
+    *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.Call, ast.keyword),
+    *(ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Attribute),
+    *(ast.operator, ast.unaryop, ast.boolop, ast.cmpop),
+    *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Subscript, ast.Slice),
+)
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ALIAS = "_function_"  # before a function's name, where a column has the same
 _LEARNING = "_learning_"  # before that of clr(), where it is learnt on training rows
@@ -107,7 +122,7 @@ def resolve(
     """Return the factors that expressions make, and what the scope lends them.
 
     The package's own transforms come first and are not listed: only functions and
-    modules of the caller, and Python's builtins, are.
+    modules of the caller are. Python's builtins are not called.
 
     Raises
     ------
@@ -170,31 +185,101 @@ class _Reader(ast.NodeTransformer):
             raise FormulaError(_foreign_operator(node.op, self.code))
         return self.generic_visit(node)
 
+    def visit(self, node: ast.AST) -> Any:
+        """Read a node of a kind that is read, and no other."""
+        if not isinstance(node, _READ):
+            raise FormulaError(
+                f"the term {self.code!r} holds Python that no formula needs "
+                f"({type(node).__name__}); put it into a function of your script."
+            )
+        return super().visit(node)
+
     def visit_Call(self, node: ast.Call) -> ast.AST:
+        shown = ast.unparse(node.func)
+        self._answer(shown)
         if isinstance(node.func, ast.Name):
-            name = node.func.id
-            if name == SELECTOR:
-                raise outside_a_call(self.code)
-            if name == "Q":
-                self._column(_literal(node.args, self.code))
-            if name not in transforms():
-                self.functions[name] = self._called(name)
-            node.func = self._function(node.func)
-            if name == "clr" and _learns(node):
-                self.renamed = True
-                node.func = ast.Name(_LEARNING + name, ast.Load())
-            arguments = self._spread(node.args)
-            node.args = [self.visit(argument) for argument in arguments]
-            node.keywords = [self.visit(argument) for argument in node.keywords]
-            return node
-        return self.generic_visit(node)
+            self._call_by_name(node, node.func)
+        elif isinstance(node.func, ast.Attribute):
+            self._call_by_attribute(node, node.func)
+        else:
+            raise FormulaError(
+                f"the term {self.code!r} calls {shown!r}, which is no name; give the "
+                "function a name in your script and call that."
+            )
+        arguments = self._spread(node.args)
+        node.args = [self.visit(argument) for argument in arguments]
+        node.keywords = [self.visit(argument) for argument in node.keywords]
+        return node
+
+    def _call_by_name(self, node: ast.Call, function: ast.Name) -> None:
+        name = function.id
+        if name == SELECTOR:
+            raise outside_a_call(self.code)
+        if name == "Q":
+            self._column(_literal(node.args, self.code))
+        if name not in transforms():
+            self.functions[name] = self._called(name)
+        check_arguments(self.functions.get(name), node, f"{name}()", self.code)
+        node.func = self._function(function)
+        if name == "clr" and _learns(node):
+            self.renamed = True
+            node.func = ast.Name(_LEARNING + name, ast.Load())
+
+    def _call_by_attribute(self, node: ast.Call, function: ast.Attribute) -> None:
+        shown = ast.unparse(function)
+        found = self._in_module(function)
+        check_arguments(found, node, f"{shown}()", self.code)
+        if found is None:
+            self._of_column(function, call=True)
+        elif isinstance(found, (int, float)):
+            raise FormulaError(f"the term {self.code!r} calls {shown}, a number.")
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        if isinstance(node.value, ast.Name) and self._of_module(node.value.id, node):
-            self.functions[node.value.id] = self.scope[node.value.id]
-            node.value = self._function(node.value)
-            return node
-        return self.generic_visit(node)
+        found = self._in_module(node)
+        if found is None:
+            self._of_column(node, call=False)
+        elif not isinstance(found, (int, float)):
+            check_function(found, ast.unparse(node), self.code)
+        return node
+
+    def _in_module(self, node: ast.Attribute) -> object | None:
+        """Return what dotted names reach from a module; None if a column is meant."""
+        names, root = [node.attr], node
+        while isinstance(root.value, ast.Attribute):
+            root = root.value
+            names.insert(0, root.attr)
+        self._refuse_hidden(names)
+        if not (
+            isinstance(root.value, ast.Name) and self._of_module(root.value.id, root)
+        ):
+            return None
+        module = self.scope[root.value.id]
+        self.functions[root.value.id] = module
+        found = in_module(module, names, ast.unparse(node), self.code)
+        root.value = self._function(root.value)
+        return found
+
+    def _of_column(self, node: ast.Attribute, call: bool) -> None:
+        """Read an attribute of a column, or of what is made of columns."""
+        accessor, inner = None, node.value
+        if isinstance(inner, ast.Attribute) and inner.attr in METHODS:
+            accessor = inner.attr
+        node.value = self.visit(inner)
+        check_attribute(accessor, node.attr, self.code, call)
+
+    def _refuse_hidden(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name.startswith("_"):
+                raise FormulaError(
+                    f"the term {self.code!r} uses .{name}: attributes that begin with "
+                    "an underscore are not for formulas."
+                )
+
+    def _answer(self, shown: str) -> None:
+        """Tell what is offered in place of a function of R, unless there is one."""
+        answer = function_answer(shown)
+        if answer and not callable(self.scope.get(shown)):
+            raise _not_known(shown, self.code, answer)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id in self.known or not self._lent(node.id):
@@ -215,21 +300,24 @@ class _Reader(ast.NodeTransformer):
         return found
 
     def _called(self, name: str) -> Any:
-        for place in (self.scope, vars(builtins)):
-            if callable(place.get(name)):
-                return place[name]
+        value = self.scope.get(name)
+        if callable(value):
+            check_function(value, f"{name}()", self.code)
+            return value
+        if hasattr(builtins, name) and not elementwise_of_numpy(name):
+            check_function(getattr(builtins, name), f"{name}()", self.code)
         raise FormulaError(
             f"the term {self.code!r} calls {name!r}, which is no function known here."
-            + (suggestion(name, transforms()) or _of_numpy(name))
+            + (_of_numpy(name) or suggestion(name, transforms()))
         )
 
     def _lent(self, name: str) -> bool:
-        """Whether a name that is no column is a function or a module."""
-        for place in (self.scope, vars(builtins)):
-            value = place.get(name)
-            if isinstance(value, ModuleType) or callable(value):
-                self.functions.setdefault(name, value)
-                return True
+        """Whether a name that is no column is a function."""
+        value = self.scope.get(name)
+        if callable(value) or isinstance(value, ModuleType):
+            check_function(value, name, self.code)
+            self.functions.setdefault(name, value)
+            return True
         return name in transforms()
 
     def _of_module(self, name: str, node: ast.Attribute) -> bool:
@@ -258,7 +346,9 @@ class _Reader(ast.NodeTransformer):
                     "name in your script is not used: add it to the data, or write "
                     "its value."
                 )
-            raise ColumnError(message + suggestion(name, self.columns))
+            raise ColumnError(
+                message + (_import(name) or suggestion(name, self.columns))
+            )
         self.used[name] = None
 
 
@@ -266,10 +356,19 @@ def _parsed(code: str) -> ast.Expression:
     try:
         return ast.parse(code, mode="eval")
     except SyntaxError as error:
+        called, bracket, _ = code.partition("(")
+        answer = function_answer(called.strip()) if bracket else None
+        if answer:  # as.factor(x): `as` is a keyword of Python
+            raise _not_known(called.strip(), code, answer) from None
         raise FormulaError(
             f"cannot read the term {code!r}: {error.msg}\n"
             f"    {code}\n    {' ' * ((error.offset or 1) - 1)}^"
         ) from None
+
+
+def _not_known(function: str, code: str, answer: str) -> FormulaError:
+    """Return the error for a function of R, with what is offered instead."""
+    return FormulaError(f"there is no {function}() in formulas ({code!r}): {answer}.")
 
 
 def _foreign_operator(operator: ast.operator, code: str) -> str:
@@ -278,7 +377,10 @@ def _foreign_operator(operator: ast.operator, code: str) -> str:
             f"the term {code!r} uses '^', which is not a power here; write "
             "(a + b)**2 for all pairs of terms, I(x**2) for a square."
         )
-    return f"the term {code!r} uses '|': models with random effects are not fitted."
+    return (
+        f"the term {code!r} uses '|': models with random effects are not fitted; "
+        "cv(stratify='g') keeps the records of a group g together."
+    )
 
 
 def _literal(arguments: list[ast.expr], code: str) -> str:
@@ -295,4 +397,10 @@ def _learns(call: ast.Call) -> bool:
 
 
 def _of_numpy(name: str) -> str:
-    return f" Did you mean 'np.{name}'?" if hasattr(np, name) else ""
+    return f" Did you mean 'np.{name}'?" if elementwise_of_numpy(name) else ""
+
+
+def _import(name: str) -> str:
+    """Say how a module that formulas often use gets into the script."""
+    module = {"np": "numpy", "pd": "pandas"}.get(name)
+    return f" Functions of {module} need 'import {module} as {name}'." if module else ""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.errors import FoldWarning, plural, warn
+from statcv.errors import ArgumentTypeError, FoldWarning, plural, warn
 from statcv.inference.htest import HTest, check_alternative
 from statcv.inference.number import Estimate
 from statcv.level import check_level
@@ -276,7 +277,7 @@ def replicates_test(
     """
     check_alternative(alternative)
     check_level(level)
-    numbers = np.array([float(value) for value in np.ravel(np.asarray(values, object))])
+    numbers = _numbers(values)
     return _t_test(
         numbers,
         null,
@@ -287,6 +288,29 @@ def replicates_test(
         about=plural(len(numbers), "replicate"),
         level=level,
     )
+
+
+def _numbers(values: Any) -> Floats:
+    """Return replicates as numbers, and refuse what is none."""
+    if getattr(values, "ndim", 1) > 1:
+        raise ArgumentTypeError(
+            f"replicates are one sequence of numbers, not a {type(values).__name__} of "
+            f"shape {values.shape}."
+        )
+    listed = np.ravel(np.asarray(values, object)).tolist()
+    for number, value in enumerate(listed, start=1):
+        if value is None or isinstance(value, str) or not hasattr(value, "__float__"):
+            raise ArgumentTypeError(
+                "replicates are numbers, or estimates as result.estimate() gives, but "
+                f"number {number} is {_shown(value)}."
+            )
+    return np.array([float(value) for value in listed])
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    short = value is None or isinstance(value, (str, int, float))
+    return text if short else f"a {type(value).__name__}"
 
 
 def _t_test(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from statcv.errors import ArgumentTypeError, MetricError, suggestion
+from statcv.foreign_words import metric_answer
 from statcv.metrics._calls import OwnCasewise, OwnFunction
 from statcv.metrics._inputs import one_of
 from statcv.metrics.metric import Metric
@@ -59,7 +61,8 @@ def make_metric(
         What it takes for predictions: probabilities of 1 (or K columns of them);
         predicted classes; scores, of which only the order counts; or predictions of
         whatever kind. By default probabilities for classes, and numbers for
-        continuous outcomes. A scorer's response method tells.
+        continuous outcomes. A scorer's response method tells, and scikit-learn's own
+        functions of predicted classes are known.
     casewise : callable, optional
         ``casewise(y, prediction)``, a number for each record, where the metric is
         their mean: gives it an interval and paired comparisons.
@@ -157,6 +160,9 @@ def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
     if callable(metric):
         ours = [one for one in METRICS.values() if one.function is metric]
         return ours[0] if ours else make_metric(metric)
+    answer = metric_answer(metric)
+    if answer:
+        raise MetricError(f"there is no metric {metric!r}; {answer}.")
     hint = suggestion(metric, METRICS) or f" There are: {', '.join(METRICS)}."
     raise MetricError(f"there is no metric {metric!r}.{hint}")
 
@@ -191,7 +197,17 @@ def _told(function: Callable[..., Any]) -> _Told:
         higher = True
     elif base.endswith(("_error", "_loss", "_deviance")):
         higher = False
-    return _Told(function, _with_keywords(base, keywords), higher, keywords)
+    reads = "classes" if _takes_classes(function) else None
+    return _Told(function, _with_keywords(base, keywords), higher, keywords, reads)
+
+
+def _takes_classes(function: Callable[..., Any]) -> bool:
+    """Tell whether a function of scikit-learn takes predicted classes."""
+    if getattr(function, "__module__", "") != "sklearn.metrics._classification":
+        return False
+    names = [*inspect.signature(function).parameters]
+    of_classes = names[:2] in (["y_true", "y_pred"], ["y1", "y2"])
+    return of_classes and "log_loss" not in function.__name__
 
 
 def _told_by_scorer(scorer: Any) -> _Told:

@@ -101,6 +101,9 @@ class Model(Protocol):
     ``fit_watching(training, held)``
         Fits the training set and follows a metric on the held-out records as well,
         which must not change the fit; called where ``watches`` is true.
+    ``needs_full_rank``
+        Whether dependent columns of the design leave coefficients undetermined, of
+        which :func:`statcv.cv` then warns.
     ``releases_gil``
         Whether threads fit it as well as processes do.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -34,6 +35,7 @@ class Linear:
     """
 
     label: str = "linear regression"
+    needs_full_rank: ClassVar[bool] = True
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""

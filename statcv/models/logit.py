@@ -88,6 +88,11 @@ class Logit:
             return "logistic regression, unpenalised"
         return f"ridge logistic regression, C = {self.C:g}"
 
+    @property
+    def needs_full_rank(self) -> bool:
+        """Whether dependent columns have no coefficients of their own."""
+        return self.firth or self.C is None or bool(np.isinf(self.C))
+
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
         refuse_kind("logistic regression", kind, ("binary", "multiclass"))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from statcv.errors import ModelError
+from statcv.errors import ArgumentTypeError, ModelError
 from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
 from statcv.models.heeding import heeded
 from statcv.models.logit import Logit
@@ -52,6 +52,11 @@ class Statsmodels:
             keywords = {**model.keywords, **keywords}
             model = model.func
         self.family: Any = getattr(model, "__self__", model)
+        if not isinstance(self.family, type):
+            raise ArgumentTypeError(
+                "Statsmodels() takes a model class or a formula function of "
+                f"statsmodels, such as sm.GLM or smf.glm, not {model!r}."
+            )
         if self.family.__name__ in _GROUPED:
             raise ModelError(
                 f"statsmodels {self.family.__name__} is not supported: it models "
@@ -60,6 +65,8 @@ class Statsmodels:
         _refuse_rowwise(keywords)
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
+
+    needs_full_rank: ClassVar[bool] = True
 
     @property
     def label(self) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import OutcomeError
+from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
 from statcv.readable import Readable
 
@@ -51,6 +51,21 @@ def shade(
 ) -> None:
     """Shade a band about a curve."""
     ax.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=label)
+
+
+def require_result(result: object, function: str) -> None:
+    """Raise where a picture is not given a result.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is something else.
+    """
+    if not (hasattr(result, "design") and hasattr(result, "held")):
+        raise ArgumentTypeError(
+            f"{function}() draws a result, as cv() returns it, not "
+            f"{'None' if result is None else f'a {type(result).__name__}'}."
+        )
 
 
 def require_binary(result: Readable, picture: str) -> None:

@@ -10,7 +10,16 @@ from numpy.typing import NDArray
 
 from statcv.errors import plural
 from statcv.metrics import calibration, calibration_curve, calibration_groups
-from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, shade, titled, written
+from statcv.plots.base import (
+    COLOURS,
+    CURVE,
+    GREY,
+    new_axes,
+    require_result,
+    shade,
+    titled,
+    written,
+)
 from statcv.plots.records import Records, records_of
 from statcv.plots.splits import legend_below
 from statcv.readable import Readable
@@ -79,6 +88,7 @@ def plot_calibration(
     >>> print(ax.texts[0].get_text().splitlines()[0])
     slope 0.60 (0.13 to 1.07)
     """
+    require_result(result, "plot_calibration")
     records = records_of(result, "a calibration curve", probabilities=True)
     ax = new_axes(ax)
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")

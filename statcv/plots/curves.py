@@ -30,6 +30,7 @@ from statcv.plots.base import (
     new_axes,
     next_colour,
     no_band,
+    require_result,
     shade,
     short_scheme,
     titled,
@@ -109,6 +110,7 @@ def plot_roc(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """
+    require_result(result, "plot_roc")
     records = records_of(result, "a ROC curve", rank=True)
     method = _method(band)
     if method == "simultaneous" and records.clusters is not None:
@@ -212,6 +214,7 @@ def plot_pr(
     ArgumentError
         If ``band`` or ``method`` is none of these.
     """
+    require_result(result, "plot_pr")
     records = records_of(result, "a precision-recall curve", rank=True)
     if method not in AREAS:
         raise ArgumentError(

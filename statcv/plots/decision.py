@@ -89,6 +89,10 @@ def plot_decision(
     """
     named = _named(results)
     where = THRESHOLDS if thresholds is None else np.sort(np.atleast_1d(thresholds))
+    if not len(where):
+        raise ArgumentError(
+            "thresholds is empty; give probabilities from 0 to below 1."
+        )
     read = {
         name: records_of(result, "a decision curve", probabilities=True)
         for name, result in named.items()
@@ -138,7 +142,7 @@ def _named(
         return _checked({str(name): result for name, result in first.items()})
     elif hasattr(first, "results"):
         return _checked(dict(first.results))
-    elif isinstance(first, Sequence):
+    elif isinstance(first, Sequence) and not isinstance(first, str):
         raise ArgumentTypeError(
             "several results go one after the other, plot_decision(a, b), or by name: "
             "plot_decision({'small': a, 'large': b})."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from statcv.errors import MetricError, suggestion
-from statcv.plots.base import COLOURS, CURVE, new_axes, short_scheme
+from statcv.plots.base import COLOURS, CURVE, new_axes, require_result, short_scheme
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def plot_learning(
     MetricError
         If there is none of that metric.
     """
+    require_result(result, "plot_learning")
     from matplotlib.ticker import MaxNLocator
 
     table = result.learning_curves

@@ -8,6 +8,7 @@ import numpy as np
 
 from statcv.errors import OutcomeError
 from statcv.plots.balance import plot_balance
+from statcv.plots.base import require_result
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.predicted import plot_predicted
 from statcv.readable import Readable
@@ -34,6 +35,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     OutcomeError
         If the outcome has more than two classes.
     """
+    require_result(result, "plot_panel")
     import matplotlib.pyplot as plt
 
     kind = result.design.outcome.kind

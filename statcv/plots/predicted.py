@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.errors import OutcomeError
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, new_axes, require_result
 from statcv.readable import Readable
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     OutcomeError
         If the outcome has more than two classes.
     """
+    require_result(result, "plot_predicted")
     outcome = result.design.outcome
     if outcome.kind == "multiclass":
         raise OutcomeError("predictions of more than two classes are not one axis.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from statcv.plots.base import require_result
 from statcv.plots.calibrated import plot_calibration
 from statcv.plots.curves import plot_roc
 from statcv.plots.decision import plot_decision
@@ -53,6 +54,7 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     >>> scv.plot_referee(res).shape
     (2, 2)
     """
+    require_result(result, "plot_referee")
     import matplotlib.pyplot as plt
 
     records_of(result, "the figure for a referee", probabilities=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
-from statcv.plots.base import COLOURS, GREY, new_axes, titled
+from statcv.plots.base import COLOURS, GREY, new_axes, require_result, titled
 from statcv.plots.records import records_of
 from statcv.readable import Readable
 from statcv.whole import is_whole
@@ -56,6 +56,7 @@ def plot_risk(
     >>> scv.plot_risk(res).get_title()
     'Risk by outcome, held-out predictions pooled'
     """
+    require_result(result, "plot_risk")
     if bins is not None and not (is_whole(bins) and bins >= 1):
         raise ArgumentError(f"bins must be a whole number from 1, not {bins!r}.")
     records = records_of(result, "risk by outcome")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, suggestion
+from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
 
 if TYPE_CHECKING:
@@ -92,6 +92,11 @@ def plot_stratifier_bias(
     >>> scv.plot_stratifier_bias(bias).get_xlabel()
     'normalised importance'
     """
+    if not hasattr(result, "ranking"):
+        raise ArgumentTypeError(
+            "plot_stratifier_bias() draws what stratifier_bias() returns, not "
+            f"{'None' if result is None else f'a {type(result).__name__}'}."
+        )
     table = _joined(result, against)
     ax = new_axes(ax)
     ax.axhline(1, color=GREY, linewidth=0.9, linestyle=":", zorder=0)

@@ -151,22 +151,18 @@ def _check_names(model: Model, names: tuple[str, ...]) -> None:
 
 
 def for_tables(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return values as tables show them: numbers, texts and truth values.
-
-    Where None is no limit, it is infinite: ``C`` of a model without a penalty.
+    """Return values as tables show them: numbers, texts, truth values and None.
 
     Examples
     --------
-    >>> for_tables({"C": None, "shrinkage": None, "k": 3})
-    {'C': inf, 'shrinkage': 'None', 'k': 3}
+    >>> for_tables({"C": None, "shape": (2, 3), "k": 3})
+    {'C': None, 'shape': '(2, 3)', 'k': 3}
     """
     shown = {}
     for name, value in values.items():
         if isinstance(value, np.generic):
             value = value.item()
-        if value is None and SIMPLER.get(name.rpartition("__")[2]) == 1:
-            value = math.inf
-        known = isinstance(value, (bool, int, float, str))
+        known = value is None or isinstance(value, (bool, int, float, str))
         shown[name] = value if known else repr(value)
     return shown
 

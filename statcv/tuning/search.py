@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.engine.part import chosen_table
 from statcv.errors import ModelError
 from statcv.models import Sklearn, TrainingSet
 from statcv.tuning.grid import for_tables
 from statcv.tuning.inner import InnerScheme
 from statcv.tuning.tuned import TunedFit
 
+FITS = 50  # of a search, about
 LEARNT = ("C_", "alpha_", "l1_ratio_", "n_features_", "threshold_", "best_threshold_")
 
 
@@ -47,6 +49,11 @@ class Searched:
         told = "" if self.inner is None else f" in {self.inner.label}"
         return f"{named}, tuned{told} inside every training set"
 
+    @property
+    def fits_each(self) -> int:
+        """About how many fits a search takes: too many for two of them in a task."""
+        return FITS
+
     def check(self, kind: str) -> None:
         """Raise ModelError where the estimator does not fit the outcome."""
         Sklearn(self.estimator).check(kind)
@@ -78,7 +85,7 @@ def _read(search: Any, fit: Any) -> TunedFit:
             )
         return TunedFit(fit, values, np.nan, pd.DataFrame([values]))
     values = for_tables(search.best_params_)
-    path = pd.DataFrame([for_tables(one) for one in results["params"]])
+    path = chosen_table([for_tables(one) for one in results["params"]])
     metric = search.refit if isinstance(search.refit, str) else "score"
     splits = search.n_splits_
     path["score"] = results[f"mean_test_{metric}"]

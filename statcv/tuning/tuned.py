@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.engine.part import chosen_table
 from statcv.errors import FitError, StatcvError
 from statcv.metrics import Metric
 from statcv.models import Fit, Model, TrainingSet
@@ -150,7 +151,7 @@ class Tuned:
         assert found is not None
         best, scores, errors = found
         values = [for_tables(candidate.values) for candidate in self.candidates]
-        path = pd.DataFrame({name: [v[name] for v in values] for name in self.grid})
+        path = chosen_table(values)[list(self.grid)]
         return int(best[0]), path.assign(score=scores[:, 0], se=errors[:, 0])
 
     def _made(self, best: int, path: pd.DataFrame, fit: Fit) -> TunedFit:

@@ -246,7 +246,7 @@ def test_the_seed_is_that_of_what_a_test_draws(rloocv):
     [
         ({"alternative": "bigger"}, "alternative must be"),
         ({"n_permutations": 0}, "n_permutations must be 1 or more"),
-        ({"n_permutations": 2.5}, "n_permutations must be a whole number"),
+        ({"n_permutations": 2.5}, "n_permutations must be an integer"),
         ({"method": "delongs"}, "no test; .* Did you mean 'delong'"),
         ({"method": "pairs", "null": 1.5}, "lies between 0 and 1"),
     ],

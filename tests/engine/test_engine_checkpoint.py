@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import typing
 import warnings
 
 import numpy as np
@@ -28,7 +30,7 @@ from statcv.engine import tasks
 from statcv.engine.identity import identity_of
 from statcv.engine.part import Part
 from statcv.engine.setup import Setup
-from statcv.engine.storage import from_bytes, to_bytes
+from statcv.engine.storage import from_bytes, remove_drafts, to_bytes, write_whole
 from statcv.errors import ArgumentTypeError, CheckpointError, CheckpointWarning
 from statcv.folds import make_plan
 from statcv.formula import make_design
@@ -140,6 +142,79 @@ def test_fits_made_together_are_kept_in_pieces(data, tmp_path, monkeypatch):
     again = cv("y ~ a", data, checkpoint=tmp_path, n_jobs=2, **arguments).held
     np.testing.assert_array_equal(first.predicted, again.predicted)
     pd.testing.assert_frame_equal(first.coefficients, again.coefficients)
+
+
+@dataclasses.dataclass(frozen=True)
+class Interrupted:
+    """Fits fold by fold, and is interrupted at one of its fits."""
+
+    C: float = 1.0
+    label = "interrupted"
+    fits: typing.ClassVar[int] = 0
+    last: typing.ClassVar[int] = 0
+
+    def check(self, kind):
+        pass
+
+    def fit(self, training):
+        if Interrupted.fits == Interrupted.last:
+            raise KeyboardInterrupt
+        Interrupted.fits += 1
+        return PlainFit(lambda X: np.full(len(X), training.y.mean() + self.C * 0.01))
+
+
+@pytest.mark.parametrize("threshold", [None, "youden"])
+def test_each_outer_fold_is_kept_with_its_tuning(data, tmp_path, threshold):
+    many = pd.concat([data] * 3, ignore_index=True)
+    call = {"model": Interrupted(), "tune": {"C": [1, 2]}, "scheme": "loocv"}
+    call |= {"seed": 1, "checkpoint": tmp_path, "threshold": threshold}
+    each = 2 * 5 + 1  # two values in five inner folds, and the fit of the outer one
+    Interrupted.fits, Interrupted.last = 0, 40 * each + 7
+    with pytest.raises(KeyboardInterrupt, match="40 of 72 fits are kept"):
+        cv("y ~ a", many, **call)
+    Interrupted.fits, Interrupted.last = 0, -1
+    cv("y ~ a", many, **call)
+    assert Interrupted.fits == 32 * each
+
+
+def test_each_search_is_kept(data, tmp_path):
+    many = pd.concat([data] * 3, ignore_index=True)
+    search = GridSearchCV(LogisticRegression(), {"C": [1, 2]})
+    cv("y ~ a", many, tune=search, scheme="loocv", seed=1, checkpoint=tmp_path)
+    assert len(list(tmp_path.glob("fits-*.npz"))) == 72
+
+
+def test_drafts_of_a_process_that_was_killed_are_removed(data, tmp_path):
+    call = {"model": Counts(), "k": 3, "seed": 1, "checkpoint": tmp_path}
+    cv("y ~ a", data, **call)
+    whole = sorted(file.name for file in tmp_path.iterdir())
+    drafts = [f".{name}.{'0f' * 16}.tmp" for name in whole]
+    others = [".gitignore", ".call.json.tmp", ".notes.tmp"]
+    for name in (*drafts, *others):
+        (tmp_path / name).write_bytes(b"half")
+    cv("y ~ a", data, **call)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(whole + others)
+
+
+def test_a_draft_that_another_start_removes_is_written_again(tmp_path):
+    path = tmp_path / "fits-0-1.0123456789abcdef.npz"
+
+    def remove_one():
+        while not stop.is_set():
+            if list(tmp_path.glob(".*.tmp")):
+                remove_drafts(tmp_path)
+                return
+
+    for number in range(20):
+        content = bytes([number]) * 2**18
+        stop = threading.Event()
+        other = threading.Thread(target=remove_one)
+        other.start()
+        write_whole(path, content)
+        stop.set()
+        other.join()
+        assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 def test_torn_and_foreign_files_are_counted_and_replaced(data, tmp_path):

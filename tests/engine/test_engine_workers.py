@@ -94,6 +94,24 @@ def test_many_small_tasks_give_what_one_gives(data, formula, arguments, monkeypa
     assert_same(shared, pieces)
 
 
+@pytest.mark.parametrize("backend", ["multiprocessing", "threading", "loky"])
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_every_backend_of_joblib_gives_the_same(data, backend, tmp_path):
+    call = {"model": Refuses(), "scheme": "loocv", "seed": 1}
+    here = cv("y ~ a + b", data, **call).held
+    with joblib.parallel_config(backend, n_jobs=2):
+        there = cv("y ~ a + b", data, checkpoint=tmp_path, **call).held
+    assert_same(there, here)
+    assert len(list(tmp_path.glob("fits-*.npz"))) == 60
+
+
+def test_there_are_never_more_workers_than_tasks(data):
+    from joblib.externals.loky import reusable_executor
+
+    cv("y ~ a", data, model=Refuses(), k=3, seed=1, n_jobs=40)
+    assert reusable_executor._executor._max_workers == 3
+
+
 class Refuses:
     """Fits folds together by name only, as a model may for some outcomes."""
 

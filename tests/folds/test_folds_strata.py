@@ -1,4 +1,6 @@
 import copy
+import dataclasses
+import inspect
 import itertools
 import pickle
 import warnings
@@ -438,6 +440,28 @@ def test_a_key_is_never_seen():
             with pytest.raises(error) as caught:
                 stratifier.cut(frame, 3)
             assert KEY not in str(caught.value)
+
+
+def test_no_table_of_the_fields_shows_a_key():
+    for key in (KEY, KEY.encode()):
+        stratifier = by_hash("id", key=key)
+        held = stratifier.key
+        shown = [
+            dataclasses.asdict(stratifier),
+            dataclasses.astuple(stratifier),
+            vars(stratifier),
+            inspect.getmembers(held),
+            [getattr(held, name) for name in held.__slots__],
+            dataclasses.asdict(stratifier.cut(PEOPLE, 3)),
+        ]
+        assert all(KEY not in str(one) for one in shown)
+        with pytest.raises(TypeError):
+            vars(held)
+        with pytest.raises(AttributeError, match="does not change"):
+            held.keyed_by = "nothing"
+        assert held == by_hash("id", key=key).key
+        assert held != by_hash("id", key=OTHER).key
+        assert hash(held) == hash(by_hash("id", key=key).key)
 
 
 def test_what_is_read_back_takes_the_key_from_the_environment(monkeypatch):

@@ -18,6 +18,7 @@ from statcv.errors import (
 )
 from statcv.formula import make_design
 from statcv.formula.compositions import clr
+from statcv.models import Logit
 
 N, PARTS = 60, 6
 TAXA = [f"taxon_{j}" for j in range(1, PARTS + 1)]
@@ -163,7 +164,6 @@ def test_predictions_are_those_of_parts_chosen_anew_in_every_fold(data):
     "scheme", ["loocv", "rloocv", "stratified_kfold", "rlpocv", "montecarlo"]
 )
 def test_in_every_scheme(data, scheme):
-    from statcv.models import Logit
 
     extra = {"p": 5} if scheme == "rlpocv" else {}
     some = data.iloc[:30]
@@ -237,6 +237,7 @@ def test_a_training_set_without_frequent_parts_is_named(data):
             "y ~ clr(taxon_1, taxon_2, prevalence=0, pseudocount=1)",
             scarce,
             scheme=FOLDS,
+            model=Logit(C=1.0),
         )
 
 

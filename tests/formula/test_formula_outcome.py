@@ -241,9 +241,9 @@ def test_outcomes_that_are_refused(values, error, match):
         ("y:k", FormulaError, "one outcome on the left"),
         ("y - 1", FormulaError, "one outcome on the left"),
         ("0", FormulaError, "one outcome on the left"),
-        ("sum(y)", FormulaError, "one value for 12 rows"),
+        ("sum(y)", FormulaError, r"there is no sum\(\) in formulas"),
         ("scale(y)", FormulaError, "learns from all rows"),
-        ("np.nothing(y)", FormulaError, r"the outcome 'np\.nothing\(y\)' failed"),
+        ("np.nothing(y)", FormulaError, r"there is no np\.nothing"),
     ],
 )
 def test_expressions_that_are_refused(left, error, match):

@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
 
 import statcv as scv
 from statcv.formula import make_design
@@ -37,11 +38,11 @@ FORMULAS = [
     "y ~ np.log(z) + x",
     "y ~ bs(x, df=4) + center(z) * g",
     "y ~ poly(x, 2) + C(g, Sum) + halved(z)",
-    "y ~ np.log(z) + log + scale(log) + np.emath.sqrt(z)",
-    "np.exp(x) ~ z + abs(log)",
+    "y ~ np.log(z) + log + scale(log) + sp.special.expit(z)",
+    "np.exp(x) ~ z + np.abs(log)",
     "I(x > 0) ~ .",
 ]
-SCOPE = {"np": np, "halved": halved}
+SCOPE = {"np": np, "sp": scipy, "halved": halved}
 
 
 @pytest.mark.parametrize("formula", FORMULAS)

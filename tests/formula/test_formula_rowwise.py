@@ -46,6 +46,7 @@ SCOPE = {
     "twice": twice,
     "standardised": standardised,
     "shifted": lambda v: v + 1,
+    "first": lambda v: v.iloc[::-1].to_numpy(),
     "root": np.vectorize(math.sqrt),
 }
 
@@ -73,11 +74,9 @@ SCOPE = {
         "x.groupby(g, observed=True).transform('mean')",
         "y.groupby(g, observed=True).transform('mean')",
         "standardised(x)",
-        "np.arange(len(x))",
-        "np.random.default_rng(1).normal(size=len(x))",
-        "sum(x)",
         "k.nunique()",
-        "len(x)",
+        "x.fillna(x.mean())",
+        "first(x)",
         "x.iloc[::-1].to_numpy()",
         "np.sort(x)",
         "I(day - day.min()).dt.days",
@@ -105,9 +104,15 @@ def test_what_learns_from_the_rows_is_refused(data, term):
         ("np.where(x > 0, x, 0)", lambda d: d.x.clip(lower=0)),
         ("x.clip(-1, 1)", lambda d: d.x.clip(-1, 1)),
         ("np.maximum(x, z)", lambda d: np.maximum(d.x, d.z)),
-        ("abs(x)", lambda d: d.x.abs()),
-        ("pow(x, 3)", lambda d: d.x**3),
-        ("x.fillna(x.mean())", lambda d: d.x),  # nothing is missing here
+        ("np.abs(x)", lambda d: d.x.abs()),
+        ("x.abs()", lambda d: d.x.abs()),
+        ("I(x**3)", lambda d: d.x**3),
+        ("x.fillna(0.0)", lambda d: d.x),  # nothing is missing here
+        ("I(np.pi * x)", lambda d: np.pi * d.x),
+        (
+            "g.map({'a': 1, 'b': 2, 'c': 3}).astype('float')",
+            lambda d: d.g.map(ord) - 96,
+        ),
         ("day.dt.day_of_week", lambda d: d.day.dt.day_of_week),
         ("day.dt.month", lambda d: d.day.dt.month),
         ("I(t * 2)", lambda d: d.t * 2),
@@ -161,16 +166,16 @@ def test_a_lambda_inside_the_formula_is_refused(data, term):
         make_design(f"y ~ {term}", data, scope={})
 
 
-@pytest.mark.parametrize("term", ["I(2)", "'x'", "x.iloc[0]", "x.iloc[:3]"])
+@pytest.mark.parametrize("term", ["I(2)", "'x'", "total(x)", "x[:3]"])
 def test_a_term_has_a_value_a_row(data, term):
     with pytest.raises(FormulaError, match=r"values? for 40 rows"):
-        make_design(f"y ~ {term}", data, scope={})
+        make_design(f"y ~ {term}", data, scope={"total": lambda v: v.sum()})
 
 
 @pytest.mark.parametrize("term", ["twice(g)", "np.log(g)", "x.nothing()", "x(z)"])
 def test_what_fails_in_a_term_is_told(data, term):
-    with pytest.raises(FormulaError, match=r"failed|calls"):
-        make_design(f"y ~ {term} + pow(g, 2)", data, scope=SCOPE)
+    with pytest.raises(FormulaError, match=r"failed|calls|uses"):
+        make_design(f"y ~ {term} + I(g**2)", data, scope=SCOPE)
 
 
 @settings(max_examples=60, deadline=None)
@@ -191,7 +196,7 @@ def test_extremes_that_many_rows_share_are_seen(values, statistic):
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-5, 5))
 def test_no_honest_term_is_refused(values, constant):
     frame = pd.DataFrame({"x": values, "y": np.arange(len(values)) % 2})
-    right = f"np.sin(x) + np.exp(-abs(x)) + I(x * ({constant})) + np.cbrt(x) + x"
+    right = f"np.sin(x) + np.exp(-np.abs(x)) + I(x * ({constant})) + np.cbrt(x) + x"
     assert make_design(f"y ~ {right}", frame, scope={"np": np}).n == len(values)
 
 
@@ -202,7 +207,7 @@ def test_no_honest_term_is_refused(values, constant):
     "left", ["I(x - x.mean())", "x.rank()", "I(k > k.median())", "pd.qcut(x, 2)"]
 )
 def test_an_outcome_that_learns_is_refused(data, left):
-    with pytest.raises(FormulaError, match=r"the outcome .* it learns from the data"):
+    with pytest.raises(FormulaError, match=r"'.*'.* it learns from the data"):
         make_design(f"{left} ~ z", data, scope=SCOPE)
 
 

@@ -238,7 +238,7 @@ def test_warnings_pass_but_for_records_that_lack_a_class():
 
 
 def test_the_error_says_what_it_was_handed():
-    metric = make_metric(sk.f1_score)
+    metric = make_metric(sk.f1_score, reads="probabilities")
     with pytest.raises(
         MetricError, match=r"f1_score failed.*probabilities.*reads=\.\.\."
     ):

@@ -192,8 +192,8 @@ def test_a_metric_is_found_by_name_or_is_itself():
 
 
 def test_unknown_names_are_refused_with_the_nearest():
-    with pytest.raises(MetricError, match=r"no metric 'auc'\. Did you mean 'auroc'"):
-        get_metric("auc")
+    with pytest.raises(MetricError, match=r"no metric 'aurc'\. Did you mean 'auroc'"):
+        get_metric("aurc")
     with pytest.raises(MetricError, match="There are: auroc, auprc"):
         get_metric("zzz")
     with pytest.raises(MetricError, match="there is no metric 3"):

@@ -174,11 +174,20 @@ def test_larger_alpha_is_simpler_and_no_limit_is_least_simple(frame):
     assert scv.Tuning({"gamma": [3, 1]}).grid == {"gamma": (3, 1)}
 
 
-def test_unpenalised_is_an_infinite_value(frame):
+def test_none_is_reported_as_it_was_written(frame, tmp_path):
     path = tuned(frame, {"C": [None, 1]}).tuning_path
-    assert path["C"].tolist() == [1, np.inf]
+    assert path["C"].tolist() == [1, None]
     res = tuned(frame, {"C": [None]})
-    assert res.tuned["C"].tolist() == [np.inf] * 3
+    assert res.tuned["C"].tolist() == [None] * 3
+    assert res.model.chosen["C"] is None
+    assert "C = None in 3 of 3 fits" in str(res.summary())
+    kept = {"checkpoint": tmp_path / "kept", "k": 3}
+    mixed = tuned(frame, {"C": [1e-4, None]}, **kept)
+    assert set(mixed.tuned["C"]) <= {1e-4, None}
+    for shown in (mixed.summary(), mixed.model, mixed.tuned, mixed.tuning_path):
+        assert "inf" not in str(shown)
+    again = tuned(frame, {"C": [1e-4, None]}, **kept)
+    assert again.tuned["C"].tolist() == mixed.tuned["C"].tolist()
     plain = tuned(frame, None)
     assert np.abs(res.held.predicted - plain.held.predicted).max() < 1e-10
 

@@ -1,0 +1,416 @@
+"""What R and scikit-learn call what statcv calls otherwise, or does not offer.
+
+One table each of arguments, of functions in formulas, and of metrics. Words are
+looked up without regard to capitals, dots and underscores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+
+from statcv.errors import ArgumentTypeError, suggestion
+
+
+def refuse_unknown(
+    verb: str,
+    unknown: Iterable[str],
+    known: Collection[str],
+    first: Mapping[str, tuple[str, str]] | None = None,
+) -> None:
+    """Refuse arguments that a verb does not have, and name ours for the first.
+
+    Parameters
+    ----------
+    verb : str
+        The verb as a user writes it, such as ``"cv"``.
+    unknown, known : collections of str
+        Arguments that were given and are none, and those that there are.
+    first : mapping, optional
+        Words with another meaning for this verb, looked up before `ARGUMENTS`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is an unknown argument; it is a TypeError too.
+
+    Examples
+    --------
+    >>> refuse_unknown("cv", ["groups"], ["stratify", "scheme"])
+    Traceback (most recent call last):
+    ...
+    statcv.errors.ArgumentTypeError: cv() has no argument 'groups'; here it is \
+stratify=, which keeps records with equal values together.
+    """
+    for word in unknown:
+        answer = _argument(word, known, first or {})
+        raise ArgumentTypeError(f"{verb}() has no argument {word!r}{answer}")
+
+
+def refuse_words_of_compare(
+    named: Mapping[str, object], known: Collection[str]
+) -> None:
+    """Refuse arguments of R or scikit-learn where compare() expects results.
+
+    A result may be called by any word; what has another kind of value is an argument.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is one.
+    """
+    words = [
+        name
+        for name, value in named.items()
+        if name not in known
+        and len(name) > 1
+        and (_key(name) in OF_COMPARE or _key(name) in ARGUMENTS)
+        and not hasattr(value, "plan")
+        and not (isinstance(value, str) and "~" in value)
+    ]
+    refuse_unknown("compare", words, known, OF_COMPARE)
+
+
+def function_answer(name: str) -> str | None:
+    """Return what a formula offers in place of a function of R, or None.
+
+    >>> function_answer("ns")
+    'natural cubic splines are cr(x, df=4) here'
+    """
+    return FUNCTIONS.get(name)
+
+
+def metric_answer(name: object) -> str | None:
+    """Return what a metric of R or scikit-learn is called here, or None.
+
+    >>> metric_answer("roc_auc"), metric_answer("AUC"), metric_answer("aurroc")
+    ("here it is 'auroc'", "here it is 'auroc'", None)
+    """
+    if not isinstance(name, str):
+        return None
+    key = _key(name)
+    for word in (key, key.removeprefix("neg"), key.removesuffix("score")):
+        if word in METRICS:
+            return METRICS[word]
+    return None
+
+
+def _argument(
+    word: str, known: Collection[str], first: Mapping[str, tuple[str, str]]
+) -> str:
+    key = _key(word)
+    found = first.get(key) or ARGUMENTS.get(key)
+    if found is None:
+        return f".{suggestion(word, known)}"
+    ours, says = found
+    if not ours:
+        return f": {says}."
+    if ours not in known:
+        return f"; in cv() it is {ours}=."
+    return f"; here it is {ours}=, {says}."
+
+
+def _key(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def _table(*rows: tuple[str, str, str]) -> dict[str, tuple[str, str]]:
+    return {word: (ours, says) for words, ours, says in rows for word in words.split()}
+
+
+# words → (our argument, or "" where there is none; what to say of it)
+ARGUMENTS = _table(
+    (
+        "groups group groupby cluster clusters id ids subject subjects patient block",
+        "stratify",
+        "which keeps records with equal values together",
+    ),
+    (
+        "strata stratified stratum stratifyby",
+        "",
+        "scheme='stratified_kfold' spreads the classes evenly over the folds, and "
+        "stratify= keeps records with equal values of a covariate together",
+    ),
+    (
+        "v k folds fold nfolds nfold nsplits splits numfolds kfold kfolds number",
+        "k",
+        "the number of folds",
+    ),
+    ("foldid foldids foldcolumn index", "scheme", "which takes a column of folds"),
+    (
+        "times repeat nrepeats nrepeat reps nrep nreps",
+        "repeats",
+        "how often the records are held out",
+    ),
+    (
+        "b r nboot nboots nbootstrap nbootstraps bootstraps nresamples",
+        "repeats",
+        "the number of draws of scheme='bootstrap'",
+    ),
+    (
+        "niter niterations",
+        "repeats",
+        "the number of random splits of scheme='montecarlo'; the steps of a random "
+        "search belong to tune=RandomizedSearchCV(...)",
+    ),
+    (
+        "testsize trainsize prop proportion holdout",
+        "p",
+        "the share that scheme='montecarlo' holds out",
+    ),
+    (
+        "family distribution",
+        "",
+        "the outcome decides (classes are fitted by logistic regression, numbers by "
+        "least squares), and model= says otherwise, such as "
+        "model=statcv.models.Statsmodels(smf.glm, family=...)",
+    ),
+    (
+        "link",
+        "",
+        "a link belongs to the model: model=statcv.models.Statsmodels(smf.glm, "
+        "family=sm.families.Binomial(link=...))",
+    ),
+    ("method", "", "model= says what is fitted, and scheme= who is held out"),
+    (
+        "cv trcontrol control resampling resamples resample splitter split folding rs",
+        "scheme",
+        "which says who is held out",
+    ),
+    (
+        "scoring score scorer scorers metric measure measures typemeasure loss",
+        "metrics",
+        "the first of which is the headline",
+    ),
+    (
+        "estimator learner clf classifier regressor engine algorithm fit pipeline",
+        "model",
+        "which says what is fitted",
+    ),
+    (
+        "randomstate randomseed setseed rng",
+        "seed",
+        "which gives the same numbers again",
+    ),
+    (
+        "subset rows filter",
+        "",
+        "select the rows beforehand, such as data=df[df['age'] > 18]",
+    ),
+    (
+        "offset",
+        "",
+        "offsets are not offered; take the offset from a continuous outcome "
+        "beforehand, or make the rate the outcome",
+    ),
+    ("exposure", "", "exposures are not offered; make the rate the outcome"),
+    (
+        "weight sampleweight sampleweights caseweights wts fitweights",
+        "weights",
+        "a column of weights, or one weight for each row",
+    ),
+    (
+        "classweight classweights scaleposweight",
+        "",
+        "rebalance='weight' gives the classes equal weight in every training set; "
+        "weights of your own belong to the model, such as "
+        "model=LogisticRegression(class_weight=...)",
+    ),
+    (
+        "shuffle",
+        "",
+        "records are always allocated at random, by seed=; folds in a given order are "
+        "a column of fold numbers, scheme='column'",
+    ),
+    (
+        "paramgrid paramdistributions params grid tunegrid tunelength hyperparameters",
+        "tune",
+        "a grid such as {'C': [0.1, 1, 10]}",
+    ),
+    (
+        "alpha lambda c penalty regularization l1ratio",
+        "",
+        "a penalty belongs to the model, such as model=statcv.models.Logit(C=1.0), and "
+        "tune={'C': [0.1, 1, 10]} chooses it in every training set",
+    ),
+    ("missing narm dropna skipna", "na_action", "'drop', 'raise' or 'pass'"),
+    (
+        "workers cores ncores ncpus parallel nthreads nprocesses",
+        "n_jobs",
+        "the number of processes",
+    ),
+    ("verbose quiet trace silent", "progress", "True or False"),
+    (
+        "poslabel positiveclass eventlevel event reflevel poslevel",
+        "positive",
+        "the level that counts as positive",
+    ),
+    (
+        "x y target outcome response features predictors xtrain ytrain",
+        "",
+        "the formula names the outcome and the predictors: 'y ~ x1 + x2', or 'y ~ .' "
+        "for all other columns",
+    ),
+    ("df frame dataframe dataset", "data", "the data frame"),
+    (
+        "cutoff cutpoint threshhold",
+        "threshold",
+        "above which a record is predicted positive",
+    ),
+    (
+        "balance balanced sampling upsample downsample smote",
+        "rebalance",
+        "which gives all training sets equal class totals",
+    ),
+    (
+        "preprocess preproc preprocessing standardize standardise normalize",
+        "",
+        "center(x) and scale(x) in the formula are learnt in every training set, and "
+        "so is a scikit-learn pipeline as model=",
+    ),
+    (
+        "level conflevel confidence ci",
+        "",
+        "the level is an argument of what shows intervals: result.summary(level=0.9)",
+    ),
+    ("cache memory savepredictions", "checkpoint", "a directory that keeps the fits"),
+)
+
+# what they mean in from_predictions()
+OF_PREDICTIONS = _table(
+    (
+        "truth y ytrue outcome response target label labels actual obs",
+        "observed",
+        "the column of the outcome",
+    ),
+    (
+        "estimate pred preds prediction predictions prob probs probability score "
+        "scores ypred yscore yprob yproba risk fitted",
+        "predicted",
+        "the column of the predictions",
+    ),
+    ("folds foldid split scheme cv index", "fold", "the column of the folds"),
+    ("repeats times resample", "repeat", "the column of the repeats"),
+    ("id ids record records rows", "row", "the column that identifies records"),
+    (
+        "group groups groupby clusters stratify strata subject subjects patient block",
+        "cluster",
+        "the column of the clusters",
+    ),
+)
+
+# what they mean in compare()
+OF_COMPARE = _table(
+    ("method statistic", "test", "the test of the differences"),
+    ("metrics scoring score measure", "metric", "the metric that is compared"),
+    ("padjust padjustmethod correction", "adjust", "'holm', 'bh' or 'none'"),
+    ("conflevel confidence ci", "level", "the level of the intervals"),
+    ("alpha", "level", "1 minus alpha"),
+    ("baseline ref control", "reference", "the name of one result"),
+    (
+        "nperm nperms npermutation permutations nresamples",
+        "n_permutations",
+        "the number of random permutations",
+    ),
+)
+
+_SPLINES = (
+    "bs(x, df=5) and cr(x, df=5) are splines with a fixed number of degrees of freedom"
+)
+_TOGETHER = (
+    "random effects and clusters are no terms of a formula; cv(stratify='g') keeps the "
+    "records of a group together"
+)
+
+FUNCTIONS: dict[str, str] = {
+    "ns": "natural cubic splines are cr(x, df=4) here",
+    "rcs": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    "rcspline.eval": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    **dict.fromkeys(
+        ("factor", "as.factor", "as_factor", "ordered", "as.ordered"),
+        "a column becomes a factor by C(x), with its levels in order by "
+        "C(x, levels=['a', 'b'])",
+    ),
+    "relevel": "the reference level is named in C(x, Treatment('b'))",
+    **dict.fromkeys(
+        ("as.numeric", "as.integer", "as.character"),
+        "make a column of that type in the data first",
+    ),
+    "offset": "offsets are not offered; take the offset from a continuous outcome, "
+    "I(y - x) ~ ..., or make the rate the outcome",
+    "Surv": "survival outcomes are not offered; the event within a fixed time, for "
+    "records that were followed as long, is a binary outcome: make a column of it",
+    **dict.fromkeys(
+        ("s", "ti", "t2", "lo", "pspline"),
+        f"penalised smoothers are not fitted; {_SPLINES}",
+    ),
+    **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
+    "ifelse": "write np.where(x > 0, a, b)",
+    "cut": "write pd.cut(x, [0, 40, 65, 120]), with the cut points",
+    "interaction": "interactions are written a:b, or a*b with the main effects",
+    "is.na": "write x.isna()",
+    "mean": "center(x) subtracts the mean of each training set",
+    "sd": "scale(x) divides by the standard deviation of each training set",
+    "ridge": "a penalty belongs to the model: model=statcv.models.Logit(C=1.0)",
+    "sum": "write a + b inside I(...)",
+    "pow": "write I(x**2)",
+}
+
+_FUNCTION = "pass the function itself, metrics=sklearn.metrics.{}"
+
+
+def _named(words: str, ours: str) -> dict[str, str]:
+    return dict.fromkeys(words.split(), f"here it is {ours}")
+
+
+METRICS: dict[str, str] = {
+    **_named("rocauc auc aucroc rocaucbinary cstatistic areaunderroc", "'auroc'"),
+    **_named(
+        "cindex concordanceindex harrellc",
+        "'auroc' for two classes and 'concordance' for continuous outcomes",
+    ),
+    **_named("rocaucovr rocaucovrweighted", "'auroc_ovr'"),
+    **_named("rocaucovo rocaucovoweighted handtill multiclassauc", "'auroc_hand_till'"),
+    **_named("averageprecision prauc aucpr auprcurve ap", "'auprc'"),
+    **_named("recall sens tpr truepositiverate hitrate", "'sensitivity'"),
+    **_named("spec tnr truenegativerate selectivity", "'specificity'"),
+    **_named("ppv positivepredictivevalue", "'precision'"),
+    **_named("negativepredictivevalue", "'npv'"),
+    **_named("fpr falsepositiverate fallout", "1 minus 'specificity'"),
+    **_named("fnr falsenegativerate missrate", "1 minus 'sensitivity'"),
+    **_named("mcc matthewscorrcoef phi", "'matthews'"),
+    **_named("fmeas fmeasure fscore f1binary f1score", "'f1'"),
+    **_named("precisionscore", "'precision'"),
+    **_named(
+        "logloss mnlogloss crossentropy deviance nll logscore bce",
+        "'log_loss', in which less is better",
+    ),
+    **_named(
+        "brierscore brierclass brierscoreloss brierloss",
+        "'brier', in which less is better",
+    ),
+    **_named("balaccuracy balancedaccuracyscore bacc bac", "'balanced_accuracy'"),
+    **_named(
+        "jindex youden youdenj informedness", "2 times 'balanced_accuracy' minus 1"
+    ),
+    **_named("gini somersd", "2 times 'auroc' minus 1"),
+    **_named("acc accuracyscore", "'accuracy'"),
+    **_named(
+        "error errorrate misclassification misclass misclassificationerror zerooneloss",
+        "1 minus 'accuracy'",
+    ),
+    **_named("meansquarederror", "'mse', in which less is better"),
+    **_named("rootmeansquarederror", "'rmse', in which less is better"),
+    **_named("meanabsoluteerror", "'mae', in which less is better"),
+    **_named("rsq rsquared rsquare rsqtrad r2score coefficientofdetermination", "'r2'"),
+    **dict.fromkeys(
+        ("kappa", "kap", "cohenkappa", "cohenskappa"),
+        _FUNCTION.format("cohen_kappa_score"),
+    ),
+    "jaccard": _FUNCTION.format("jaccard_score"),
+    "mape": _FUNCTION.format("mean_absolute_percentage_error"),
+    "meanabsolutepercentageerror": _FUNCTION.format("mean_absolute_percentage_error"),
+    "explainedvariance": _FUNCTION.format("explained_variance_score"),
+    "medianabsoluteerror": _FUNCTION.format("median_absolute_error"),
+    "maxerror": _FUNCTION.format("max_error"),
+    "ccc": "pass a function of (y, prediction), metrics=f",
+}

@@ -1,0 +1,247 @@
+"""What a formula may call, decided by the object and not by its name.
+
+A formula is text, and may be a stranger's. It reaches the columns, what
+:func:`statcv.formula.scope.transforms` offers, the elementwise functions of NumPy,
+SciPy and pandas, and functions that the script around the call names. Nothing of
+these writes; what the script's own functions do is its own affair.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import sys
+import types
+from collections.abc import Mapping
+from types import ModuleType
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import FormulaError, suggestion
+from statcv.formula.rowwise import REMEDY
+
+# elementwise functions that are no ufuncs → most positional arguments without `out`
+_ELEMENTWISE: dict[str, int] = {
+    "where": 3,
+    "clip": 3,
+    "round": 2,
+    "around": 2,
+    "isin": 2,
+    "isclose": 2,
+    "digitize": 2,
+    "interp": 3,
+    "select": 3,
+    "sinc": 1,
+}
+_OF_PANDAS = ("cut", "isna", "isnull", "notna", "notnull", "to_numeric")
+_WRITING = frozenset({"out", "inplace", "copy", "where"})
+_CLOSED = frozenset({"numpy", "pandas", "scipy", "statcv", "patsy", "builtins"})
+
+_PLAIN = """abs between clip fillna isin isna isnull notna notnull round astype map
+replace where mask"""
+_OF_TEXT = """len lower upper strip lstrip rstrip startswith endswith contains match
+fullmatch replace slice get title capitalize count find isdigit isalpha isnumeric zfill
+removeprefix removesuffix"""
+_OF_DATES = """year month day hour minute second quarter dayofweek day_of_week weekday
+dayofyear day_of_year days_in_month is_month_start is_month_end is_leap_year days
+seconds total_seconds normalize day_name month_name"""
+METHODS: Mapping[str | None, frozenset[str]] = {
+    None: frozenset(_PLAIN.split()),
+    "str": frozenset(_OF_TEXT.split()),
+    "dt": frozenset(_OF_DATES.split()),
+    "cat": frozenset({"codes"}),
+}
+_OF_ALL_ROWS = """mean std var sem min max median sum prod quantile rank shift diff
+cumsum cumprod cummax cummin mode nunique value_counts groupby transform iloc loc
+sort_values rolling expanding ewm pct_change describe skew kurt corr cov qcut percentile
+nanmean nanstd nanmedian average ptp sort argsort unique histogram amin amax factorize
+interpolate ffill bfill"""
+_LEARNING = frozenset(_OF_ALL_ROWS.split())
+
+
+def why_refused(value: object) -> str | None:
+    """Return why a formula may not call an object, or None where it may.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> why_refused(np.log), why_refused(np.where)
+    (None, None)
+    >>> why_refused(open)
+    "is a function of Python's own"
+    >>> why_refused(np.save)
+    'is not an elementwise function'
+    """
+    if _is_elementwise(value):
+        return None
+    if isinstance(value, ModuleType):
+        return "is a module, not a function"
+    if any(value is one for one in vars(builtins).values()):  # exit, in a console
+        return "is a function of Python's own"
+    if not isinstance(value, (type, types.FunctionType, *_BUILT_IN)):
+        return None  # an object that the script has made, which can be called
+    home = getattr(value, "__module__", None) or "builtins"
+    room = home.partition(".")[0]
+    if home.startswith("statcv.studies."):
+        return None  # scripts of their own
+    if room in _CLOSED - {"builtins"}:
+        return "is not an elementwise function"
+    if room == "builtins" or (room in sys.stdlib_module_names and room != "__main__"):
+        return "is a function of Python's own"
+    return None
+
+
+_BUILT_IN = (
+    types.BuiltinFunctionType,
+    types.MethodType,
+    types.MethodWrapperType,
+    types.WrapperDescriptorType,
+    types.MethodDescriptorType,
+    type(np.where),
+)
+
+
+def _is_elementwise(value: object) -> bool:
+    if isinstance(value, np.ufunc):
+        return True
+    of_pandas = [getattr(pd, name) for name in _OF_PANDAS]
+    known = [*(getattr(np, name) for name in _ELEMENTWISE), *of_pandas]
+    return any(value is one for one in known)
+
+
+def elementwise_of_numpy(name: str) -> bool:
+    """Tell whether NumPy has an elementwise function of that name.
+
+    >>> elementwise_of_numpy("log10"), elementwise_of_numpy("save")
+    (True, False)
+    """
+    return _is_elementwise(getattr(np, name, None))
+
+
+def check_function(value: object, shown: str, code: str) -> None:
+    """Refuse a function that a formula may not call.
+
+    Parameters
+    ----------
+    value : object
+        What would be called, or handed to a function.
+    shown : str
+        How the formula writes it.
+    code : str
+        The term, for messages.
+
+    Raises
+    ------
+    FormulaError
+        If it may not be called.
+    """
+    why = why_refused(value)
+    if why is None:
+        return
+    name = shown.rpartition(".")[2]
+    if name in _LEARNING:
+        raise FormulaError(f"the term {code!r} calls {shown}: {REMEDY}")
+    raise FormulaError(f"the term {code!r} calls {shown}, which {why}. {OFFERED}")
+
+
+OFFERED = (
+    "A formula calls the functions of statcv, elementwise functions of NumPy such as "
+    "np.log and np.where, and functions that your script defines or imports by name."
+)
+
+
+def in_module(module: ModuleType, names: list[str], shown: str, code: str) -> object:
+    """Return what dotted names reach from a module, through modules alone.
+
+    Raises
+    ------
+    FormulaError
+        If there is nothing of that name, or it is neither a number nor elementwise.
+    """
+    value: object = module
+    for name in names:
+        if not isinstance(value, ModuleType) or not hasattr(value, name):
+            raise FormulaError(
+                f"the term {code!r}: there is no {shown}."
+                + suggestion(name, vars(value) if isinstance(value, ModuleType) else ())
+            )
+        value = getattr(value, name)
+    if isinstance(value, (int, float)):
+        return value  # np.pi
+    if not _is_elementwise(value) and why_refused(value) is None:
+        raise FormulaError(
+            f"the term {code!r} calls {shown}: of a module a formula calls elementwise "
+            f"functions of NumPy, SciPy and pandas alone. Import {names[-1]} by name, "
+            "so that your script names what the formula may call."
+        )
+    check_function(value, shown, code)
+    return value
+
+
+def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> None:
+    """Refuse arguments by which a call would write into a column.
+
+    Raises
+    ------
+    FormulaError
+        If there are ``out=``, ``inplace=``, ``**``, or more than a function reads.
+    """
+    for keyword in call.keywords:
+        if keyword.arg is None or (keyword.arg in _WRITING and not _lent(function)):
+            given = "**" if keyword.arg is None else f"{keyword.arg}="
+            raise FormulaError(
+                f"the term {code!r} gives {given} to {shown}, which could write into "
+                "the data; a formula only reads them."
+            )
+    most = _most_positional(function)
+    if most is not None and len(call.args) > most:
+        raise FormulaError(
+            f"the term {code!r} gives {len(call.args)} arguments to {shown}, which "
+            f"reads {most} at most; a further one would be written into."
+        )
+
+
+def _lent(function: object) -> bool:
+    """Tell whether a function is one that the script lends, not a library."""
+    return function is not None and not _is_elementwise(function)
+
+
+def _most_positional(function: object) -> int | None:
+    if isinstance(function, np.ufunc):
+        return function.nin
+    for name, most in _ELEMENTWISE.items():
+        if function is getattr(np, name):
+            return most
+    return None
+
+
+def check_attribute(accessor: str | None, name: str, code: str, call: bool) -> None:
+    """Refuse an attribute of a column that is not on the list of pure ones.
+
+    Parameters
+    ----------
+    accessor : str or None
+        ``"str"``, ``"dt"`` or ``"cat"`` where the attribute is one of theirs.
+    name, code : str
+        The attribute, and the term for messages.
+    call : bool
+        Whether it is called.
+
+    Raises
+    ------
+    FormulaError
+        If it is not on the list.
+    """
+    if name in METHODS[accessor] or (accessor is None and not call and name in METHODS):
+        return
+    shown = f".{name}()" if call else f".{name}"
+    if name in _LEARNING:
+        raise FormulaError(f"the term {code!r} uses {shown} of a column: {REMEDY}")
+    known = sorted(METHODS[accessor])
+    of = f".{accessor}" if accessor else "a column"
+    raise FormulaError(
+        f"the term {code!r} calls {shown} of a column, and a formula uses of {of} only "
+        f"{', '.join(known[:-1])}{' and ' if known[1:] else ''}{known[-1]}; add a "
+        "column to the data first." + suggestion(name, known)
+    )

@@ -1,0 +1,202 @@
+"""A formula from a stranger reaches nothing but columns and functions that compute."""
+
+import builtins
+import functools
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from statcv import cli, cv, fold_plan
+from statcv.errors import ColumnError, FormulaError
+from statcv.formula import make_design
+from statcv.formula.permitted import METHODS
+
+HOSTILE = [
+    "__import__('os').system('touch {file}')",
+    "exit()",
+    "quit()",
+    "open('{file}', 'w')",
+    "eval('1')",
+    "exec('import os')",
+    "compile('1', 'a', 'eval')",
+    "getattr(x, 'to_csv')('{file}')",
+    "setattr(x, 'name', 'y')",
+    "vars(np)",
+    "globals()",
+    "input()",
+    "breakpoint()",
+    "print(x)",
+    "x.to_csv('{file}')",
+    "x.to_pickle('{file}')",
+    "x.to_numpy().tofile('{file}')",
+    "x.values.tofile('{file}')",
+    "x.map(open)",
+    "x.apply(print)",
+    "x.pipe(print)",
+    "x.update(z)",
+    "x.clip(0, 1, inplace=True)",
+    "x.fillna(0, inplace=True)",
+    "x.clip(0, 1, **{{'inplace': True}})",
+    "x.__class__",
+    "x.__class__.__mro__[1].__subclasses__()",
+    "x._mgr",
+    "().__class__.__bases__",
+    "'{{0.__class__}}'.format(x)",
+    "f'{{x.__class__}}'",
+    "np.save('{file}', x)",
+    "np.savetxt('{file}', x)",
+    "np.load('{file}')",
+    "np.fromfile('{file}')",
+    "np.memmap('{file}', mode='w+', shape=3)",
+    "np.lib.npyio.os.system('touch {file}')",
+    "np.ctypeslib.ctypes.CDLL(None)",
+    "np.frompyfunc(print, 1, 1)(x)",
+    "np.vectorize(print)(x)",
+    "np.exp(z, x)",
+    "np.exp(z, out=x)",
+    "np.clip(z, 0, 1, x)",
+    "np.where.__self__",
+    "np.exp.at(x, [0])",
+    "np.copyto(x, z)",
+    "pd.read_csv('{file}')",
+    "pd.read_pickle('{file}')",
+    "pd.eval('x')",
+    "os.remove('{file}')",
+    "os.system('touch {file}')",
+    "own.path.touch()",
+    "subprocess.run(['touch', '{file}'])",
+    "run(['touch', '{file}'])",
+    "system('touch {file}')",
+    "rmtree('{folder}')",
+    "Path('{file}').touch()",
+    "write(x)",
+    "twice(open)",
+    "twice(os.system)",
+    "twice(x.to_csv)",
+    "twice(np)",
+    "(lambda: 0)()",
+    "[x for x in ().__class__.__bases__]",
+    "(y := x)",
+    "twice(*[x])",
+    "[np.save][0]('{file}', x)",
+    "(np.save if 1 else np.log)('{file}', x)",
+]
+
+
+def twice(values):
+    return 2 * values
+
+
+@pytest.fixture
+def data():
+    return pd.DataFrame(
+        {"y": np.tile([0, 1], 10), "x": np.arange(20.0), "z": np.linspace(1, 2, 20)}
+    )
+
+
+@pytest.mark.parametrize("term", HOSTILE)
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_hostile_formulas_do_nothing(data, tmp_path, capsys, term, side):
+    file, kept = tmp_path / "made", tmp_path / "kept"
+    kept.write_text("still here")
+    term = term.format(file=file, folder=tmp_path)
+    scope = {
+        **{"np": np, "pd": pd, "os": os, "subprocess": subprocess, "own": os},
+        **{"run": subprocess.run, "system": os.system, "rmtree": shutil.rmtree},
+        **{"Path": Path, "write": data["x"].to_csv, "twice": twice},
+    }
+    before = data.copy(deep=True)
+    formula = f"y ~ z + {term}" if side == "right" else f"{term} ~ z"
+    with pytest.raises((FormulaError, ColumnError)):
+        make_design(formula, data, scope=scope)
+    assert sorted(tmp_path.iterdir()) == [kept]
+    assert capsys.readouterr().out == ""
+    pd.testing.assert_frame_equal(data, before)
+
+
+def test_every_builtin_is_refused(data):
+    for name in vars(builtins):
+        if name.isidentifier() and callable(getattr(builtins, name)):
+            with pytest.raises((FormulaError, ColumnError)):
+                make_design(f"y ~ {name}(x)", data, scope=vars(builtins))
+
+
+def test_only_elementwise_functions_of_numpy_are_called(data):
+    called = []
+    for name in dir(np):
+        try:
+            make_design(f"y ~ twice(np.{name})", data, scope={"np": np, "twice": twice})
+        except FormulaError as error:
+            if "failed" not in str(error) and "values for" not in str(error):
+                continue
+        value = getattr(np, name)
+        if not isinstance(value, (np.ufunc, int, float)):
+            called.append(name)
+    assert sorted(called) == [
+        *("around", "clip", "digitize", "interp", "isclose", "isin", "round"),
+        *("select", "sinc", "where"),
+    ]
+
+
+def test_no_listed_method_writes():
+    for name in METHODS[None] | METHODS["str"] | METHODS["dt"]:
+        assert not name.startswith(("to_", "_"))
+
+
+@pytest.mark.parametrize(
+    ("term", "words"),
+    [
+        ("open('a')", ["open()", "a function of Python's own"]),
+        ("abs(x)", ["np.abs"]),
+        ("x.to_csv('a')", [".to_csv()", "add a column to the data first"]),
+        ("np.save('a', x)", ["np.save", "not an elementwise function"]),
+        ("x.__class__", ["begin with an underscore"]),
+        ("np.exp(z, out=x)", ["out=", "write into"]),
+        ("np.exp(z, x)", ["2 arguments", "reads 1"]),
+        ("own.twice(x)", ["Import twice by name"]),
+    ],
+)
+def test_refusals_say_what_to_do(data, term, words):
+    import types
+
+    own = types.ModuleType("own")
+    own.twice = twice
+    with pytest.raises(FormulaError) as error:
+        make_design(f"y ~ {term}", data, scope={"np": np, "own": own})
+    for word in words:
+        assert word in str(error.value)
+
+
+def test_what_the_script_names_is_called(data):
+    scope = {"thrice": functools.partial(np.multiply, 3), "twice": twice}
+    design = make_design("y ~ thrice(z)", data, scope=scope)
+    np.testing.assert_array_equal(design.matrix[:, 1], 3 * data["z"])
+    result = cv("x ~ twice(z)", data, k=4, seed=1)
+    np.testing.assert_array_equal(result.design.matrix[:, 1], 2 * data["z"])
+
+
+def test_a_column_is_no_function_where_a_builtin_has_its_name(data):
+    data = data.assign(open=data["z"])
+    with pytest.raises(FormulaError, match="Python's own"):
+        make_design("y ~ open(x)", data, scope={})
+    assert make_design("y ~ open", data, scope={}).names[1] == "open"
+
+
+def test_the_command_lends_numpy_only(data, tmp_path, capsys):
+    file = tmp_path / "d.csv"
+    data.to_csv(file, index=False)
+    for term in ("make_folder('made')", "os.mkdir('made')", "Path('made')"):
+        assert cli.main(["cv", f"y ~ {term}", str(file)]) == 2
+        assert "Python's own" in (err := capsys.readouterr().err) or "calls" in err
+    assert [p.name for p in tmp_path.iterdir()] == ["d.csv"]
+
+
+def test_fold_plans_read_formulas_as_strictly(data, tmp_path):
+    with pytest.raises(FormulaError, match="to_csv"):
+        fold_plan(f"x.to_csv('{tmp_path / 'made'}') ~ z", data)
+    assert not any(tmp_path.iterdir())
