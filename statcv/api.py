@@ -251,8 +251,9 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     holdout.warn(design.kept)
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
     in_pairs = plan.holds_out_pairs
-    cuts = given["threshold"] is not None
-    measured = choose_metrics(given["metrics"], design.outcome, in_pairs, cuts)
+    measured = choose_metrics(
+        given["metrics"], design.outcome, in_pairs, given["threshold"]
+    )
     if weights is not None and plan.rebalanced and not design.outcome.levels:
         raise SchemeError(
             "weights= and rebalancing do not go together for a continuous outcome: "

@@ -42,8 +42,8 @@ def _cause(result: CVResult) -> str:
     kind = result.design.outcome.kind
     if kind == "continuous":
         return "The training means of these folds give the held-out values away"
-    of = "mean" if kind == "binary" else "shares of the classes"
-    return f"The training {of} of each fit gives the held-out labels away"
+    of = "means" if kind == "binary" else "shares of the classes"
+    return f"The training {of} of these folds give the held-out labels away"
 
 
 def _advice(result: CVResult) -> str:

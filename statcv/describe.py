@@ -42,8 +42,8 @@ def summarise(
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
     columns = _metrics(tables["Metrics"], labels)
-    alone = int(result.plan.tests.sizes.max()) == 1
-    if result.scores.apart or alone:  # a split is pooled, or a record, by itself
+    sizes = result.plan.tests.sizes
+    if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
         columns = columns.drop(columns="per fold (sd)", errors="ignore")
     limits = f", with {level:.0%} intervals" if "lower" in columns else ""
     shown = {f"Metrics{limits}": columns}

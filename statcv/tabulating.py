@@ -66,6 +66,8 @@ class Tabulating(Estimating):
             rows.append(row)
         table = pd.DataFrame(rows)
         undefined = table.loc[table["estimate"].isna(), "metric"]
+        if not self._asked:  # of the usual ones, that of the headline alone
+            undefined = undefined.iloc[:1][undefined.iloc[:1].index == 0]
         if len(undefined):
             warn(
                 f"{len(undefined)} of {len(table)} metrics have no value "
@@ -73,6 +75,11 @@ class Tabulating(Estimating):
                 UndefinedMetricWarning,
             )
         return table
+
+    @property
+    def _asked(self) -> bool:
+        """Whether the caller named the metrics."""
+        return self.call.arguments.get("metrics") is not None
 
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95

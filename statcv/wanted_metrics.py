@@ -17,7 +17,10 @@ OF_PAIRS = {
 
 
 def choose_metrics(
-    metrics: Any, outcome: Outcome, pairs: bool = False, threshold: bool = False
+    metrics: Any,
+    outcome: Outcome,
+    pairs: bool = False,
+    threshold: float | str | None = None,
 ) -> tuple[Metric, ...]:
     """Return the metrics that a call names, or the usual ones of the outcome.
 
@@ -28,8 +31,8 @@ def choose_metrics(
     pairs : bool
         Whether the scheme compares pairs, so that their metric comes first unless
         others are named.
-    threshold : bool
-        Whether a threshold of the predictions is given.
+    threshold : float, str or None
+        The threshold of the predictions, if one is given.
 
     Raises
     ------
@@ -37,7 +40,9 @@ def choose_metrics(
         If one is unknown, not for this outcome, or named twice.
     """
     if metrics is None:
-        usual = default_metrics(outcome.kind, threshold)
+        usual = default_metrics(outcome.kind, threshold is not None)
+        if isinstance(threshold, (int, float)) and not 0 <= threshold < 1:
+            usual = tuple(name for name in usual if name != "net_benefit")
         first = [OF_PAIRS[outcome.kind]] if pairs else []
         names = dict.fromkeys([*first, *usual])
         return tuple(get_metric(name) for name in names)

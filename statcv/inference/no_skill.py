@@ -8,6 +8,7 @@ leave-one-out has it, or above, where class weights turn the mean around.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.engine import Held, Setup
+from statcv.errors import MetricError
 from statcv.folds import FoldPlan
 from statcv.inference.scores import Scores
 from statcv.inference.values import values_by_repeat, values_by_split
@@ -52,6 +54,8 @@ class NoSkill:
         What the model without predictors scores under the plan.
     perfect : float
         The value of perfect predictions; NaN where there are none on its scale.
+    n : int
+        The number of records held out.
     """
 
     metric: Metric
@@ -59,6 +63,7 @@ class NoSkill:
     value: float
     found: float
     perfect: float
+    n: int
 
     @property
     def bias(self) -> float:
@@ -77,7 +82,14 @@ class NoSkill:
         return self.exceeds(MATERIAL / 5)
 
     def exceeds(self, share: float) -> bool:
-        """Whether it is more than a share of the way from no skill to perfect."""
+        """Whether it is more than a share of the way from no skill to perfect.
+
+        The mean loss of a mean, or of probabilities, is greater by about 2/n where it
+        is of other records, and by three times that at most as chance has it: this is
+        what fewer training records cost, and no bias.
+        """
+        if self.metric.reads not in ("order", "classes"):
+            share += 6 / self.n
         span = abs(self.perfect - self.value)
         return bool(span > 0 and abs(self.bias) > share * span)
 
@@ -142,7 +154,8 @@ class Constants:
         """Whether all fits predict the same, so that the folds give nothing away."""
         if self.own:
             return False
-        spread = np.ptp(self.by_split, axis=0).max() if len(self.by_split) else 0.0
+        with np.errstate(invalid="ignore"):  # of infinite decision values
+            spread = np.ptp(self.by_split, axis=0).max()
         cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
         return bool(spread <= ROUNDING and cuts <= ROUNDING)
 
@@ -215,8 +228,9 @@ def is_suspect(
 def _scored(
     metric: Metric, how: str, scores: Scores, constants: Constants | None
 ) -> NoSkill:
+    n = len(np.unique(scores.row))
     if constants is None or metric.target is not None:
-        return NoSkill(metric, how, math.nan, math.nan, math.nan)
+        return NoSkill(metric, how, math.nan, math.nan, math.nan, n)
     perfect = _value(metric, _perfect(scores), "pooled")
     order = metric.of_random_order()
     if order is not None:  # of ties it has another value than of a random order
@@ -225,7 +239,7 @@ def _scored(
             plain = constants.under_folds(scores, 0.0)
             own = constants.own
             found = _value(metric, plain, how) if own else _in_ties(metric, plain)
-        return NoSkill(metric, how, value, found, perfect)
+        return NoSkill(metric, how, value, found, perfect, n)
     found = value = math.nan
     for shift in constants.shifts:
         at_all = _value(metric, constants.at_no_skill(scores, shift), "pooled")
@@ -234,20 +248,20 @@ def _scored(
             here = _value(metric, constants.under_folds(scores, shift), how)
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
-    return NoSkill(metric, how, value, found, perfect)
+    return NoSkill(metric, how, value, found, perfect, n)
 
 
 def _in_ties(metric: Metric, scores: Scores) -> float:
     """Return a pooled metric of ranks, the mean over orders of equal predictions."""
-    ranks = np.unique(scores.predicted, return_inverse=True)[1].ravel()
+    steps = np.diff(np.unique(scores.predicted))
+    small = 0.1 * steps[steps > ROUNDING].min(initial=1.0)
     rng = np.random.default_rng(0)
     draws = [
         _value(
             metric,
             replace(
                 scores,
-                predicted=(ranks + rng.uniform(size=len(ranks))) / (len(ranks) + 1),
-                probabilities=True,
+                predicted=scores.predicted + small * rng.uniform(size=len(scores.row)),
             ),
             "pooled",
         )
@@ -268,11 +282,19 @@ def _perfect(scores: Scores) -> Scores:
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:
-    """Return the metric stated in a way; NaN where it has no value."""
-    if how == "per_fold":
-        values = values_by_split(scores, metric)
-    else:
-        values = values_by_repeat(scores, metric, how)
+    """Return the metric stated in a way; NaN where it has no value.
+
+    Nor has a caller's own function that does not admit what is constant, or perfect.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if how == "per_fold":
+                values = values_by_split(scores, metric)
+            else:
+                values = values_by_repeat(scores, metric, how)
+    except MetricError:
+        return math.nan
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 

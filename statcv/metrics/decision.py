@@ -245,6 +245,8 @@ def casewise_net_benefit(
     [0.0, -0.25, 1.0, 1.0]
     """
     positive, p = binary_probabilities(y, p)
+    if p.size and np.isnan(p).all():  # decision values, whose thresholds are their own
+        return p
     cuts = _cuts(threshold)
     if cuts.ndim:
         same_length(p.size, vector(cuts, "threshold").size, "threshold")

@@ -143,6 +143,7 @@ def test_clusters_of_one_result_count_for_both():
     assert both[0]["difference"] == pytest.approx(-both[1]["difference"])
 
 
+@pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
 def test_thresholds_are_heeded():
     frame = simulated(6)
     a = scv.cv("y ~ a", frame, k=4, seed=1, threshold=0.3)

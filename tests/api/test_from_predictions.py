@@ -88,16 +88,16 @@ def columns_printed(result):
 
 def test_the_summary_leaves_out_columns_with_nothing_in_them(made_here):
     once = made_here.predictions.query("repeat == 1").set_index("row")
-    always = ["estimate", "lower", "upper", "how", "pooled"]
+    always = ["estimate", "lower", "upper", "how"]
     one_fit = elsewhere(once)
     assert columns_printed(one_fit) == always
     assert "intervals" in str(one_fit.summary())
     assert one_fit.metrics().loc[0, ["per_fold", "paired"]].notna().all()
     in_folds = elsewhere(once, fold="fold")
-    assert columns_printed(in_folds) == [*always, "per fold (sd)", "paired"]
+    assert columns_printed(in_folds) == [*always, "no skill", "per fold (sd)"]
     assert list(one_fit.metrics().columns) == list(in_folds.metrics().columns)
     no_limits = elsewhere(once, metrics="auprc")
-    assert columns_printed(no_limits) == ["estimate", "how", "pooled"]
+    assert columns_printed(no_limits) == ["estimate", "how"]
     assert "intervals" not in str(no_limits.summary())
 
 

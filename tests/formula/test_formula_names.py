@@ -9,6 +9,11 @@ from statcv import cv
 from statcv.errors import ColumnError, FormulaError
 from statcv.formula import make_design
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+
+
 N = 30
 age = np.arange(N)  # a variable of the script, not a column
 

@@ -16,7 +16,6 @@ from statcv.engine import Setup
 from statcv.errors import ArgumentError, SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deleting import choose_splits, count_fits, delete_records
-from statcv.folds.plan import PAIRS
 from statcv.folds.ragged import Ragged
 from statcv.inference import refitting
 from statcv.inference.fewer_fits import balanced_pairs
@@ -64,7 +63,7 @@ def without(plan, rows):
     for split in range(plan.n_splits):
         test = plan.test(split)
         left = np.setdiff1d(test, rows)
-        if len(left) and not (plan.scheme in PAIRS and len(left) < len(test)):
+        if len(left) and not (plan.holds_out_pairs and len(left) < len(test)):
             splits.append(split)
     fits = [f for f in range(plan.n_fits) if plan.split_of[f] in splits]
     repeats = plan.repeat_of[splits]

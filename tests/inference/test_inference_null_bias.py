@@ -13,7 +13,7 @@ from sklearn.metrics import average_precision_score
 
 import statcv as scv
 from statcv.errors import StatcvError
-from statcv.inference.null_bias import RANDOM_ORDER, make_null_bias
+from statcv.inference.null_bias import make_null_bias
 from statcv.metrics import METRICS
 from statcv.metrics.random_order import auprc_in_random_order
 
@@ -123,11 +123,12 @@ def test_average_precision_is_measured_from_what_chance_gives(how):
     rng = np.random.default_rng(5)
     data = noise(n=40).assign(score=0.0, fold=np.tile(np.arange(4), 10))
     found, chance = [], []
+    order = METRICS["auprc"].of_random_order()
     for _ in range(150):
         data["score"] = rng.normal(size=40)
         res = scv.from_predictions(data, observed="y", predicted="score", fold="fold")
         found.append(float(res.estimate("auprc", how)))
-        values = scv.inference.estimates.values_by_repeat(res.scores, RANDOM_ORDER, how)
+        values = scv.inference.estimates.values_by_repeat(res.scores, order, how)
         chance.append(values[0])
     made = make_null_bias(
         METRICS["auprc"], how, np.array(found), np.array(chance), seed=1, about=""

@@ -32,7 +32,8 @@ LABELS = {
     "auprc_trapezoid": "auPR (trapezoid)",
     "auprc_interpolated": "auPR (interpolated)",
     "brier": "Brier score",
-    "brier_skill": "Brier skill",
+    "brier_skill": "scaled Brier score",
+    "oe_ratio": "O:E",
     "calibration_slope": "calibration slope",
     "calibration_intercept": "calibration intercept",
     "net_benefit": "net benefit",
@@ -159,6 +160,11 @@ def test_direction_is_what_it_says(metric):
     kind = sorted(metric.outcomes)[0]
     y, prediction = sample(kind)
     gain = metric(y, perfect(y, kind)) - metric(y, prediction)
+    if metric.target is not None:  # better is nearer to that
+        gain = abs(metric(y, prediction) - metric.target)
+        gain -= abs(metric(y, perfect(y, kind)) - metric.target)
+        assert np.isnan(gain) or gain > 0
+        return
     assert (gain > 0) == metric.greater_is_better
 
 

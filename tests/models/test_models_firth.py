@@ -18,6 +18,11 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.together.firth import fit_firth_folds
 from statcv.models.together.folds import Folds
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+
+
 REFERENCE = Path(__file__).parent.parent / "reference"
 FIRTH = Logit(firth=True)
 

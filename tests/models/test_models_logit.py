@@ -11,6 +11,10 @@ from statcv import cv
 from statcv.errors import ModelError, SeparationWarning, UnseenLevelWarning
 from statcv.models import Linear, Logit, TrainingSet
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+
 
 def training(X, y, kind="binary", weights=None, intercept=0):
     return TrainingSet(

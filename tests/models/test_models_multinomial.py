@@ -19,6 +19,11 @@ from statcv.models.together.folds import Folds
 from statcv.models.together.multinomial import class_fold_fits, fit_class_folds
 from statcv.models.together.multinomial_problem import ClassProblem, find_class_centre
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+
+
 SCHEMES = {
     "loocv": {},
     "rloocv": {},

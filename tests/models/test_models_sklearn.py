@@ -17,6 +17,10 @@ from statcv import cv
 from statcv.errors import ConvergenceWarning, MissingDataWarning, ModelError
 from statcv.models import Sklearn, TrainingSet, XGBoost
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
+
 
 @pytest.fixture(scope="module")
 def data():

@@ -211,7 +211,7 @@ def test_rows_are_named_by_index_or_by_the_column_that_is_named():
 
 def test_metrics_of_one_result_are_rows_too(results):
     ax = scv.plot_forest(results["small"].metrics())
-    assert names(ax)[:3] == ["auROC", "auPR", "Brier score"]
+    assert names(ax)[:3] == ["auROC", "auPR", "calibration slope"]
     assert written(ax)[1].endswith("no interval")
 
 
