@@ -60,15 +60,14 @@ def _advice(result: CVResult) -> str:
 
 def _warn_of_neighbours(result: CVResult) -> None:
     """Warn where near records, more of the held-out class, are all that counts."""
+    if result.plan.rebalance not in PASSED_ON or not _of_neighbours(result):
+        return
     pooled = [
         metric.label
         for metric in result.chosen_metrics
         if metric.rank and result.scores.headline(metric) == "pooled"
     ]
-    continuous = result.design.outcome.kind == "continuous"
-    if continuous or not pooled or result.plan.rebalance not in PASSED_ON:
-        return
-    if _of_neighbours(result):
+    if pooled and result.design.outcome.kind != "continuous":
         warn(
             "distributional bias: training sets that are evened out by "
             f"{PASSED_ON[result.plan.rebalance]} show a model somewhat more of each "
@@ -84,7 +83,7 @@ def _warn_of_twins(result: CVResult) -> None:
     outcome = result.design.outcome
     if outcome.kind == "continuous":
         return
-    for found in opposite_twins(result.plan, result.plain_predictors, outcome.y):
+    for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
         warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
 
 

@@ -296,13 +296,7 @@ class CVResult(Testing):
         As ``result.plan.audit()``, and with records that equal a training record in
         all predictors, but not in the outcome.
         """
-        return self.plan.audit(predictors=self.plain_predictors)
-
-    @property
-    def plain_predictors(self) -> NDArray[np.float64]:
-        """The design matrix without its intercept."""
-        matrix, intercept = self.design.matrix, self.design.intercept
-        return matrix if intercept is None else np.delete(matrix, intercept, axis=1)
+        return self.plan.audit(predictors=self.design.matrix)
 
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:

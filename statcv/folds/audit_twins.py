@@ -61,7 +61,7 @@ def opposite_twins(
         trained[plan.train(int(first[split]))] = True
         for row in plan.test(int(split)):
             others = twins.members(int(row))
-            others = others[trained[others]]
+            others = others[trained[others] & (X[others] == X[row]).all(axis=1)]
             agree[row] += int((y[others] == y[row]).sum())
             differ[row] += int((y[others] != y[row]).sum())
     wrong = np.flatnonzero((differ > 0) & (agree == 0))
@@ -103,13 +103,13 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     """Return which records are equal; None where predictors do not tell them apart."""
     if X.shape[1] == 0 or np.isnan(X).any():
         return None
-    weights = np.random.default_rng(0).normal(size=X.shape[1])
-    code = np.unique(X @ weights, return_inverse=True)[1].ravel()
-    twins = _Twins(code.astype(np.intp))
-    several = twins.size > 1
-    if not several.any() or twins.size.max() > MOST:
+    sums = np.round(X @ np.random.default_rng(0).normal(size=X.shape[1]), 9)
+    rising = np.sort(sums)
+    if not (rising[1:] == rising[:-1]).any():
         return None
-    return twins
+    code = np.searchsorted(np.unique(rising), sums)
+    twins = _Twins(code.astype(np.intp))
+    return None if twins.size.max() > MOST else twins
 
 
 def _tail(n: int, at_least: int, share: float) -> float:

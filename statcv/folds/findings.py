@@ -104,7 +104,7 @@ class Audit:
         return "\n".join(map(str, self.findings))
 
     def __repr__(self) -> str:
-        return f"<Audit: {len(self.findings)} findings, {len(self.concerns)} to mind>"
+        return f"<Audit: {len(self.findings)} findings, {len(self.concerns)} of concern>"
 
     def _repr_html_(self) -> str:
         lines = [

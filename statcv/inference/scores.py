@@ -211,7 +211,7 @@ class Scores:
     def overlapping(self) -> bool:
         """Whether a repeat holds a record out more than once, as in pairs."""
         cells = self.repeat[self.split] * len(self.y) + self.row
-        return len(np.unique(cells)) < len(cells)
+        return bool(np.bincount(cells, minlength=1).max() > 1)
 
     def by_record(
         self, where: NDArray[np.intp], rank: bool

@@ -1,4 +1,4 @@
-"""What a referee asks for: discrimination, calibration, net benefit and risk."""
+"""The four plots that guidance asks for: ROC, calibration, net benefit and risk."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ LINE = 100  # letters of a line of the title
 def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     """Draw ROC with its band, calibration, decision curve and risk by outcome.
 
-    One figure of four, with what was held out as its title. Each record counts once;
+    The four pictures that the STRATOS initiative calls essential for a prediction
+    model of a binary outcome: discrimination, calibration, net benefit and the
+    distribution of risk by outcome. One figure of four, with what was held out as its title. Each record counts once;
     over repeats its predictions are averaged, as the titles say.
 
     Parameters
@@ -45,6 +47,11 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     MetricError
         If the predictions are no probabilities; :func:`statcv.plot_panel` then draws
         what can be had.
+
+    References
+    ----------
+    Van Calster, Collins, Vickers, …, Steyerberg (2025), Lancet Digital Health,
+    arXiv:2412.10288.
 
     Examples
     --------

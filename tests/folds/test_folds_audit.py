@@ -682,7 +682,7 @@ def test_an_audit_is_a_sentence_a_line_and_a_row_a_finding():
     assert audit.concerns == tuple(frame.loc[frame["concern"], "sentence"])
     assert len(audit.concerns) == 2
     assert "give" in audit.concerns[0]
-    assert repr(audit) == f"<Audit: {len(frame)} findings, 2 to mind>"
+    assert repr(audit) == f"<Audit: {len(frame)} findings, 2 of concern>"
     assert audit._repr_html_().count("<strong>") == 2
     quiet = make_plan("rloocv", [0, 1, 1, 0, 1] * 3, "binary").audit()
     assert quiet.concerns == ()
