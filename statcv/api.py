@@ -338,7 +338,8 @@ def fold_plan(
     Examples
     --------
     >>> import statcv as scv
-    >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="rloocv", seed=1)
+    >>> df = scv.load_data("spector")
+    >>> plan = scv.fold_plan("GRADE", df, scheme="rloocv", repeats=1, seed=1)
     >>> print(plan)
     rloocv: rebalanced leave-one-out, each record held out by itself, a random \
 record of the other class dropped; training sets of 10/20 each

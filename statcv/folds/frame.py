@@ -74,7 +74,8 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     Examples
     --------
     >>> from statcv.folds import make_plan
-    >>> make_plan("rloocv", [0, 1, 0, 1], "binary", seed=1).to_frame().role.tolist()
+    >>> plan = make_plan("rloocv", [0, 1, 0, 1], "binary", repeats=1, seed=1)
+    >>> plan.to_frame().role.tolist()
     ['held out', 'held out', 'held out', 'held out', 'dropped', 'dropped', 'dropped', \
 'dropped']
     """

@@ -130,8 +130,8 @@ def sign_of_identifier(frame: pd.DataFrame, column: str) -> str:
 
     Examples
     --------
-    >>> visits = pd.DataFrame({"who": [3, 3, 1, 1, 2, 2], "bmi": [21.4, 21.4, 30, 30,
-    ...                        19.5, 19.5], "age": [40, 41, 55, 56, 60, 60]})
+    >>> who, bmi = np.repeat([3, 1, 4, 2], 3), np.repeat([21.4, 30.0, 25.5, 19.5], 3)
+    >>> visits = pd.DataFrame({"who": who, "bmi": bmi, "age": np.arange(12) // 2 + 40})
     >>> sign_of_identifier(visits, "who")
     'records of one value have the same bmi'
     >>> sign_of_identifier(visits, "age")

@@ -64,10 +64,16 @@ class Strata:
 
     @property
     def sentence(self) -> str:
+        """What is kept together, in words, and how many groups there are."""
+        noun = "group" if self.identifies else "value"
+        return f"{self.kept} ({plural(self.count, noun)})"
+
+    @property
+    def kept(self) -> str:
         """What is kept together, in words."""
         if self.identifies:
-            return f"grouped by {self.label} ({plural(self.count, 'group')})"
-        return f"equal {self.label} kept together ({plural(self.count, 'value')})"
+            return f"grouped by {self.label}"
+        return f"equal {self.label} kept together"
 
     @property
     def thresholds(self) -> NDArray[Any] | None:

@@ -85,7 +85,7 @@ def plot_decision(
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
     >>> ax = scv.plot_decision(res)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
-    ['rloocv', '95% band, pointwise', 'treat all', 'treat none']
+    ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
     """
     named = _named(results)
     where = THRESHOLDS if thresholds is None else np.sort(np.atleast_1d(thresholds))

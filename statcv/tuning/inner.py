@@ -50,12 +50,16 @@ class InnerScheme:
     repeats : int
     rebalance : str or None
         How inner training sets are given equal class totals.
+    grouped_by : str
+        What keeps records together in inner folds as in the outer ones, in words;
+        empty where nothing does.
     """
 
     name: str
     k: int | None
     repeats: int = 1
     rebalance: str | None = None
+    grouped_by: str = ""
 
     @classmethod
     def of(
@@ -107,7 +111,8 @@ class InnerScheme:
                 "has no randomness."
             )
         folds = (DEFAULT_K if k is None else k) if scheme.has_k else None
-        return cls(name, folds, repeats, how)
+        together = "" if outer.strata is None else outer.strata.kept
+        return cls(name, folds, repeats, how, together)
 
     @property
     def label(self) -> str:
@@ -118,7 +123,8 @@ class InnerScheme:
         said = WORDS[named].format(k=self.k)
         if self.rebalance and SCHEMES[named].rebalance is None:
             said += f" rebalanced by {self.rebalance}"
-        return f"{self.repeats} × {said}" if self.repeats > 1 else said
+        said = f"{self.repeats} × {said}" if self.repeats > 1 else said
+        return f"{said}, {self.grouped_by}," if self.grouped_by else said
 
     def fits(self, n: int) -> int:
         """Return how many fits it takes on n records."""
