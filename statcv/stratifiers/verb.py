@@ -91,11 +91,11 @@ def stratifier_bias(
         identify: those of `duplicates`, and candidates of dates, and of text and
         categories with as many levels as there are folds or more.
     candidates : list, optional
-        Names of columns, each as ``cv(stratify=…)`` takes it (quantile bins of a
-        number, a hash of anything else), lists of names that count together, or
+        Names of columns (bins of a number by :func:`by_quantile`, whole values of
+        anything else), lists of names that count together as whole values, or
         stratifiers by :func:`by_quantile`, :func:`by_hash`, :func:`by_value`. By
-        default every column of which folds can be made but that of weights, and a
-        hash of those of `duplicates`.
+        default every column of which folds can be made but that of weights, and
+        whole values of those of `duplicates`.
     duplicates : str, list of str or True, optional
         Columns whose equal values tell copies of one record; True for all columns. The
         unbiased estimate keeps them together, and a candidate that parts them is said
@@ -116,7 +116,8 @@ def stratifier_bias(
     per_fold : int or sequence of int, default 1
         With how many bins a fold columns of numbers are tried.
     key : bytes or str, optional
-        Of hashes; by default keyed by the seed.
+        The key by which whole values are hashed; by default they are allocated to
+        folds at random.
     level : float, default 0.95
         Of the intervals.
     seed, n_jobs, progress
