@@ -213,6 +213,27 @@ def test_losses_are_not_warned_of_for_what_fewer_records_cost(n):
         assert warned(data, "z ~ a", scheme=scheme, metrics=["mse", "r2"])[1] == ""
 
 
+def test_pooled_ranks_of_balanced_leave_one_out_are_warned_of_where_asked_for():
+    """Records of few predictors predict each other, which no paired form removes."""
+    call = {"scheme": "rloocv", "repeats": 2, "metrics": ["auroc", "auprc"]}
+    off = []
+    for seed in range(60):
+        res, said = warned(noise(seed=seed), **call)
+        size = re.search(
+            r"auPR [0-9.]+ where no skill is [0-9.]+ \(([0-9.]+) too", said
+        )
+        value = res.no_skill.set_index("metric")["no_skill"]["auprc"]
+        off.append([float(res.estimate("auprc")) - value, -float(size[1])])
+        assert "auROC" not in said  # is paired
+    found, told = np.mean(off, axis=0)
+    assert found == pytest.approx(told, abs=3 * np.std(off, axis=0)[0] / 60**0.5)
+    assert told < -0.02
+    assert warned(noise(), scheme="rloocv", repeats=2)[1] == ""  # not asked for
+    more = np.random.default_rng(1).normal(size=(300, 9))
+    large = noise(150, 300).join(pd.DataFrame(more).add_prefix("x"))
+    assert warned(large, "y ~ .", **call)[1] == ""
+
+
 def test_clean_plans_raise_no_false_alarm():
     """Class-stratified folds with a class or more in each, and rebalanced ones."""
     rng = np.random.default_rng(7)
