@@ -104,7 +104,8 @@ class Audit:
         return "\n".join(map(str, self.findings))
 
     def __repr__(self) -> str:
-        return f"<Audit: {len(self.findings)} findings, {len(self.concerns)} of concern>"
+        found, of_concern = len(self.findings), len(self.concerns)
+        return f"<Audit: {found} findings, {of_concern} of concern>"
 
     def _repr_html_(self) -> str:
         lines = [

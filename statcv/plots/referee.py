@@ -26,8 +26,9 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
 
     The four pictures that the STRATOS initiative calls essential for a prediction
     model of a binary outcome: discrimination, calibration, net benefit and the
-    distribution of risk by outcome. One figure of four, with what was held out as its title. Each record counts once;
-    over repeats its predictions are averaged, as the titles say.
+    distribution of risk by outcome. The title of the figure says what was held out.
+    Each record counts once; over repeats its predictions are averaged, as the titles
+    of the four pictures say.
 
     Parameters
     ----------
