@@ -353,7 +353,7 @@ def contrast(
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
     way = _check_how(how, chosen) or common_how(scores, chosen)
-    cheap = test is None and chosen.name == "auroc" and reference != NULL
+    cheap = test is None and chosen.is_auroc and reference != NULL
     cheap = cheap and all(
         result.refits_are_cheap(chosen, way)
         and result.design.labels.equals(first.design.labels)
@@ -406,7 +406,7 @@ def _check_how(how: str | None, metric: Metric) -> str | None:
             f"how must be one of {', '.join(HOWS)}, not {how!r}."
             + suggestion(how, HOWS)
         )
-    if how == "paired" and not metric.of_pairs:
+    if how == "paired" and metric.pairs is None:
         raise MetricError(f"{metric.label} is not available with how='paired'.")
     return how
 

@@ -220,7 +220,7 @@ class Estimating:
     ) -> Estimate:
         """Estimate without refits, unless those of the usual interval are cheap."""
         found = make_estimate(self.scores, metric, how, level, interval, seed=seed)
-        usual = interval is None and metric.name == "auroc"
+        usual = interval is None and metric.is_auroc
         if not (
             usual and math.isfinite(found.value) and self._cheap(metric, found.how)
         ):

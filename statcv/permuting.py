@@ -222,7 +222,7 @@ class Permuting(Tabulating):
     def _with_no_skill(self, metric: str | Metric | None, how: str | None) -> Wanted:
         """Return a metric that has a value of no skill, and how it is had."""
         chosen = self._metric(metric)
-        if _of_the_mean(chosen):
+        if chosen.against_mean:
             raise MetricError(
                 f"{chosen.label} of a model that was fitted to noise is rightly below "
                 "0, since it predicts worse than the mean: what permuted outcomes give "
@@ -238,7 +238,7 @@ class Permuting(Tabulating):
 
     def _leans(self, metric: Metric) -> bool:
         """Tell whether no skill has one value, whatever the model predicts."""
-        constant = self._no_skill(metric) is not None and not _of_the_mean(metric)
+        constant = self._no_skill(metric) is not None and not metric.against_mean
         return constant or metric.in_random_order is not None
 
     def _permutable(self, metric: Metric, how: str | None) -> str:
@@ -335,11 +335,6 @@ class Permuting(Tabulating):
                 "n_permutations= makes fewer.",
                 CostWarning,
             )
-
-
-def _of_the_mean(metric: Metric) -> bool:
-    """Tell whether it compares with what the mean predicts, which noise falls below."""
-    return metric.uses_baseline or metric.name == "r2"
 
 
 def _duration(seconds: float) -> str:

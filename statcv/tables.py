@@ -126,7 +126,7 @@ def metric_row(
     """Return a metric in all the ways that exist, the headline with its interval."""
     pooled = make_estimate(scores, metric, "pooled")
     by_fold = make_estimate(scores, metric, "per_fold")
-    pairs = metric.of_pairs and (metric.rank or scores.pairwise)
+    pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
     paired = make_estimate(scores, metric, "paired") if pairs else None
     return {
         "metric": metric.name,

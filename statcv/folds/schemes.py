@@ -72,6 +72,12 @@ class Scheme:
         return self.splits == "pairs"
 
     @property
+    def compares_pairs(self) -> bool:
+        """Whether records are compared that the same fit did not train on."""
+        dropped = self.leaves_one_out and self.rebalance == "subsample"
+        return self.holds_out_pairs or dropped
+
+    @property
     def leaves_one_out(self) -> bool:
         """Whether each record, or cluster, is held out by itself."""
         return self.splits == "units"

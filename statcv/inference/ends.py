@@ -35,7 +35,7 @@ ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
 
 def at_end(metric: Metric, value: float) -> bool:
     """Tell whether an estimate is an auROC of exactly 1 or 0."""
-    return metric.name == "auroc" and value in ENDS
+    return metric.is_auroc and value in ENDS
 
 
 def interval_at_end(

@@ -43,7 +43,7 @@ from statcv.inference.values import (
     values_by_split,
 )
 from statcv.level import check_level
-from statcv.metrics import Metric, get_metric
+from statcv.metrics import Metric
 
 HOWS = ("pooled", "per_fold", "paired")
 BOOTSTRAPS = (".632", ".632+")
@@ -62,10 +62,10 @@ IN_SAMPLES = {
     "influence": "; of a sample of pairs each counts for both of its records, which "
     "adds to the width",
 }
-NO_PAIRS = {
-    "auroc": "no fit left out records of both classes",
-    "auroc_hand_till": "of some two classes no fit left out records of both",
-    "concordance": "no fit left out records of different outcomes",
+NO_PAIRS: dict[str | None, str] = {
+    "classes": "no fit left out records of both classes",
+    "each two classes": "of some two classes no fit left out records of both",
+    "numbers": "no fit left out records of different outcomes",
 }
 REFITS = ("jackknife", "jackknife_logit", "corrected_jackknife", "nested_cv")
 Floats = NDArray[np.float64]
@@ -114,7 +114,7 @@ def estimate(
             f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
         )
     check_level(level, MetricError)
-    if how == "paired" and not metric.of_pairs:
+    if how == "paired" and metric.pairs is None:
         raise MetricError(
             f"{metric.label} is not had from pairs; auROC (of several classes Hand and "
             "Till's), concordance and the calibration slope are."
@@ -173,7 +173,7 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
         return "pairs" if _has_pairs(scores, metric) else None
     if scores.apart:
         return None
-    if metric.name == "auroc":
+    if metric.is_auroc:
         return "delong"
     return "records" if _over_records(metric) else None
 
@@ -188,7 +188,7 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
     how : {"pooled", "per_fold", "paired"}
     """
     names = []
-    if metric.name == "auroc":
+    if metric.is_auroc:
         if how == "pooled" and not scores.apart:
             names += ["delong", "logit"]
         names.append("influence")
@@ -246,7 +246,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _over_records(metric: Metric) -> bool:
-    return metric.casewise is not None or metric.name == "rmse"
+    return metric.casewise is not None or metric.root_of is not None
 
 
 def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
@@ -255,10 +255,10 @@ def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
         if is_mirrored(scores, metric):
             return MIRRORED
         if not concordance(scores, metric)[1]:
-            return NO_PAIRS[metric.name]
+            return NO_PAIRS[metric.pairs]
         if scores.pairwise:
             return "there are too many pairs to list"
-        other = " or interval='influence'" if metric.name == "auroc" else ""
+        other = " or interval='influence'" if metric.is_auroc else ""
         return (
             "no interval is known for the pairs within folds that keeps its level; "
             f"see how='per_fold'{',' * bool(other)}{other}"
@@ -323,8 +323,8 @@ def _interval(
     if name == "pairs":
         return _pairs(scores, metric, level)
     if name == "records":
-        if metric.name == "rmse":
-            return _root(_records(scores, get_metric("mse"), level))
+        if metric.root_of is not None:
+            return _root(_records(scores, metric.root_of, level))
         return _records(scores, metric, level)
     return bootstrap_interval(scores, metric, how, level, seed=seed, bca=name == "bca")
 
@@ -357,7 +357,7 @@ def _pairs(scores: Scores, metric: Metric, level: float) -> Interval:
     if pairs is None:
         return Interval.none(MIRRORED)
     if not len(pairs.won) or np.isnan(pairs.shares).any():
-        return Interval.none(NO_PAIRS[metric.name])
+        return Interval.none(NO_PAIRS[metric.pairs])
     if pairs.cells > 1 and pairs.sizes.min() < 2:
         return Interval.none("of some two classes there is a single pair")
     return pairs_interval(
@@ -392,6 +392,5 @@ def _root(interval: Interval) -> Interval:
 
 def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
     """Return the least and the largest value of a metric of such predictions."""
-    if metric.name == "brier":
-        return 0.0, 1.0 if scores.predicted.ndim == 1 else 2.0
-    return metric.bounds
+    predicted = scores.predicted
+    return metric.bounds_with(2 if predicted.ndim == 1 else predicted.shape[1])

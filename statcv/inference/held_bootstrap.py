@@ -25,7 +25,7 @@ from statcv.inference.values import (
     losses_by_cell,
     pooled_part,
 )
-from statcv.metrics import METRICS, Metric
+from statcv.metrics import Metric
 from statcv.seeds import RESAMPLE_HELD
 
 Floats = NDArray[np.float64]
@@ -177,11 +177,11 @@ def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
     It takes weights of shape (times, n) and returns (times,) values: auROC and means
     over records of all at once, other metrics of one after the other.
     """
-    if metric.name == "auroc":
+    if metric.is_auroc:
         what = Compared.of(scores, how)
         return lambda weights: what.value(weights[:, what.row])
-    if metric.name == "rmse":
-        return _weighted_mean(scores, METRICS["mse"], how, root=True)
+    if metric.root_of is not None:
+        return _weighted_mean(scores, metric.root_of, how, root=True)
     if metric.casewise is not None:
         return _weighted_mean(scores, metric, how)
     if how == "per_fold":

@@ -38,7 +38,7 @@ from statcv.inference.nested_folds import (
 from statcv.inference.refit_cost import made_together
 from statcv.inference.refitting import run_quietly, scores_of, warn_of_refits
 from statcv.inference.values import casewise
-from statcv.metrics import Metric, get_metric
+from statcv.metrics import Metric
 from statcv.metrics.placements import normal_quantile
 from statcv.whole import is_whole
 
@@ -191,11 +191,11 @@ def nested_cv_interval(
     Its middle is the estimate corrected for smaller training sets, not the usual one.
     That of the root mean squared error is the root of that of the mean.
     """
-    root = metric.name == "rmse"
+    root = metric.root_of is not None
     try:
         made = nested_cv(
             setup,
-            get_metric("mse") if root else metric,
+            metric.root_of or metric,
             level=level,
             repeats=repeats,
             seed=seed,

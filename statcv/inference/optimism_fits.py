@@ -102,7 +102,7 @@ class Resampling:
         metric, fit = self.metric, np.repeat(np.arange(len(rows)), list(map(len, rows)))
         joined = np.concatenate(rows)
         predicted, y = made.predicted[fit, joined], self.y[joined]
-        if metric.name == "auroc":
+        if metric.is_auroc:
             read = metric.readable(predicted, made.probabilities)
             return auroc_by_group(y, read, fit, len(rows))
         cuts = [self.threshold] * len(rows)

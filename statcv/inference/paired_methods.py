@@ -94,7 +94,7 @@ def default_method(metric: Metric, cheap: bool = False) -> str:
     ComparisonError
         If the metric is neither auROC nor a mean over records.
     """
-    if metric.name == "auroc":
+    if metric.is_auroc:
         return "corrected_jackknife" if cheap else "delong"
     if metric.casewise is not None:
         return "t"

@@ -192,7 +192,7 @@ def paired_permutation(
     difference = value(b) - value(a)
     if not np.isfinite(difference):
         return PairedTest.none(difference, f"{metric.label} has no value")
-    if metric.name == "auroc":
+    if metric.is_auroc:
         found = flip_signs(auroc_terms(y, a, b), clusters, times, rng)
     elif metric.casewise is not None:
         change = metric.casewise(y, b) - metric.casewise(y, a)

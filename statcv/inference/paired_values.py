@@ -92,7 +92,7 @@ class ConcordantPairs:
 
 def is_mirrored(scores: Scores, metric: Metric) -> bool:
     """Tell whether pairs are of a number and the one dropped to restore the mean."""
-    numbers = metric.name == "concordance"
+    numbers = metric.pairs == "numbers"
     return numbers and scores.pairwise and not bool(scores.left.held.all())
 
 
@@ -143,7 +143,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     And whether there are any. The mean of the splits' shares (of the fits', where
     the scheme compares what a fit left out), weighted by their numbers of pairs.
     """
-    if metric.name == "auroc_hand_till":
+    if metric.pairs == "each two classes":
         return _of_classes(scores)
     read = metric.readable(scores.predicted, scores.probabilities)
     won, pairs = _won_by_repeat(scores, scores.y, read, metric)
@@ -202,14 +202,14 @@ def _sums(repeat: Numbers, values: Floats) -> Floats:
 
 
 def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:
-    return np.ones(len(y), dtype=bool) if metric.name == "concordance" else y >= 0
+    return np.ones(len(y), dtype=bool) if metric.pairs == "numbers" else y >= 0
 
 
 def _won(
     y: NDArray[Any], predicted: Floats, group: Numbers, groups: int, metric: Metric
 ) -> tuple[Floats, Floats]:
     """Return how many pairs of each group are ranked right, and how many there are."""
-    if metric.name == "concordance":
+    if metric.pairs == "numbers":
         area, pairs = concordance_by_group(y, predicted, group, groups)
     else:
         ones = np.bincount(group, y == 1, groups)

@@ -257,7 +257,7 @@ class Scores:
             return "per_fold"
         if not metric.rank or self.overlapping or self.n_splits == 1:
             return "pooled"
-        if metric.of_pairs and "continuous" in metric.outcomes:
+        if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"
         return "per_fold" if self.all_classes.all() else "pooled"
 
@@ -267,9 +267,9 @@ class Scores:
         Of numbers those are pairs held out together; a dropped record is the mirror
         image of the one held out.
         """
-        if not (self.pairwise and metric.rank and metric.of_pairs):
+        if not (self.pairwise and metric.rank and metric.pairs):
             return False
-        return "continuous" not in metric.outcomes or bool(self.left.held.all())
+        return metric.pairs != "numbers" or bool(self.left.held.all())
 
     @property
     def external(self) -> bool:

@@ -29,7 +29,7 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     """
     if how == "pooled":
         return pooled_values(scores, metric)
-    if how == "paired" and metric.name == "calibration_slope":
+    if how == "paired" and metric.pairs == "slope":
         return paired_slopes(scores)
     if how == "paired":
         return paired_values(scores, metric)
@@ -167,7 +167,7 @@ def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
 
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric of all held-out predictions of each repeat."""
-    if metric.name == "auroc" and not scores.overlapping:
+    if metric.is_auroc and not scores.overlapping:
         y, repeats = scores.y[scores.row], len(scores.by_repeat)
         read = readable(scores, metric, scores.predicted)
         return auroc_by_group(y, read, scores.repeat_number, repeats)
@@ -196,10 +196,10 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
-    if metric.name == "auroc":
+    if metric.is_auroc:
         y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
         return auroc_by_group(y, read, scores.split, scores.n_splits)
-    if metric.name == "concordance":
+    if metric.pairs == "numbers":
         y = scores.y[scores.row]
         return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[
             0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,9 @@ from numpy.typing import ArrayLike
 from statcv.errors import MetricError
 from statcv.metrics._inputs import Bools, Floats, Ints, binary_scores, one_of
 from statcv.metrics.ranking import round_significant
+
+PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
+PR_METHODS = get_args(PrMethod)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +76,7 @@ def auprc(
     y: ArrayLike,
     score: ArrayLike,
     *,
-    method: Literal[
-        "average_precision", "trapezoid", "interpolated"
-    ] = "average_precision",
+    method: PrMethod = "average_precision",
     tie_tol: float = 1e-12,
 ) -> float:
     """Area under the precision-recall curve.
@@ -121,7 +122,7 @@ def auprc(
     >>> round(auprc([0, 1] * 500, [0.6, 0.4] * 500, method="interpolated"), 3)
     0.307
     """
-    one_of(method, ("average_precision", "trapezoid", "interpolated"), "method")
+    one_of(method, PR_METHODS, "method")
     positive, values = binary_scores(y, score)
     if not positive.any() or np.isnan(values).any():
         return float("nan")

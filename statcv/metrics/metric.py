@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from statcv.errors import MetricError
 from statcv.metrics._inputs import Floats
 from statcv.metrics.ranking import round_probabilities
 
+Pairs = Literal["classes", "each two classes", "numbers", "slope"]
 RANDOM_ORDER = "_in_random_order"  # what the name of such a metric ends in
 
 
@@ -43,16 +45,23 @@ class Metric:
         reads classes does anyhow.
     target : float, optional
         The value of a perfect model, where neither more nor less is better.
-    limits : tuple of float, optional
-        Its least and largest value, where they are not those of a share or a loss.
-    of_pairs : bool
-        Whether it can be had from pairs of records that one fit left out.
+    limits : tuple of float or callable, optional
+        Its least and largest value, where they are not those of a share or a loss; a
+        function of the number of classes where they depend on that.
+    pairs : {"classes", "each two classes", "numbers", "slope"}, optional
+        What it is of pairs of records that one fit left out: the share ranked right of
+        a positive and a negative record (the auROC), of records of two classes,
+        averaged over every two classes, or of records with different numbers; or a
+        slope over pairs. None where it is no metric of pairs.
     no_skill : float or callable, optional
         Its value without skill under every outcome, such as 0.5 for auROC; a function
         of the number of classes where it depends on that. None where it depends on
         the outcome, as for accuracy.
-    root : bool
-        Whether it is the square root of a mean over records.
+    root_of : Metric, optional
+        The mean over records whose square root it is.
+    against_mean : bool
+        Whether it compares the model with a prediction of the mean outcome, as do the
+        metrics that take ``baseline``.
     in_random_order : callable, optional
         ``in_random_order(y, prediction)``, its mean over all orders of predictions of
         which as many are equal; None for a metric of ranks that then has one value,
@@ -77,10 +86,11 @@ class Metric:
     uses_baseline: bool = False
     takes_threshold: bool = False
     target: float | None = None
-    limits: tuple[float, float] | None = None
-    of_pairs: bool = False
+    limits: tuple[float, float] | Callable[[int], tuple[float, float]] | None = None
+    pairs: Pairs | None = None
     no_skill: float | Callable[[int], float] | None = None
-    root: bool = False
+    root_of: Metric | None = None
+    against_mean: bool = False
     in_random_order: Callable[..., float] | None = None
 
     def without_skill(self, classes: int) -> float | None:
@@ -93,6 +103,11 @@ class Metric:
         True
         """
         return self.no_skill(classes) if callable(self.no_skill) else self.no_skill
+
+    @property
+    def is_auroc(self) -> bool:
+        """Whether it is the share of pairs of two classes that are ranked right."""
+        return self.pairs == "classes"
 
     @property
     def is_of_random_order(self) -> bool:
@@ -181,6 +196,17 @@ class Metric:
     @property
     def bounds(self) -> tuple[float, float]:
         """The values it can take: a loss from 0, a share to 1, R² below 1."""
+        return self.bounds_with(3)
+
+    def bounds_with(self, classes: int) -> tuple[float, float]:
+        """Return the values it can take with so many classes.
+
+        >>> from statcv.metrics import METRICS
+        >>> METRICS["brier"].bounds_with(2), METRICS["brier"].bounds_with(3)
+        ((0.0, 1.0), (0.0, 2.0))
+        """
+        if callable(self.limits):
+            return self.limits(classes)
         if self.limits is not None:
             return self.limits
         if not self.greater_is_better:

@@ -71,6 +71,14 @@ def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> float:
     return auprc(y, score, method="interpolated")
 
 
+def _trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+    return auprc_in_random_order(y, score, method="trapezoid")
+
+
+def _interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
+    return auprc_in_random_order(y, score, method="interpolated")
+
+
 def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     return f1(y, p, threshold, average="macro")
 
@@ -93,13 +101,30 @@ def _all_but_one_of(classes: int) -> float:
     return 1 - 1 / classes
 
 
+def _of_brier(classes: int) -> tuple[float, float]:
+    return 0.0, 1.0 if classes == 2 else 2.0
+
+
+_MSE = _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse)
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
 _ALL = (
-    _ranks("auroc", "auROC", auroc, "binary", of_pairs=True, no_skill=0.5),
+    _ranks("auroc", "auROC", auroc, "binary", pairs="classes", no_skill=0.5),
     _ranks("auprc", "auPR", auprc, "binary", in_random_order=auprc_in_random_order),
-    _ranks("auprc_trapezoid", "auPR (trapezoid)", _auprc_trapezoid, "binary"),
-    _ranks("auprc_interpolated", "auPR (interpolated)", _auprc_interpolated, "binary"),
+    _ranks(
+        "auprc_trapezoid",
+        "auPR (trapezoid)",
+        _auprc_trapezoid,
+        "binary",
+        in_random_order=_trapezoid_in_random_order,
+    ),
+    _ranks(
+        "auprc_interpolated",
+        "auPR (interpolated)",
+        _auprc_interpolated,
+        "binary",
+        in_random_order=_interpolated_in_random_order,
+    ),
     _metric(
         "brier",
         "Brier score",
@@ -107,6 +132,7 @@ _ALL = (
         *_CLASSES,
         casewise=casewise_brier,
         reads="probabilities",
+        limits=_of_brier,
     ),
     _metric(
         "log_loss",
@@ -122,6 +148,7 @@ _ALL = (
         brier_skill,
         higher=True,
         uses_baseline=True,
+        against_mean=True,
         no_skill=0.0,
     ),
     _of_risks(
@@ -130,7 +157,7 @@ _ALL = (
         calibration_slope,
         target=1.0,
         limits=_REAL,
-        of_pairs=True,
+        pairs="slope",
     ),
     _of_risks(
         "calibration_intercept",
@@ -184,12 +211,12 @@ _ALL = (
         "Hand–Till auROC",
         auroc_hand_till,
         "multiclass",
-        of_pairs=True,
+        pairs="each two classes",
         no_skill=0.5,
     ),
-    _metric("rmse", "RMSE", rmse, "continuous", root=True),
+    _metric("rmse", "RMSE", rmse, "continuous", root_of=_MSE),
     _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
-    _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse),
+    _MSE,
     _metric(
         "r2",
         "R²",
@@ -198,6 +225,7 @@ _ALL = (
         higher=True,
         limits=(-math.inf, 1.0),
         no_skill=0.0,
+        against_mean=True,
     ),
     _metric(
         "r2_training",
@@ -206,6 +234,7 @@ _ALL = (
         "continuous",
         higher=True,
         uses_baseline=True,
+        against_mean=True,
         no_skill=0.0,
     ),
     _ranks(
@@ -213,7 +242,7 @@ _ALL = (
         "concordance",
         concordance,
         "continuous",
-        of_pairs=True,
+        pairs="numbers",
         no_skill=0.5,
     ),
 )

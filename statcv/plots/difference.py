@@ -107,7 +107,7 @@ def plot_difference(
     else:
         found = read_pair(cast("Compared", first), pair)
     ax = new_axes(ax)
-    if found.metric.name == "auroc":
+    if found.metric.is_auroc:
         _draw_curve(ax, found, n_boot)
     elif n_boot is not None:
         raise ArgumentError(

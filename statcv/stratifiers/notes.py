@@ -7,7 +7,12 @@ from collections.abc import Mapping
 from statcv.errors import plural
 from statcv.stratifiers.found import Found
 from statcv.stratifiers.importance import LABELS
-from statcv.stratifiers.prediction import INTERCEPT, OF_CLAMP, OF_PERMUTATION
+from statcv.stratifiers.prediction import (
+    INTERCEPT,
+    MEASURED_IN,
+    OF_CLAMP,
+    OF_PERMUTATION,
+)
 from statcv.stratifiers.setting import Setting
 
 OF_DATA = (
@@ -56,7 +61,7 @@ def notes_on(found: Found) -> tuple[str, ...]:
 
 
 def _predicted(setting: Setting) -> str:
-    if setting.metric.name == "accuracy":
+    if setting.metric == MEASURED_IN:
         return (
             "Clamp is the loss of held-out accuracy where each value is moved to the "
             "nearest one outside its own fold. Predicted, of quantile bins one a fold, "

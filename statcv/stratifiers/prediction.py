@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from statcv.metrics import METRICS
+
 # Least squares over the thousand pairs of data set and covariate in Figure 4 of
 # `statcv.studies.bey2020`, of 12 000 records each.
 INTERCEPT, OF_CLAMP, OF_PERMUTATION = 0.40, 1.01, 0.058
+MEASURED_IN = METRICS["accuracy"]
 
 
 def predicted_drop(clamp: Any, permutation: Any) -> Any:

@@ -32,7 +32,7 @@ from statcv.stratifiers.association import (
 from statcv.stratifiers.candidates import Candidate, numbers_of
 from statcv.stratifiers.heterogeneity import fold_auroc
 from statcv.stratifiers.importance import OWN, mean_shares
-from statcv.stratifiers.prediction import predicted_drop
+from statcv.stratifiers.prediction import MEASURED_IN, predicted_drop
 from statcv.stratifiers.setting import Setting
 from statcv.stratifiers.values import mean_value, moved_by_records, standard_error
 
@@ -147,7 +147,7 @@ class _Drops:
         clamp = self._mean(clamped)
         permutation = self._mean(permuted) if used else 0.0
         predicted = np.maximum(clamp, 0.0)
-        if setting.metric.name == "accuracy" and candidate.one_bin:
+        if setting.metric == MEASURED_IN and candidate.one_bin:
             predicted = predicted_drop(clamp, permutation)
         return {
             "clamp": clamp,

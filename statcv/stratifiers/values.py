@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from statcv.inference import Scores, record_influence, values_by_split
 from statcv.inference.intervals import sums_by_source
 from statcv.inference.values import casewise_by_record, values_by_repeat
-from statcv.metrics import METRICS, Metric
+from statcv.metrics import Metric
 
 Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
@@ -46,10 +46,10 @@ def moved_by_records(runs: Sequence[Scores], metric: Metric, how: str) -> Floats
 
 
 def _moved(scores: Scores, metric: Metric, how: str) -> Floats | None:
-    if metric.name == "auroc":
+    if metric.is_auroc:
         return record_influence(scores, how)
-    root = metric.name == "rmse"
-    loss = METRICS["mse"] if root else metric
+    root = metric.root_of is not None
+    loss = metric.root_of or metric
     if loss.casewise is None:
         return None
     rows, losses = casewise_by_record(scores, loss)

@@ -128,7 +128,7 @@ class InnerScheme:
 
     def fits(self, n: int) -> int:
         """Return how many fits it takes on n records."""
-        if self.name == "leave_pair_out":
+        if SCHEMES[self.name].holds_out_pairs:
             return n * n // 4
         return self.repeats * (n if self.k is None else min(self.k, n))
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError
+from statcv.folds import SCHEMES
 from statcv.metrics import Metric, auroc_by_group, ranked_higher
 from statcv.models.base import Matrix
 from statcv.models.together.folds import Numbers
@@ -37,9 +38,9 @@ def way_of(metric: Metric, scheme: InnerScheme) -> str:
         return "pooled"
     if scheme.k is not None:
         return "per_fold"
-    if metric.name == "auroc" and scheme.name in ("rloocv", "leave_pair_out"):
+    if metric.is_auroc and SCHEMES[scheme.name].compares_pairs:
         return "paired"
-    other = ", or 'rloocv'" if metric.name == "auroc" else ""
+    other = ", or 'rloocv'" if metric.is_auroc else ""
     raise MetricError(
         f"{metric.label} cannot be tuned by in the inner scheme {scheme.name!r}, where "
         "it would compare predictions of different fits; use metric='log_loss', or "
@@ -125,7 +126,7 @@ class Scorer:
     def _by_fold(self, read: Matrix) -> Matrix:
         """Return the metric in each inner fold."""
         nested, folds = self.nested, int(self.nested.first[-1])
-        if self.metric.name == "auroc":
+        if self.metric.is_auroc:
             return auroc_by_group(nested.y, read, nested.fit, folds)
         return self._values(read, np.arange(len(nested.fit)), nested.fit)
 

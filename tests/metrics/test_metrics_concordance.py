@@ -97,7 +97,7 @@ def test_where_it_means_nothing_it_is_nan():
 def test_it_is_a_rank_metric_of_numbers():
     metric = METRICS["concordance"]
     assert metric.rank
-    assert metric.of_pairs
+    assert metric.pairs == "numbers"
     assert metric.greater_is_better
     assert metric.outcomes == {"continuous"}
     assert metric.bounds == (0.0, 1.0)
