@@ -66,7 +66,7 @@ class Tabulating(Estimating):
             rows.append(row)
         table = pd.DataFrame(rows)
         undefined = table.loc[table["estimate"].isna(), "metric"]
-        if not self._asked:  # of the usual ones, that of the headline alone
+        if not self._asked and self.scores.probabilities:  # that of the headline alone
             undefined = undefined.iloc[:1][undefined.iloc[:1].index == 0]
         if len(undefined):
             warn(
