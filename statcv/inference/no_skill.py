@@ -36,7 +36,7 @@ MATERIAL = 0.1  # share of the way from no skill to perfect that is told
 ROUNDING = 1e-9  # a difference that is rounding
 ORDERS = 20  # random orders of equal predictions
 ENOUGH = 4000  # predictions that are looked at first
-SHARE, SECONDS = 0.05, 0.05  # of the time of the fits, or at all, that this may take
+SHARE, RECORDS = 0.05, 2000  # of the fits, or training records, that this may take
 
 
 @dataclass(frozen=True)
@@ -322,7 +322,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     kind = setup.design.outcome.kind
     margins = None
     if kind == "binary" and not held.probabilities:
-        margins = _margins(setup, held)
+        margins = _margins(setup)
     if margins is not None:
         by_fit, at_all = margins
         shifts = (0.0, 1e-6, -1e-6)
@@ -361,18 +361,19 @@ def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) ->
     return best_thresholds(RULES[model.rule], y, pair, shares)
 
 
-def _margins(setup: Setup, held: Held) -> tuple[Floats, Floats] | None:
+def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
     """Return the decision values of fits to a constant, one for each composition.
 
-    None where the estimator cannot be so fitted, or there are too many to be quick.
+    None where the estimator cannot be so fitted, or there are too many to be quick, by
+    their number and size, so that the same call always warns of the same.
     """
     plan, y = setup.plan, setup.design.y
     if setup.weights is not None or plan.weighting is not None:
         return None
     counts, _ = plan.counts(y, 2)
     kinds, first, of = np.unique(counts, axis=0, return_index=True, return_inverse=True)
-    total = float(held.seconds.sum())
-    if (len(kinds) + 1) * total / max(plan.n_fits, 1) > SHARE * total + SECONDS:
+    fits = len(kinds) + 1
+    if fits > SHARE * plan.n_fits and fits * plan.n > RECORDS:
         return None
     found = [fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first]
     found.append(fitted_to_constant(setup.model, setup.records))
