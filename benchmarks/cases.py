@@ -30,8 +30,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import statcv as scv
 from statcv.engine import Setup
-from statcv.inference.permutation import permuted_places
-from statcv.result import CVResult
+from statcv.inference.tests.permutation import permuted_places
+from statcv.results.result import CVResult
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 

@@ -16,7 +16,7 @@ import numpy as np
 from cases import Case
 from timing import one_thread, seconds
 
-from statcv.models.together.logit_problem import Problem
+from statcv.models.batched.logit_problem import Problem
 
 Shape = tuple[int, int, int]  # fits, records, columns
 

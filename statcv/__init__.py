@@ -11,10 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from statcv import folds, metrics, models, studies
-    from statcv.api import cv, fold_plan
-    from statcv.comparing import compare
-    from statcv.comparison_combined import combine
-    from statcv.comparison_over import compare_over
     from statcv.datasets import (
         available_data,
         fetch_cfs,
@@ -22,7 +18,6 @@ if TYPE_CHECKING:
         load_data,
         load_irae,
     )
-    from statcv.elsewhere import from_predictions
     from statcv.errors import (
         CheckpointWarning,
         ConvergenceWarning,
@@ -39,8 +34,9 @@ if TYPE_CHECKING:
         UndefinedMetricWarning,
         UnseenLevelWarning,
     )
-    from statcv.folds.strata import by_hash, by_quantile, by_value
-    from statcv.inference.testing import replicates_test
+    from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
+    from statcv.inference.tests.no_skill import replicates_test
+    from statcv.models.tuning import Tuning
     from statcv.plots import (
         plot_balance,
         plot_calibration,
@@ -59,18 +55,22 @@ if TYPE_CHECKING:
         plot_roc,
         plot_stratifier_bias,
     )
-    from statcv.standardised import standardise_scores
-    from statcv.stratifiers import stratifier_bias
-    from statcv.tuning import Tuning
+    from statcv.studies.standardised import standardise_scores
+    from statcv.verbs.compare import compare
+    from statcv.verbs.compare_settings import compare_over
+    from statcv.verbs.cv import cv, fold_plan
+    from statcv.verbs.from_predictions import from_predictions
+    from statcv.verbs.meta_analysis import combine
+    from statcv.verbs.stratifier_bias import stratifier_bias
 
 __version__ = "0.1.0"
 
 _ROOMS = ("folds", "metrics", "models", "studies")
 _HOMES = {
-    "statcv.api": ("cv", "fold_plan"),
-    "statcv.comparing": ("compare",),
-    "statcv.comparison_combined": ("combine",),
-    "statcv.comparison_over": ("compare_over",),
+    "statcv.verbs.cv": ("cv", "fold_plan"),
+    "statcv.verbs.compare": ("compare",),
+    "statcv.verbs.meta_analysis": ("combine",),
+    "statcv.verbs.compare_settings": ("compare_over",),
     "statcv.datasets": (
         "available_data",
         "fetch_cfs",
@@ -78,7 +78,7 @@ _HOMES = {
         "load_data",
         "load_irae",
     ),
-    "statcv.elsewhere": ("from_predictions",),
+    "statcv.verbs.from_predictions": ("from_predictions",),
     "statcv.errors": (
         "CheckpointWarning",
         "ConvergenceWarning",
@@ -95,8 +95,8 @@ _HOMES = {
         "UndefinedMetricWarning",
         "UnseenLevelWarning",
     ),
-    "statcv.folds.strata": ("by_hash", "by_quantile", "by_value"),
-    "statcv.inference.testing": ("replicates_test",),
+    "statcv.folds.strata.resolve": ("by_hash", "by_quantile", "by_value"),
+    "statcv.inference.tests.no_skill": ("replicates_test",),
     "statcv.plots": (
         "plot_balance",
         "plot_calibration",
@@ -115,9 +115,9 @@ _HOMES = {
         "plot_roc",
         "plot_stratifier_bias",
     ),
-    "statcv.standardised": ("standardise_scores",),
-    "statcv.stratifiers": ("stratifier_bias",),
-    "statcv.tuning": ("Tuning",),
+    "statcv.studies.standardised": ("standardise_scores",),
+    "statcv.verbs.stratifier_bias": ("stratifier_bias",),
+    "statcv.models.tuning": ("Tuning",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

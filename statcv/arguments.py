@@ -1,179 +1,528 @@
-"""What may be typed after the command `statcv`."""
+"""What arguments may be: integers, levels, seeds, and the words of other packages.
+
+One table each of arguments, of functions in formulas, and of metrics. Words are
+looked up without regard to capitals, dots and underscores.
+"""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NoReturn
+import math
+from collections.abc import Collection, Iterable, Mapping
+from numbers import Real
+from typing import TypeGuard
 
-import statcv
+import numpy as np
+from numpy.typing import NDArray
 
-Run = Callable[[argparse.Namespace], None]
-WORDS = {"True": True, "False": False, "None": None}
-EXAMPLES = """\
-examples:
-  statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
-  statcv cv "y ~ x1 * x2 + np.log1p(x3**2)" ehr -k 5 --repeats 4 --out results
-  statcv compare "GRADE ~ GPA + TUCE" spector --schemes loocv,rloocv --seed 1
-  statcv compare "y ~ x1 + x2 + x3" ehr --models logit,xgboost -k 5 --seed 1
-  statcv folds visits.csv -k 5 --stratify patient --by hash --out folds.csv
-  statcv folds visits.csv --stratify age --thresholds 35.5,56
-  statcv folds --plan folds.csv --sql duckdb
-  statcv data spector --out spector.csv
-
-Formulas know patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
-that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file; an
-unnamed first column of text files holds the labels of the rows.
-Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
-"""
+from statcv.errors import ArgumentError, ArgumentTypeError, StatcvError, suggestion
 
 
-class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, without the usage."""
+def is_whole(value: object) -> TypeGuard[int]:
+    """Tell whether a value is a whole number of Python or NumPy; truth is none.
 
-    def error(self, message: str) -> NoReturn:
-        """Print the line and exit with 2."""
-        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+    Examples
+    --------
+    >>> is_whole(3), is_whole(np.int64(3)), is_whole(3.0), is_whole(True)
+    (True, True, False, False)
+    """
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
-    """Return the parser, which finds the function of each command."""
-    parser = _Parser(
-        prog="statcv",
-        description="Cross-validation for statisticians.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    version = f"statcv {statcv.__version__}"
-    parser.add_argument("--version", action="version", version=version)
-    added = parser.add_subparsers(metavar="COMMAND", required=True)
+# ---- what counts as a level of confidence ----
 
-    def command(name: str, text: str) -> Any:
-        made = added.add_parser(
-            name, help=text, description=f"{text.capitalize()}.", allow_abbrev=False
+
+def check_level(level: object, error: type[StatcvError] = ArgumentError) -> None:
+    """Raise where a level of confidence is no share.
+
+    Parameters
+    ----------
+    level : float
+    error : type, optional
+        Of what is raised.
+
+    Raises
+    ------
+    ArgumentError
+        Or the error named.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    ...
+    statcv.errors.ArgumentError: level must lie between 0 and 1, such as 0.95, not 95.
+    """
+    share = float(level) if isinstance(level, Real) else math.nan
+    if isinstance(level, bool) or not 0 < share < 1:
+        raise error(f"level must lie between 0 and 1, such as 0.95, not {level!r}.")
+
+
+# ---- what counts as a seed ----
+
+# Streams of a seed: who draws from it.
+PLAN, FIT, FULL_FIT, PERMUTATION = 0, 1, 2, 4
+RESERVE, PAIR_SAMPLE, RESAMPLE, RESAMPLE_HELD = 8, 9, 10, 11
+PERMUTED_COLUMN = 12
+
+
+def resolve_seed(seed: object) -> int:
+    """Return the whole number that stands for a seed.
+
+    Parameters
+    ----------
+    seed : int, numpy.random.Generator or None
+        A Generator gives its next number; None a fresh one. The number returned
+        gives the same results again.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none of these.
+    ArgumentError
+        If it is negative.
+
+    Examples
+    --------
+    >>> resolve_seed(7)
+    7
+    """
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(seed, np.random.Generator):
+        return int(seed.integers(2**32))
+    if not is_whole(seed):
+        raise ArgumentTypeError(
+            "seed must be a whole number, a numpy Generator or None, not "
+            f"{type(seed).__name__} ({seed!r})."
         )
-        made.set_defaults(run=commands[name])
-        return made.add_argument
-
-    add = command("cv", "cross-validate one model")
-    _add_call(add)
-    permuted = "test against no skill by that many permutations, with refits"
-    add("--test", type=int, metavar="N", help=permuted)
-    leaning = "say how far rank metrics lean without skill, by N permutations"
-    add("--null-bias", type=int, metavar="N", help=leaning)
-    kept = "keep the fits there; the same command goes on from them"
-    add("--checkpoint", type=Path, metavar="DIR", help=kept)
-    add = command("compare", "compare schemes or models on the same rows")
-    _add_call(add)
-    add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
-    add("--models", type=_names, metavar="A,B", help="models to compare")
-    add = command("folds", "say who is held out, and what the folds leak")
-    which = "name of a data set (statcv data), or a file; --sql may do without"
-    add("data", nargs="?", metavar="DATA", help=which)
-    add("--outcome", metavar="FORMULA", help="the outcome, or a whole formula")
-    _add_folds(add)
-    by = "quantile bins, a hash keyed by STATCV_KEY, or whole values of --stratify"
-    add("--by", choices=("quantile", "hash", "value"), help=by)
-    add("--per-fold", type=int, metavar="M", help="quantile bins a fold (1)")
-    agreed = "numbers or dates between the bins of --stratify, agreed over sites"
-    add("--thresholds", type=_names, metavar="A,B", help=agreed)
-    other = "a plan by quantile bins that --out wrote: use its thresholds and folds"
-    add("--plan", metavar="FILE", help=other)
-    dialects = ("duckdb", "sqlite", "postgresql")
-    add("--sql", choices=dialects, help="print the folds as an SQL expression alone")
-    same = "columns whose equal values mean the same record, for the audit"
-    add("--duplicates", type=_names, metavar="A,B", help=same)
-    add("--out", type=Path, metavar="FILE.csv", help="write the plan there")
-    add = command("data", "list data sets, describe one, or write it to a file")
-    add("name", nargs="?", metavar="NAME", help="a data set or a file")
-    add("--fetch", action="store_true", help="download it, once")
-    add("--out", type=Path, metavar="FILE.csv", help="write it there")
-    return parser
+    if seed < 0:
+        raise ArgumentError(f"seed must be 0 or more, not {seed}.")
+    return int(seed)
 
 
-def _add_call(add: Any) -> None:
-    """Add what ``cv`` and ``compare`` share: mostly the arguments of ``cv()``."""
-    add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
-    add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
-    add(
-        "--model",
-        metavar="NAME",
-        help="logit, linear, neighbors, xgboost, mean, negmean",
-    )
-    tuned = "values to choose from inside every training set; may come again"
-    add("--tune", type=_values, action="append", metavar="NAME=A,B", help=tuned)
-    _add_folds(add)
-    metrics = "such as auroc,brier; the first is the headline, and what is compared"
-    add("--metrics", type=_names, metavar="A,B", help=metrics)
-    cut = "a number, or youden, f1, accuracy or prevalence of each training set"
-    add("--threshold", type=_threshold, metavar="T", help=cut)
-    add("--weights", metavar="COLUMN", help="weights of the rows in the fits")
-    add("--jobs", dest="n_jobs", type=int, metavar="N", help="processes; -1: all cores")
-    add("--level", type=_level, default=0.95, help="of the intervals (0.95)")
-    quiet = {"dest": "progress", "action": "store_const", "const": False}
-    add("--quiet", **quiet, help="show no progress bar")
-    add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
+def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Return the seeds from which the models of some fits draw.
+
+    Parameters
+    ----------
+    seed : int
+        Of the call.
+    fits : numpy.ndarray of int
+        The numbers of the fits.
+
+    Examples
+    --------
+    >>> bool(fit_seeds(7, np.array([0, 3]))[1] == fit_seeds(7, np.array([3]))[0])
+    True
+    """
+    streams = (np.random.SeedSequence(seed, spawn_key=(FIT, int(fit))) for fit in fits)
+    first = [int(stream.generate_state(1)[0] // 2) for stream in streams]
+    return np.array(first, dtype=np.int64)
 
 
-def _add_folds(add: Any) -> None:
-    """Add what says who is held out: the arguments of ``fold_plan()``."""
-    schemes = "kfold, stratified_kfold, rkfold, loocv, rloocv, lpocv, rlpocv"
-    others = "leave_pair_out, montecarlo, bootstrap, or a column of fold numbers"
-    add("--scheme", metavar="NAME", help=f"{schemes}, {others}")
-    add("-k", "--k", type=int, metavar="K", help="number of folds (10)")
-    add("-p", "--p", type=_number, metavar="P", help="records, or share, held out")
-    sampled = "pairs that leave_pair_out holds out, a balanced sample (all)"
-    add("--pairs", type=int, metavar="N", help=sampled)
-    together = "columns whose equal values never part"
-    add("--stratify", type=_names, metavar="A,B", help=together)
-    evened = "subsample, weight, upsample, all or bag"
-    add("--rebalance", metavar="HOW", help=f"even out training sets: {evened}")
-    add("--repeats", type=int, metavar="N", help="draw the folds so often (1)")
-    add("--positive", metavar="LEVEL", help="the positive class; else the second")
-    missing = {"choices": ("drop", "raise", "pass"), "default": "drop"}
-    add("--na-action", **missing, help="for rows with missing values (drop)")
-    add("--seed", type=int, metavar="N", help="same seed, same numbers")
+# ---- what R and scikit-learn call what statcv calls otherwise, or does not offer ----
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def refuse_unknown(
+    verb: str,
+    unknown: Iterable[str],
+    known: Collection[str],
+    first: Mapping[str, tuple[str, str]] | None = None,
+) -> None:
+    """Refuse arguments that a verb does not have, and name ours for the first.
+
+    Parameters
+    ----------
+    verb : str
+        The verb as a user writes it, such as ``"cv"``.
+    unknown, known : collections of str
+        Arguments that were given and are none, and those that there are.
+    first : mapping, optional
+        Words with another meaning for this verb, looked up before `ARGUMENTS`.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is an unknown argument; it is a TypeError too.
+
+    Examples
+    --------
+    >>> refuse_unknown("cv", ["groups"], ["stratify", "scheme"])
+    Traceback (most recent call last):
+    ...
+    statcv.errors.ArgumentTypeError: cv() has no argument 'groups'; here it is \
+stratify=, which keeps records with equal values together.
+    """
+    for word in unknown:
+        answer = _argument(word, known, first or {})
+        raise ArgumentTypeError(f"{verb}() has no argument {word!r}{answer}")
 
 
-def _values(text: str) -> tuple[str, list[Any]]:
-    """Return a name and the values after it, numbers where they are numbers."""
-    name, _, listed = text.partition("=")
-    values: list[Any] = []
-    for value in _names(listed):
-        try:
-            values.append(WORDS[value] if value in WORDS else _number(value))
-        except argparse.ArgumentTypeError:
-            values.append(value)
-    if not (name.strip() and values):
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=A,B")
-    return name.strip(), values
+def refuse_words_of_compare(
+    named: Mapping[str, object], known: Collection[str]
+) -> None:
+    """Refuse arguments of R or scikit-learn where compare() expects results.
+
+    A result may be called by any word; what has another kind of value is an argument.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If there is one.
+    """
+    words = [
+        name
+        for name, value in named.items()
+        if name not in known
+        and len(name) > 1
+        and (_key(name) in OF_COMPARE or _key(name) in ARGUMENTS)
+        and not hasattr(value, "plan")
+        and not (isinstance(value, str) and "~" in value)
+    ]
+    refuse_unknown("compare", words, known, OF_COMPARE)
 
 
-def _number(text: str) -> float:
-    """Return a whole number, or a share."""
-    try:
-        return int(text) if text.strip().isdigit() else float(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+def function_answer(name: str) -> str | None:
+    """Return what a formula offers in place of a function of R, or None.
+
+    >>> function_answer("ns")
+    'natural cubic splines are cr(x, df=4) here'
+    """
+    return FUNCTIONS.get(name)
 
 
-def _threshold(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+def metric_answer(name: object) -> str | None:
+    """Return what a metric of R or scikit-learn is called here, or None.
+
+    >>> metric_answer("roc_auc"), metric_answer("AUC"), metric_answer("aurroc")
+    ("here it is 'auroc'", "here it is 'auroc'", None)
+    """
+    if not isinstance(name, str):
+        return None
+    key = _key(name)
+    for word in (key, key.removeprefix("neg"), key.removesuffix("score")):
+        if word in METRICS:
+            return METRICS[word]
+    return None
 
 
-def _level(text: str) -> float:
-    try:
-        if 0 < float(text) < 1:
-            return float(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
+def _argument(
+    word: str, known: Collection[str], first: Mapping[str, tuple[str, str]]
+) -> str:
+    key = _key(word)
+    found = first.get(key) or ARGUMENTS.get(key)
+    if found is None:
+        return f".{suggestion(word, known)}"
+    ours, says = found
+    if not ours:
+        return f": {says}."
+    if ours not in known:
+        return f"; in cv() it is {ours}=."
+    return f"; here it is {ours}=, {says}."
+
+
+def _key(word: str) -> str:
+    return "".join(letter for letter in word.lower() if letter.isalnum())
+
+
+def _table(*rows: tuple[str, str, str]) -> dict[str, tuple[str, str]]:
+    return {word: (ours, says) for words, ours, says in rows for word in words.split()}
+
+
+# words → (our argument, or "" where there is none; what to say of it)
+ARGUMENTS = _table(
+    (
+        "groups group groupby cluster clusters id ids subject subjects patient block",
+        "stratify",
+        "which keeps records with equal values together",
+    ),
+    (
+        "strata stratified stratum stratifyby",
+        "",
+        "scheme='stratified_kfold' spreads the classes evenly over the folds, and "
+        "stratify= keeps records with equal values of a covariate together",
+    ),
+    (
+        "v k folds fold nfolds nfold nsplits splits numfolds kfold kfolds number",
+        "k",
+        "the number of folds",
+    ),
+    ("foldid foldids foldcolumn index", "scheme", "which takes a column of folds"),
+    (
+        "times repeat nrepeats nrepeat reps nrep nreps",
+        "repeats",
+        "how often the records are held out",
+    ),
+    (
+        "b r nboot nboots nbootstrap nbootstraps bootstraps nresamples",
+        "repeats",
+        "the number of draws of scheme='bootstrap'",
+    ),
+    (
+        "niter niterations",
+        "repeats",
+        "the number of random splits of scheme='montecarlo'; the steps of a random "
+        "search belong to tune=RandomizedSearchCV(...)",
+    ),
+    (
+        "testsize trainsize prop proportion holdout",
+        "p",
+        "the share that scheme='montecarlo' holds out",
+    ),
+    (
+        "family distribution",
+        "",
+        "the outcome decides (classes are fitted by logistic regression, numbers by "
+        "least squares), and model= says otherwise, such as "
+        "model=statcv.models.Statsmodels(smf.glm, family=...)",
+    ),
+    (
+        "link",
+        "",
+        "a link belongs to the model: model=statcv.models.Statsmodels(smf.glm, "
+        "family=sm.families.Binomial(link=...))",
+    ),
+    ("method", "", "model= says what is fitted, and scheme= who is held out"),
+    (
+        "cv trcontrol control resampling resamples resample splitter split folding rs",
+        "scheme",
+        "which says who is held out",
+    ),
+    (
+        "scoring score scorer scorers metric measure measures typemeasure loss",
+        "metrics",
+        "the first of which is the headline",
+    ),
+    (
+        "estimator learner clf classifier regressor engine algorithm fit pipeline",
+        "model",
+        "which says what is fitted",
+    ),
+    (
+        "randomstate randomseed setseed rng",
+        "seed",
+        "which gives the same numbers again",
+    ),
+    (
+        "subset rows filter",
+        "",
+        "select the rows beforehand, such as data=df[df['age'] > 18]",
+    ),
+    (
+        "offset",
+        "",
+        "offsets are not offered; take the offset from a continuous outcome "
+        "beforehand, or make the rate the outcome",
+    ),
+    ("exposure", "", "exposures are not offered; make the rate the outcome"),
+    (
+        "weight sampleweight sampleweights caseweights wts fitweights",
+        "weights",
+        "a column of weights, or one weight for each row",
+    ),
+    (
+        "classweight classweights scaleposweight",
+        "",
+        "rebalance='weight' gives the classes equal weight in every training set; "
+        "weights of your own belong to the model, such as "
+        "model=LogisticRegression(class_weight=...)",
+    ),
+    (
+        "shuffle",
+        "",
+        "records are always allocated at random, by seed=; folds in a given order are "
+        "a column of fold numbers, scheme='column'",
+    ),
+    (
+        "paramgrid paramdistributions params grid tunegrid tunelength hyperparameters",
+        "tune",
+        "a grid such as {'C': [0.1, 1, 10]}",
+    ),
+    (
+        "alpha lambda c penalty regularization l1ratio",
+        "",
+        "a penalty belongs to the model, such as model=statcv.models.Logit(C=1.0), and "
+        "tune={'C': [0.1, 1, 10]} chooses it in every training set",
+    ),
+    ("missing narm dropna skipna", "na_action", "'drop', 'raise' or 'pass'"),
+    (
+        "workers cores ncores ncpus parallel nthreads nprocesses",
+        "n_jobs",
+        "the number of processes",
+    ),
+    ("verbose quiet trace silent", "progress", "True or False"),
+    (
+        "poslabel positiveclass eventlevel event reflevel poslevel",
+        "positive",
+        "the level that counts as positive",
+    ),
+    (
+        "x y target outcome response features predictors xtrain ytrain",
+        "",
+        "the formula names the outcome and the predictors: 'y ~ x1 + x2', or 'y ~ .' "
+        "for all other columns",
+    ),
+    ("df frame dataframe dataset", "data", "the data frame"),
+    (
+        "cutoff cutpoint threshhold",
+        "threshold",
+        "above which a record is predicted positive",
+    ),
+    (
+        "balance balanced sampling upsample downsample smote",
+        "rebalance",
+        "which gives all training sets equal class totals",
+    ),
+    (
+        "preprocess preproc preprocessing standardize standardise normalize",
+        "",
+        "center(x) and scale(x) in the formula are learnt in every training set, and "
+        "so is a scikit-learn pipeline as model=",
+    ),
+    (
+        "level conflevel confidence ci",
+        "",
+        "the level is an argument of what shows intervals: result.summary(level=0.9)",
+    ),
+    ("cache memory savepredictions", "checkpoint", "a directory that keeps the fits"),
+)
+
+# what they mean in from_predictions()
+OF_PREDICTIONS = _table(
+    (
+        "truth y ytrue outcome response target label labels actual obs",
+        "observed",
+        "the column of the outcome",
+    ),
+    (
+        "estimate pred preds prediction predictions prob probs probability score "
+        "scores ypred yscore yprob yproba risk fitted",
+        "predicted",
+        "the column of the predictions",
+    ),
+    ("folds foldid split scheme cv index", "fold", "the column of the folds"),
+    ("repeats times resample", "repeat", "the column of the repeats"),
+    ("id ids record records rows", "row", "the column that identifies records"),
+    (
+        "group groups groupby clusters stratify strata subject subjects patient block",
+        "cluster",
+        "the column of the clusters",
+    ),
+)
+
+# what they mean in compare()
+OF_COMPARE = _table(
+    ("method statistic", "test", "the test of the differences"),
+    ("metrics scoring score measure", "metric", "the metric that is compared"),
+    ("padjust padjustmethod correction", "adjust", "'holm', 'bh' or 'none'"),
+    ("conflevel confidence ci", "level", "the level of the intervals"),
+    ("alpha", "level", "1 minus alpha"),
+    ("baseline ref control", "reference", "the name of one result"),
+    (
+        "nperm nperms npermutation permutations nresamples",
+        "n_permutations",
+        "the number of random permutations",
+    ),
+)
+
+_SPLINES = (
+    "bs(x, df=5) and cr(x, df=5) are splines with a fixed number of degrees of freedom"
+)
+_TOGETHER = (
+    "random effects and clusters are no terms of a formula; cv(stratify='g') keeps the "
+    "records of a group together"
+)
+
+FUNCTIONS: dict[str, str] = {
+    "ns": "natural cubic splines are cr(x, df=4) here",
+    "rcs": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    "rcspline.eval": "restricted cubic splines are natural cubic splines: cr(x, df=4)",
+    **dict.fromkeys(
+        ("factor", "as.factor", "as_factor", "ordered", "as.ordered"),
+        "a column becomes a factor by C(x), with its levels in order by "
+        "C(x, levels=['a', 'b'])",
+    ),
+    "relevel": "the reference level is named in C(x, Treatment('b'))",
+    **dict.fromkeys(
+        ("as.numeric", "as.integer", "as.character"),
+        "make a column of that type in the data first",
+    ),
+    "offset": "offsets are not offered; take the offset from a continuous outcome, "
+    "I(y - x) ~ ..., or make the rate the outcome",
+    "Surv": "survival outcomes are not offered; the event within a fixed time, for "
+    "records that were followed as long, is a binary outcome: make a column of it",
+    **dict.fromkeys(
+        ("s", "ti", "t2", "lo", "pspline"),
+        f"penalised smoothers are not fitted; {_SPLINES}",
+    ),
+    **dict.fromkeys(("strata", "cluster", "frailty"), _TOGETHER),
+    "ifelse": "write np.where(x > 0, a, b)",
+    "cut": "write pd.cut(x, [0, 40, 65, 120]), with the cut points",
+    "interaction": "interactions are written a:b, or a*b with the main effects",
+    "is.na": "write x.isna()",
+    "mean": "center(x) subtracts the mean of each training set",
+    "sd": "scale(x) divides by the standard deviation of each training set",
+    "ridge": "a penalty belongs to the model: model=statcv.models.Logit(C=1.0)",
+    "sum": "write a + b inside I(...)",
+    "pow": "write I(x**2)",
+}
+
+_FUNCTION = "pass the function itself, metrics=sklearn.metrics.{}"
+
+
+def _named(words: str, ours: str) -> dict[str, str]:
+    return dict.fromkeys(words.split(), f"here it is {ours}")
+
+
+METRICS: dict[str, str] = {
+    **_named("rocauc auc aucroc rocaucbinary cstatistic areaunderroc", "'auroc'"),
+    **_named(
+        "cindex concordanceindex harrellc",
+        "'auroc' for two classes and 'concordance' for continuous outcomes",
+    ),
+    **_named("rocaucovr rocaucovrweighted", "'auroc_ovr'"),
+    **_named("rocaucovo rocaucovoweighted handtill multiclassauc", "'auroc_hand_till'"),
+    **_named("averageprecision prauc aucpr auprcurve ap", "'auprc'"),
+    **_named("recall sens tpr truepositiverate hitrate", "'sensitivity'"),
+    **_named("spec tnr truenegativerate selectivity", "'specificity'"),
+    **_named("ppv positivepredictivevalue", "'precision'"),
+    **_named("negativepredictivevalue", "'npv'"),
+    **_named("fpr falsepositiverate fallout", "1 minus 'specificity'"),
+    **_named("fnr falsenegativerate missrate", "1 minus 'sensitivity'"),
+    **_named("mcc matthewscorrcoef phi", "'matthews'"),
+    **_named("fmeas fmeasure fscore f1binary f1score", "'f1'"),
+    **_named("precisionscore", "'precision'"),
+    **_named(
+        "logloss mnlogloss crossentropy deviance nll logscore bce",
+        "'log_loss', in which less is better",
+    ),
+    **_named(
+        "brierscore brierclass brierscoreloss brierloss",
+        "'brier', in which less is better",
+    ),
+    **_named("balaccuracy balancedaccuracyscore bacc bac", "'balanced_accuracy'"),
+    **_named(
+        "jindex youden youdenj informedness", "2 times 'balanced_accuracy' minus 1"
+    ),
+    **_named("gini somersd", "2 times 'auroc' minus 1"),
+    **_named("acc accuracyscore", "'accuracy'"),
+    **_named(
+        "error errorrate misclassification misclass misclassificationerror zerooneloss",
+        "1 minus 'accuracy'",
+    ),
+    **_named("meansquarederror", "'mse', in which less is better"),
+    **_named("rootmeansquarederror", "'rmse', in which less is better"),
+    **_named("meanabsoluteerror", "'mae', in which less is better"),
+    **_named("rsq rsquared rsquare rsqtrad r2score coefficientofdetermination", "'r2'"),
+    **dict.fromkeys(
+        ("kappa", "kap", "cohenkappa", "cohenskappa"),
+        _FUNCTION.format("cohen_kappa_score"),
+    ),
+    "jaccard": _FUNCTION.format("jaccard_score"),
+    "mape": _FUNCTION.format("mean_absolute_percentage_error"),
+    "meanabsolutepercentageerror": _FUNCTION.format("mean_absolute_percentage_error"),
+    "explainedvariance": _FUNCTION.format("explained_variance_score"),
+    "medianabsoluteerror": _FUNCTION.format("median_absolute_error"),
+    "maxerror": _FUNCTION.format("max_error"),
+    "ccc": "pass a function of (y, prediction), metrics=f",
+}

@@ -21,11 +21,11 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.arguments import EXAMPLES
-from statcv.cli import main
+from statcv.cli.main import main
+from statcv.cli.parser import EXAMPLES
 from statcv.folds import FoldPlan
-from statcv.folds.hashing import pads
-from statcv.folds.hashing_sql import register_sqlite
+from statcv.folds.strata.hashing import pads
+from statcv.folds.strata.hashing_sql import register_sqlite
 
 FORMULA = "GRADE ~ GPA + TUCE + PSI"
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -689,7 +689,7 @@ def test_the_installed_command(spector: pd.DataFrame) -> None:
 
 def test_help_is_light() -> None:
     code = (
-        "import sys, statcv.cli\n"
+        "import sys, statcv.cli.main\n"
         "assert not {'pandas', 'numpy', 'matplotlib'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -6,10 +6,10 @@ import pytest
 from sklearn import metrics as sklearn_metrics
 
 import statcv as scv
-from statcv import foreign_words
-from statcv.api import CV_NAMES
+from statcv import arguments as foreign_words
 from statcv.errors import ArgumentTypeError, FormulaError, MetricError
 from statcv.metrics import METRICS
+from statcv.verbs.cv import CV_NAMES
 
 CALL = {"formula": "y ~ x", "seed": 1}
 

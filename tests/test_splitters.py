@@ -34,8 +34,7 @@ from statcv.errors import (
     StatcvError,
 )
 from statcv.folds import make_plan
-from statcv.folds.hashing import FROM_ENVIRONMENT, keyed_fold
-from statcv.splitters import (
+from statcv.folds.sklearn import (
     FoldStratifiedKFold,
     LeavePairOut,
     RebalancedKFold,
@@ -43,6 +42,7 @@ from statcv.splitters import (
     RebalancedLeaveOneOut,
     RebalancedLeavePOut,
 )
+from statcv.folds.strata.hashing import FROM_ENVIRONMENT, keyed_fold
 
 WITHOUT_GROUPS = (
     RebalancedLeaveOneOut(random_state=3),

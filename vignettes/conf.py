@@ -102,11 +102,11 @@ html_sidebars = {
 
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
-    "statcv.comparison.Comparison",
-    "statcv.full_model.FullModel",
+    "statcv.results.comparison.comparison.Comparison",
+    "statcv.results.full_model.FullModel",
     "statcv.inference.Estimate",
-    "statcv.result.CVResult",
-    "statcv.summary.Summary",
+    "statcv.results.result.CVResult",
+    "statcv.results.summary.Summary",
     "statcv.folds.FoldPlan",
     "statcv.folds.Scheme",
     "statcv.metrics.Metric",

@@ -1,10 +1,9 @@
 """Design × plan × model → predictions."""
 
 from statcv.engine.checkpoint import kept_seed
-from statcv.engine.held import Held
-from statcv.engine.moments import Moments, prediction_moments
+from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
 from statcv.engine.permuted import Permutations, PermutedFits, run_permuted
-from statcv.engine.reading import FoldFit, read_fits
+from statcv.engine.predictions import Held
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
 

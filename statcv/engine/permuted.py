@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.part import Floats
+from statcv.engine.parallel import one_thread
+from statcv.engine.predictions import Floats
 from statcv.engine.run import run
 from statcv.engine.setup import Setup
-from statcv.engine.threads import one_thread
 from statcv.errors import (
     ConvergenceWarning,
     FitError,
@@ -22,9 +22,8 @@ from statcv.errors import (
     SeparationWarning,
     UnseenLevelWarning,
 )
+from statcv.models.batched.fitted import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
-from statcv.models.together.fitted import fit_all_folds
-from statcv.models.together.permuted import permuted_folds
 
 OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)
 OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)

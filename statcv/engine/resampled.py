@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.part import Floats, Part
+from statcv.arguments import fit_seeds
+from statcv.engine.parallel import check_jobs, do_tasks
 from statcv.engine.permuted import OF_THE_FITS
+from statcv.engine.predictions import Floats, Part
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
-from statcv.engine.workers import check_jobs, do_tasks
 from statcv.errors import FitError, StatcvError
 from statcv.folds.ragged import Ragged
+from statcv.models.batched.fitted import fit_all_folds
+from statcv.models.batched.folds import Folds
 from statcv.models.thresholds import NAME
-from statcv.models.together.fitted import fit_all_folds
-from statcv.models.together.folds import Folds
-from statcv.seeds import fit_seeds
 
 Rows = NDArray[np.intp]
 

@@ -9,14 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.checkpoint import Checkpoint
-from statcv.engine.checks import check_training_sets
-from statcv.engine.held import Held
-from statcv.engine.messages import warn_of_fits
-from statcv.engine.part import Part
-from statcv.engine.progress import progress_bar
+from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
+from statcv.engine.predictions import Held, Part, check_training_sets, warn_of_fits
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
-from statcv.engine.workers import check_jobs, do_tasks
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model

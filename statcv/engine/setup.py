@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.weights import with_given_weights
+from statcv.arguments import FIT, FULL_FIT, fit_seeds
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Fit, Model, TrainingSet
-from statcv.models.together.folds import Folds
-from statcv.seeds import FIT, FULL_FIT, fit_seeds
+from statcv.models.batched.folds import Folds
+from statcv.models.weights import with_given_weights
 
 Floats = NDArray[np.float64]
 

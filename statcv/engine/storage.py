@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.part import Part
+from statcv.engine.predictions import Part
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 

@@ -1,4 +1,4 @@
-"""The fits of a plan cut into tasks, each of which a worker does alone.
+"""The fits of a plan cut into tasks: all folds together, or fold by fold.
 
 Where they are cut depends on the design, the plan and the model, never on who does
 them or what is done already: so the numbers are the same whatever becomes of a run.
@@ -6,13 +6,193 @@ them or what is done already: so the numbers are the same whatever becomes of a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-from statcv.engine.one_by_one import fit_one_by_one
-from statcv.engine.part import Part
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.predictions import Curves, Floats, Part, plain, where
 from statcv.engine.setup import Setup
-from statcv.engine.together import fit_together
+from statcv.errors import FitError, ModelError, StatcvError
+from statcv.models import Fit, TrainingSet
+from statcv.models.batched.fitted import fit_all_folds
+
+
+def fit_together(setup: Setup, fits: range) -> Part | None:
+    """Fit a range of folds as one problem; None if the model does not know how.
+
+    No term may learn from the data. Predictions are those of independent fits, to
+    rounding.
+    """
+    started = time.perf_counter()
+    plan, numbers = setup.plan, np.arange(fits.start, fits.stop)
+    every = len(fits) == plan.n_fits
+    folds = setup.folds if every else setup.folds.chosen(numbers)
+    fitted = fit_all_folds(setup.model, setup.records, folds)
+    if fitted is None:
+        return None
+    tests = plan.tests_by_fit.part(fits.start, fits.stop)
+    dropped = plan.dropped.part(fits.start, fits.stop)
+    first = plan.dropped.starts[fits.start]
+    apart = plan.apart[first : first + len(dropped.values)]
+    predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
+    left_out = dropped.values[apart].astype(np.intp)
+    partners = fitted.predict_many(left_out, dropped.owners[apart])
+    seconds = (time.perf_counter() - started) / len(fits)
+    return Part(
+        fits=fits,
+        predicted=predicted,
+        partner_predicted=partners,
+        converged=fitted.converged,
+        separated=fitted.separated,
+        seconds=np.full(len(fits), seconds),
+        probabilities=True,
+        names=fitted.names,
+        coefficients=fitted.coefficients,
+        chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
+    )
+
+
+def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
+    values = {name: array.tolist() for name, array in chosen.items()}
+    return [
+        plain({name: of_fits[fit] for name, of_fits in values.items()})
+        for fit in range(fits)
+    ]
+
+
+# ---- fits that are made fold by fold, by any model ----
+
+
+@dataclass(frozen=True, eq=False)
+class _Fold:
+    """What one fit gave."""
+
+    predicted: Floats
+    partner_predicted: Floats
+    converged: bool
+    separated: bool
+    seconds: float
+    probabilities: bool
+    coefficients: Mapping[str, float] | None
+    chosen: dict[str, Any] | None
+    curves: Curves | None
+
+
+def fit_one_by_one(setup: Setup, fits: range) -> Part:
+    """Fit a range of folds, each by itself."""
+    folds = [_fit_fold(setup, fit) for fit in fits]
+    names, coefficients = _table([fold.coefficients for fold in folds])
+    chosen = [fold.chosen for fold in folds]
+    curves = [fold.curves for fold in folds]
+    return Part(
+        fits=fits,
+        predicted=np.concatenate([fold.predicted for fold in folds]),
+        partner_predicted=np.concatenate([fold.partner_predicted for fold in folds]),
+        converged=np.array([bool(fold.converged) for fold in folds]),
+        separated=np.array([bool(fold.separated) for fold in folds]),
+        seconds=np.array([fold.seconds for fold in folds]),
+        probabilities=all(fold.probabilities for fold in folds),
+        names=names,
+        coefficients=coefficients,
+        chosen=[one or {} for one in chosen] if any(chosen) else None,
+        curves=[one or {} for one in curves] if any(curves) else None,
+    )
+
+
+def _fit_fold(setup: Setup, number: int) -> _Fold:
+    started = time.perf_counter()
+    plan, model = setup.plan, setup.model
+    test, partners = plan.test(int(plan.split_of[number])), plan.partners(number)
+    others = np.concatenate([test, partners])
+    rows = plan.train(number)
+    try:
+        training = setup.folds.training_set(setup.records, number)
+        X = setup.records.X[others]
+        if setup.design.terms.stateful:
+            learnt, X = setup.design.fold(rows, others)
+            training = replace(training, X=learnt)
+        fit = _fit(setup, training, test, X[: len(test)])
+        predicted = np.asarray(fit.predict(X), dtype=float)
+        many = training.n_classes if training.kind == "multiclass" else 0
+        if predicted.shape != ((len(others), many) if many else (len(others),)):
+            raise ModelError(
+                f"{model.label} predicted the shape {predicted.shape} for "
+                f"{len(others)} records of a {training.kind} outcome."
+            )
+    except StatcvError as error:
+        raise type(error)(f"in {where(plan, number)}: {error}") from error
+    except Exception as error:
+        raise FitError(
+            f"{model.label} failed in {where(plan, number)} "
+            f"({len(rows)} training rows): {type(error).__name__}: {error}"
+        ) from error
+    chosen, curves = getattr(fit, "chosen", None), getattr(fit, "curves", None)
+    return _Fold(
+        predicted=predicted[: len(test)],
+        partner_predicted=predicted[len(test) :],
+        converged=fit.converged,
+        separated=fit.separated,
+        seconds=time.perf_counter() - started,
+        probabilities=fit.probabilities,
+        coefficients=_learnt(fit.coefficients, training),
+        chosen=None if chosen is None else plain(chosen),
+        curves=curves,
+    )
+
+
+def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
+    """Fit the training set, before the eyes of a model that watches the held-out."""
+    if not getattr(setup.model, "watches", False):
+        return setup.model.fit(training)
+    watching: Any = setup.model
+    given = setup.weights
+    held = replace(
+        training,
+        X=X,
+        y=setup.records.y[test],
+        weights=None if given is None else given[test],
+        strata=None,
+    )
+    fit: Fit = watching.fit_watching(training, held)
+    return fit
+
+
+def _learnt(
+    coefficients: Mapping[str, float] | None, training: TrainingSet
+) -> Mapping[str, float] | None:
+    """Put NaN for columns that no training row has, of which nothing was learnt."""
+    used = (training.X != 0).any(axis=0)
+    if coefficients is None or used.all():
+        return coefficients
+    empty = [n for n, own in zip(training.names, used, strict=True) if not own]
+    starts = tuple(f"{name}[" for name in empty)  # of one class of several
+    return {
+        term: np.nan if term in empty or _of_class(term, starts) else value
+        for term, value in coefficients.items()
+    }
+
+
+def _of_class(term: str, starts: tuple[str, ...]) -> bool:
+    return term.startswith(starts) and term.rpartition("[")[2][:-1].isdigit()
+
+
+def _table(
+    folds: list[Mapping[str, float] | None],
+) -> tuple[tuple[str, ...], Floats | None]:
+    """Return the terms of all folds, and a row of coefficients a fold."""
+    found = [fold for fold in folds if fold is not None]
+    if len(found) < len(folds):
+        return (), None
+    names = tuple(dict.fromkeys(name for fold in found for name in fold))
+    rows = [[fold.get(name, np.nan) for name in names] for fold in found]
+    return names, np.array(rows, dtype=float).reshape(len(folds), len(names))
+
+
+# ---- the fits of a plan cut into tasks, each of which a worker does alone ----
 
 WORK = 2**30  # records × columns × fits of a task: a second or so
 MOST = 32  # fits of a task that are made fold by fold

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import is_whole
 from statcv.errors import (
     ArgumentTypeError,
     ColumnError,
@@ -20,9 +21,8 @@ from statcv.errors import (
 )
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
-from statcv.folds.read_strata import read_strata
-from statcv.folds.together import Strata
-from statcv.whole import is_whole
+from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.read_back import read_strata
 
 HELD, DROPPED, KEPT_OUT, AGAIN, TRAINING, EMPTY = (
     "held out",

@@ -14,11 +14,11 @@ from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError, plural
 from statcv.folds.frame import ROW, SITE
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
-from statcv.folds.read_strata import HASH, QUANTILE, VALUE, unknown_cut
 from statcv.folds.response import Response
-from statcv.folds.schemes import SCHEMES
-from statcv.folds.strata import HashCut, QuantileCut
-from statcv.folds.together import Strata
+from statcv.folds.schemes.table import SCHEMES
+from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.read_back import HASH, QUANTILE, VALUE, unknown_cut
+from statcv.folds.strata.resolve import HashCut, QuantileCut
 
 ALONE = ("units", "groups", "pairs")  # splits that sites do not have in common
 _ADVICE = {

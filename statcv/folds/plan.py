@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from statcv.errors import SchemeError, plural
 from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.weighting import Weighting
 from statcv.folds.response import Response
-from statcv.folds.schemes import SCHEMES, Scheme
-from statcv.folds.together import Strata
-from statcv.folds.weighting import Weighting
+from statcv.folds.schemes.table import SCHEMES, Scheme
+from statcv.folds.strata.clusters import Strata
 
 if TYPE_CHECKING:
-    from statcv.folds.audit import Audit
-    from statcv.folds.strata import ByQuantile
+    from statcv.folds.audit.audit import Audit
+    from statcv.folds.strata.resolve import ByQuantile
 
 Rows = NDArray[np.intp]
 
@@ -363,9 +363,9 @@ class FoldPlan:
     def audit(self, y: Any = None, **checks: Any) -> Audit:
         """Say what the plan leaks, in numbers and sentences.
 
-        See :func:`statcv.folds.audit.audit_plan`, which takes the same arguments.
+        See :func:`statcv.folds.audit.audit.audit_plan`, which takes the same arguments.
         """
-        from statcv.folds.audit import audit_plan
+        from statcv.folds.audit.audit import audit_plan
 
         return audit_plan(self, y, **checks)
 

@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import DataError, FormulaError, OutcomeError, suggestion
-from statcv.formula.frames import plain_column
+from statcv.formula.frame import plain_column
 from statcv.formula.parse import Formula
-from statcv.formula.rowwise import check_rowwise, values_of
+from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import namespace
 
 FEW = 10  # whole numbers with at most so many values could be classes
@@ -119,7 +119,7 @@ def read_outcome(
 def _evaluate(formula: Formula, frame: pd.DataFrame) -> Any:
     import patsy
 
-    from statcv.formula.coding import PatsyFactor
+    from statcv.formula.patsy_patches import PatsyFactor
 
     described = formula.factors[formula.outcome]
     factor = PatsyFactor(described, "outcome")

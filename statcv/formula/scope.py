@@ -18,13 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from statcv.arguments import function_answer
 from statcv.errors import ColumnError, FormulaError, StatcvError, suggestion
-from statcv.foreign_words import function_answer
-from statcv.formula.compositions import LEARNING_ARGUMENT, Clr, clr
-from statcv.formula.many_columns import (
+from statcv.formula.functions import (
+    LEARNING_ARGUMENT,
     SELECTOR,
+    Clr,
+    clr,
     labels_of_parts,
     outside_a_call,
+    poly,
     spread,
 )
 from statcv.formula.permitted import (
@@ -35,7 +38,6 @@ from statcv.formula.permitted import (
     elementwise_of_numpy,
     in_module,
 )
-from statcv.formula.poly import poly
 from statcv.formula.quoting import column_of
 
 _READ = (

@@ -16,9 +16,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.frames import is_number
+from statcv.formula.frame import is_number
 from statcv.formula.parse import Formula
-from statcv.formula.rowwise import check_rowwise, values_of
+from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
 
 Matrix = NDArray[np.float64]
@@ -72,7 +72,7 @@ class Terms:
         """The description by patsy of the design, learnt on the whole frame."""
         import patsy
 
-        from statcv.formula.coding import KeepMissing, PatsyFactor
+        from statcv.formula.patsy_patches import KeepMissing, PatsyFactor
 
         environment = patsy.EvalEnvironment([namespace(self.formula.functions)])
         factors = self.formula.factors
@@ -181,7 +181,7 @@ class Terms:
             return _multiply(self.plain, frame, len(frame))
         import patsy
 
-        from statcv.formula.coding import KeepMissing
+        from statcv.formula.patsy_patches import KeepMissing
 
         info, keep = learnt or self._whole, KeepMissing()
         with evaluating("the formula"):

@@ -7,8 +7,7 @@ import tokenize
 from collections.abc import Collection
 
 from statcv.errors import FormulaError
-from statcv.formula.operators import DOT, Expansion
-from statcv.formula.parse import expanded, mark_dots, sides
+from statcv.formula.parse import DOT, Expansion, expanded, mark_dots, sides
 
 _OPENING, _CLOSING = {"(", "[", "{"}, {")", "]", "}"}
 _OPERATORS = {"+", "-", "*", "/", ":", "**", "^", "%", "|"}

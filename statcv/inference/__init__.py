@@ -1,12 +1,13 @@
 """What may be concluded from held-out predictions."""
 
-from statcv.inference.bootstrap_632 import (
+from statcv.inference.estimates.bootstrap_632 import (
     Bootstrap632,
     BootstrapEstimate,
     bootstrap_estimate,
     join_values,
 )
-from statcv.inference.estimates import (
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.estimating import (
     BOOTSTRAPS,
     HOWS,
     INTERVALS,
@@ -15,31 +16,30 @@ from statcv.inference.estimates import (
     default_interval,
     possible_intervals,
 )
-from statcv.inference.estimates import estimate as make_estimate
-from statcv.inference.groups import among, group_estimate, joined_groups
-from statcv.inference.held_bootstrap import bootstrap_interval
-from statcv.inference.htest import HTest
-from statcv.inference.influence import influence_interval, record_influence
-from statcv.inference.intervals import (
+from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.estimates.groups import among, group_estimate, joined_groups
+from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
+from statcv.inference.estimates.values import values_by_split
+from statcv.inference.intervals.bootstrap import bootstrap_interval
+from statcv.inference.intervals.influence import influence_interval, record_influence
+from statcv.inference.intervals.interval import (
     Interval,
     corrected_t_interval,
     delong_interval,
     mean_interval,
     pairs_interval,
 )
-from statcv.inference.meta import RandomEffects, random_effects
-from statcv.inference.null_bias import NullBias
-from statcv.inference.number import Estimate
-from statcv.inference.permutation import permuted_values
-from statcv.inference.repeats import MonteCarlo, monte_carlo
+from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import LeftOut, Scores
-from statcv.inference.testing import (
+from statcv.inference.tests.htest import HTest
+from statcv.inference.tests.no_skill import (
     permutation_test,
     plain_t_test,
     replicates_test,
     wald_test,
 )
-from statcv.inference.values import values_by_split
+from statcv.inference.tests.null_bias import NullBias
+from statcv.inference.tests.permutation import permuted_values
 
 __all__ = [
     "BOOTSTRAPS",

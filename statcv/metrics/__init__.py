@@ -5,9 +5,14 @@ always. A metric that is undefined is NaN, without a warning: the caller, who kn
 in which fold it happened, counts.
 """
 
-from statcv.metrics.bands import CurveBand, pr_band, roc_band
-from statcv.metrics.brier_terms import BrierParts, brier_parts, brier_skill
-from statcv.metrics.classwise import (
+from statcv.metrics.areas.delong_test import (
+    DeLongContrast,
+    DeLongTest,
+    delong_contrast,
+    delong_test,
+)
+from statcv.metrics.areas.placements import DeLong, delong, delong_covariance
+from statcv.metrics.classification.classwise import (
     accuracy,
     balanced_accuracy,
     brier,
@@ -16,7 +21,7 @@ from statcv.metrics.classwise import (
     casewise_log_loss,
     log_loss,
 )
-from statcv.metrics.confusion import (
+from statcv.metrics.classification.confusion import (
     ber,
     f1,
     matthews,
@@ -25,24 +30,34 @@ from statcv.metrics.confusion import (
     sensitivity,
     specificity,
 )
-from statcv.metrics.contrasts import DeLongContrast, delong_contrast
-from statcv.metrics.curves import PrCurve, RocCurve, auprc, pr_curve, roc_curve
-from statcv.metrics.decision import (
+from statcv.metrics.classification.decision import (
     DecisionCurve,
     casewise_net_benefit,
     net_benefit,
     net_benefit_at,
 )
-from statcv.metrics.differences import DeLongTest, delong_test
-from statcv.metrics.grouped_calibration import CalibrationGroups, calibration_groups
-from statcv.metrics.metric import Metric
-from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
-from statcv.metrics.own import get_metric, make_metric
-from statcv.metrics.paired_slope import slope_of_pairs
-from statcv.metrics.partial import partial_auroc
-from statcv.metrics.placements import DeLong, delong, delong_covariance
-from statcv.metrics.rank_agreement import concordance, concordance_by_group
-from statcv.metrics.ranking import (
+from statcv.metrics.custom import get_metric, make_metric
+from statcv.metrics.discrimination.bands import (
+    CurveBand,
+    pr_band,
+    roc_band,
+    roc_difference,
+)
+from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
+from statcv.metrics.discrimination.curves import (
+    PrCurve,
+    RocCurve,
+    auprc,
+    partial_auroc,
+    pr_curve,
+    roc_curve,
+)
+from statcv.metrics.discrimination.paired_roc import (
+    PairedRoc,
+    paired_roc,
+    paired_roc_band,
+)
+from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
     midrank,
@@ -50,19 +65,30 @@ from statcv.metrics.ranking import (
     round_probabilities,
     round_significant,
 )
-from statcv.metrics.recalibration import (
+from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.metric import Metric
+from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
+from statcv.metrics.probabilities.brier_terms import (
+    BrierParts,
+    brier_parts,
+    brier_skill,
+)
+from statcv.metrics.probabilities.grouped import (
+    CalibrationGroups,
+    SpiegelhalterTest,
+    calibration_groups,
+    spiegelhalter_test,
+)
+from statcv.metrics.probabilities.paired_slope import slope_of_pairs
+from statcv.metrics.probabilities.recalibration import (
     Calibration,
     calibration,
     calibration_intercept,
     calibration_slope,
     oe_ratio,
 )
+from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
 from statcv.metrics.registry import METRICS, default_metrics
-from statcv.metrics.roc_of_pairs import PairedRoc, paired_roc, paired_roc_band
-from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
-from statcv.metrics.smooth_calibration import CalibrationCurve, calibration_curve
-from statcv.metrics.spiegelhalter import SpiegelhalterTest, spiegelhalter_test
-from statcv.metrics.two_curves import roc_difference
 
 __all__ = [
     "METRICS",

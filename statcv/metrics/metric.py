@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
-from statcv.metrics._inputs import Floats
-from statcv.metrics.ranking import round_probabilities
+from statcv.metrics.discrimination.ranking import round_probabilities
+from statcv.metrics.inputs import Floats
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
 RANDOM_ORDER = "_in_random_order"  # what the name of such a metric ends in

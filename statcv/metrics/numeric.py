@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.metrics._inputs import Floats, per_record, same_length, vector
+from statcv.metrics.inputs import Floats, per_record, same_length, vector
 
 _SAME = 1e-14  # relative distance at which a number is its own rounded mean
 

@@ -9,8 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError, suggestion
-from statcv.metrics.brier_terms import brier_skill
-from statcv.metrics.classwise import (
+from statcv.metrics.classification.classwise import (
     accuracy,
     balanced_accuracy,
     brier,
@@ -19,7 +18,7 @@ from statcv.metrics.classwise import (
     casewise_log_loss,
     log_loss,
 )
-from statcv.metrics.confusion import (
+from statcv.metrics.classification.confusion import (
     ber,
     f1,
     matthews,
@@ -28,19 +27,19 @@ from statcv.metrics.confusion import (
     sensitivity,
     specificity,
 )
-from statcv.metrics.curves import auprc
-from statcv.metrics.decision import casewise_net_benefit, net_benefit_at
+from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
+from statcv.metrics.discrimination.concordance import concordance
+from statcv.metrics.discrimination.curves import auprc, auprc_in_random_order
+from statcv.metrics.discrimination.ranking import auroc
+from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
-from statcv.metrics.random_order import auprc_in_random_order
-from statcv.metrics.rank_agreement import concordance
-from statcv.metrics.ranking import auroc
-from statcv.metrics.recalibration import (
+from statcv.metrics.probabilities.brier_terms import brier_skill
+from statcv.metrics.probabilities.recalibration import (
     calibration_intercept,
     calibration_slope,
     oe_ratio,
 )
-from statcv.metrics.several_classes import auroc_hand_till, auroc_ovr
 
 
 def _metric(

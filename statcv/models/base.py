@@ -1,4 +1,4 @@
-"""The protocol that every model follows."""
+"""The protocol that every model follows, and fits inside other fits."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Model(Protocol):
 
     ``fit_folds(records, folds)``
         Fits the training sets of many folds together, and returns
-        :class:`~statcv.models.together.fitted.FittedFolds`; None for a kind of outcome
+        :class:`~statcv.models.batched.fitted.FittedFolds`; None for a kind of outcome
         that it fits fold by fold. ``fits_each``, 1 by default, is how many fits one
         of them amounts to, and 0 where the work hardly grows with their number.
     ``fit_watching(training, held)``
@@ -158,3 +158,48 @@ def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
             f"{label} does not fit {article} outcome; it fits "
             f"{' or '.join(allowed)} outcomes."
         )
+
+
+# ---- a fit inside another one, which adds what was chosen on its training set ----
+
+
+@dataclass(frozen=True, eq=False)
+class WrappedFit:
+    """A fit that is another one in all but what it says was chosen.
+
+    Attributes
+    ----------
+    fit : Fit
+    """
+
+    fit: Fit
+
+    @property
+    def coefficients(self) -> dict[str, float] | None:
+        """Coefficients by term, or None for a model that has none."""
+        return self.fit.coefficients
+
+    @property
+    def converged(self) -> bool:
+        """Whether the fit reached its optimum."""
+        return self.fit.converged
+
+    @property
+    def separated(self) -> bool:
+        """Whether fitted probabilities ran to 0 or 1."""
+        return self.fit.separated
+
+    @property
+    def probabilities(self) -> bool:
+        """Whether it predicts probabilities or means, not decision scores."""
+        return self.fit.probabilities
+
+    @property
+    def curves(self) -> dict[str, Matrix] | None:
+        """Metrics after every round, of a model that has rounds."""
+        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
+        return found
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return probabilities or means."""
+        return self.fit.predict(X)

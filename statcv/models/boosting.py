@@ -1,4 +1,4 @@
-"""Gradient boosted trees by XGBoost."""
+"""Gradient boosted trees by XGBoost: its parameters, and early stopping."""
 
 from __future__ import annotations
 
@@ -12,15 +12,172 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.errors import MissingPackageError, ModelError
+from statcv.arguments import is_whole
+from statcv.errors import MissingPackageError, ModelError, suggestion
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.boosting_parameters import (
-    OF_MATRICES,
-    OF_XGBOOST,
-    check_parameters,
-    check_together,
-)
-from statcv.models.boosting_validation import refuse_no_number, set_aside
+
+
+def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
+    """Draw about a share of the records of each class, by the seed.
+
+    Records of equal ``strata`` go together, with the class that most of them have.
+    Those without weight stay.
+
+    Parameters
+    ----------
+    training : TrainingSet
+    share : float
+
+    Returns
+    -------
+    numpy.ndarray of bool, shape (n,)
+
+    Examples
+    --------
+    >>> y = np.array([0, 1] * 10)
+    >>> training = TrainingSet(np.ones((20, 1)), y, "binary", 2, ("x",), None, None, 3)
+    >>> aside = set_aside(training, share=0.2)
+    >>> np.bincount(y[aside])
+    array([2, 2])
+    """
+    n = len(training.X)
+    rows = np.arange(n)
+    if training.weights is not None:
+        rows = rows[training.weights > 0]
+    strata = np.arange(n) if training.strata is None else training.strata
+    codes = np.unique(strata[rows], return_inverse=True)[1]
+    classes = max(training.n_classes, 1)
+    kinds = np.zeros(len(rows), dtype=np.intp)
+    if training.n_classes:
+        kinds = training.y[rows].astype(np.intp)
+    table = np.bincount(codes * classes + kinds, minlength=(codes.max() + 1) * classes)
+    table = table.reshape(-1, classes)
+    sizes, common = table.sum(axis=1), table.argmax(axis=1)
+    drawn = np.zeros(len(sizes), dtype=bool)
+    rng = np.random.default_rng(training.seed)
+    for kind in range(classes):
+        own = rng.permutation(np.flatnonzero(common == kind))
+        before = np.cumsum(sizes[own]) - sizes[own]
+        if len(own):
+            number = np.abs(before - share * sizes[own].sum()).argmin()
+            drawn[own[:number]] = True
+    aside = np.zeros(n, dtype=bool)
+    aside[rows] = drawn[codes]
+    if not aside.any():
+        raise ModelError(
+            f"validation={share:g} of {n} training records sets none aside; give a "
+            "larger share, or leave early stopping out."
+        )
+    return aside
+
+
+def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> None:
+    """Raise where the metric that is to stop the rounds has no value."""
+    name = list(values)[-1]
+    if np.isnan(values[name]).any():
+        raise ModelError(
+            f"early stopping by {name} has nothing to go by: it is not a number for "
+            f"the {len(aside.X)} records set aside; give a larger validation=, or "
+            "another eval_metric=, for instance 'logloss'."
+        )
+
+
+# ---- which parameters XGBoost takes, and what they may be ----
+
+OWN = {"curves", "early_stopping_rounds", "validation", "refit", "n_estimators"}
+
+OF_MATRICES = {"missing", "enable_categorical", "feature_types", "feature_weights"}
+
+OF_XGBOOST = {
+    *("base_score", "booster", "colsample_bylevel", "colsample_bynode"),
+    *("colsample_bytree", "device", "eval_metric", "gamma", "grow_policy"),
+    *("interaction_constraints", "learning_rate", "max_bin", "max_cat_threshold"),
+    *("max_cat_to_onehot", "max_delta_step", "max_depth", "max_leaves"),
+    *("min_child_weight", "monotone_constraints", "multi_strategy", "n_jobs"),
+    *("num_parallel_tree", "objective", "random_state", "reg_alpha", "reg_lambda"),
+    *("sampling_method", "scale_pos_weight", "subsample", "tree_method"),
+    *("validate_parameters", "verbosity"),
+    # what the native interface alone has, or calls otherwise
+    *("aft_loss_distribution", "aft_loss_distribution_scale", "alpha"),
+    *("disable_default_eval_metric", "eta", "expectile_alpha", "feature_selector"),
+    *("huber_slope", "lambda", "max_cached_hist_node", "min_split_loss"),
+    *("normalize_type", "nthread", "one_drop", "process_type", "quantile_alpha"),
+    *("rate_drop", "refresh_leaf", "sample_type", "seed", "seed_per_iteration"),
+    *("skip_drop", "top_k", "tweedie_variance_power", "updater"),
+}
+
+KNOWN = OWN | OF_MATRICES | OF_XGBOOST
+
+ELSEWHERE = {
+    "callbacks": "a callback has a state, which folds would share",
+    "importance_type": "importances are no part of a cross-validation",
+    "num_class": "the outcome says how many classes there are",
+    "num_boost_round": "the number of rounds is called n_estimators",
+    "num_round": "the number of rounds is called n_estimators",
+}
+
+
+def check_parameters(parameters: Mapping[str, Any]) -> None:
+    """Raise ModelError for a name that is unknown, or a value that cannot be."""
+    for name, value in parameters.items():
+        if name in ELSEWHERE:
+            raise ModelError(f"XGBoost takes no {name} here: {ELSEWHERE[name]}.")
+        if name not in KNOWN:
+            raise ModelError(
+                f"XGBoost has no parameter {name!r}.{suggestion(name, KNOWN)}"
+            )
+        if name in ("objective", "eval_metric") and _custom(value):
+            raise ModelError(
+                f"{name}= must be a name here; for a function of your own use "
+                "model=xgboost.XGBClassifier(…) or XGBRegressor(…)."
+            )
+        if name in ("n_estimators", "early_stopping_rounds") and value is not None:
+            _check_whole(name, value, least=1)
+        if name in ("random_state", "seed") and value is not None:
+            _check_whole(name, value, least=0)
+        if name == "validation" and value is not None and not _is_share(value):
+            raise ModelError(
+                f"validation must be a share between 0 and 1, not {value!r}."
+            )
+        if name in ("curves", "refit") and not isinstance(value, (bool, np.bool_)):
+            raise ModelError(f"{name} must be True or False, not {value!r}.")
+
+
+def check_together(parameters: Mapping[str, Any]) -> None:
+    """Raise ModelError for a parameter that means nothing without another."""
+    if parameters.get("early_stopping_rounds") is not None:
+        return
+    for name in ("validation", "refit"):
+        if name in parameters:
+            raise ModelError(
+                f"{name}= means nothing without early stopping; add "
+                "early_stopping_rounds=, or leave it out."
+            )
+    if parameters.get("eval_metric") is not None and not parameters.get("curves"):
+        raise ModelError(
+            "eval_metric= means nothing where nothing is watched; add curves=True or "
+            "early_stopping_rounds=, or leave it out."
+        )
+
+
+def _custom(value: Any) -> bool:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    return any(callable(one) for one in listed)
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    whole = is_whole(value)
+    if not whole or value < least:
+        raise ModelError(
+            f"{name} must be a whole number from {least} on, not {value!r}."
+        )
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (float, np.floating)) and bool(0 < value < 1)
+
+
+# ---- gradient boosted trees by XGBoost ----
 
 ROUNDS = 100
 VALIDATION = 0.2

@@ -8,9 +8,9 @@ from functools import partial
 import numpy as np
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
-from statcv.models.together.dummy import fold_means
-from statcv.models.together.fitted import FittedFolds
-from statcv.models.together.folds import Folds
+from statcv.models.batched.fitted import FittedFolds
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.linear import fold_means
 
 
 @dataclass(frozen=True)

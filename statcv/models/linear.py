@@ -15,10 +15,10 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.batched.fitted import FittedFolds, by_linear_predictor
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.linear import fit_linear_folds
 from statcv.models.newton import column_units
-from statcv.models.together.fitted import FittedFolds, by_linear_predictor
-from statcv.models.together.folds import Folds
-from statcv.models.together.linear import fit_linear_folds
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,11 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
+from statcv.models.batched.firth import fit_firth_folds
+from statcv.models.batched.fitted import FittedFolds, by_linear_predictor
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.logit import fit_logit_folds
+from statcv.models.batched.multinomial import fit_class_folds
 from statcv.models.firth import fit_firth
 from statcv.models.multinomial import fit_classes
 from statcv.models.newton import (
@@ -26,11 +31,6 @@ from statcv.models.newton import (
     positive_weights,
     solve_well,
 )
-from statcv.models.together.firth import fit_firth_folds
-from statcv.models.together.fitted import FittedFolds, by_linear_predictor
-from statcv.models.together.folds import Folds
-from statcv.models.together.logit import fit_logit_folds
-from statcv.models.together.multinomial import fit_class_folds
 
 
 @dataclass(frozen=True)

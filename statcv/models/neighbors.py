@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from statcv.arguments import is_whole
 from statcv.errors import ModelError, plural, suggestion
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.together.fitted import FittedFolds
-from statcv.models.together.folds import Folds, Numbers
-from statcv.models.together.neighbors import Neighborhood
-from statcv.whole import is_whole
+from statcv.models.batched.fitted import FittedFolds
+from statcv.models.batched.folds import Folds, Numbers
+from statcv.models.batched.neighbors import Neighborhood
 
 WEIGHTS = ("uniform", "distance")
 

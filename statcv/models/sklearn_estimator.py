@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Matrix, TrainingSet, refuse_kind
-from statcv.models.heeding import heeded
+from statcv.models.thread_warnings import heeded
 
 
 @dataclass(frozen=True, eq=False)

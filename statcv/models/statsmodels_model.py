@@ -10,9 +10,9 @@ import numpy as np
 
 from statcv.errors import ArgumentTypeError, ModelError
 from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
-from statcv.models.heeding import heeded
 from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
+from statcv.models.thread_warnings import heeded
 
 # These take a value a row, which has to be cut to each training set.
 _ROWWISE = (

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import round_significant
-from statcv.models.base import Fit, Matrix, Model, TrainingSet
-from statcv.models.together.fitted import FittedFolds, fit_all_folds, fits_together
-from statcv.models.together.folds import CELLS, Folds, Numbers
-from statcv.models.wrapped import WrappedFit
+from statcv.models.base import Fit, Matrix, Model, TrainingSet, WrappedFit
+from statcv.models.batched.fitted import FittedFolds, fit_all_folds, fits_together
+from statcv.models.batched.folds import CELLS, Folds, Numbers
 
 NAME = "threshold"  # of what is chosen
 

@@ -1,17 +1,16 @@
 """Pictures of a result or a fold plan: each takes ``ax=None`` and returns the Axes."""
 
-from statcv.plots.balance import plot_balance
-from statcv.plots.calibrated import plot_calibration
+from statcv.plots.bias import plot_balance
+from statcv.plots.calibration import plot_calibration
 from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.folds import plot_folds
 from statcv.plots.forest import plot_forest
-from statcv.plots.learning import plot_learning
-from statcv.plots.null import plot_null
-from statcv.plots.panel import plot_panel
-from statcv.plots.predicted import plot_predicted
+from statcv.plots.learning_curve import plot_learning
+from statcv.plots.permutation import plot_null
+from statcv.plots.predictions import plot_panel, plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
 from statcv.plots.stratifiers import plot_stratifier_bias

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.inference.paired_values import ConcordantPairs
+from statcv.inference.estimates.pairs import ConcordantPairs
+from statcv.inference.readable import Readable
 from statcv.metrics import (
     CurveBand,
     auprc,
@@ -36,7 +37,6 @@ from statcv.plots.base import (
     titled,
 )
 from statcv.plots.records import how_averaged, placed_pairs, records_of
-from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

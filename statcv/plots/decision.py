@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.comparison_checks import check_same_records, is_result, name_results
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.inference.paired.records import check_same_records, is_result, name_results
+from statcv.inference.readable import Readable
 from statcv.metrics import DecisionCurve, net_benefit
 from statcv.plots.base import (
     CURVE,
@@ -20,10 +21,9 @@ from statcv.plots.base import (
     short_scheme,
     titled,
 )
-from statcv.plots.compared import Compared
+from statcv.plots.protocol import Compared
 from statcv.plots.records import Records, records_of
 from statcv.plots.splits import legend_below
-from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

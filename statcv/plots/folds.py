@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from statcv.folds import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
+from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (
     Shown,
@@ -18,7 +19,6 @@ from statcv.plots.splits import (
     plan_and_response,
     shown_splits,
 )
-from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

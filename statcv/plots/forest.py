@@ -3,19 +3,311 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from statcv.errors import ArgumentError
+from statcv.errors import ArgumentError, ArgumentTypeError, ColumnError, suggestion
+from statcv.inference import Estimate
+from statcv.metrics import METRICS
 from statcv.plots.base import COLOURS, GREY, TITLE, written
-from statcv.plots.compared import Combined, Compared
-from statcv.plots.forest_rows import Diamond, Row, read_rows
+from statcv.plots.protocol import Combined, Compared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
+NOT_NAMES = {*NUMBERS, "metric", "how", "caveat", "n_folds", "n_undefined"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One estimate with its interval.
+
+    Attributes
+    ----------
+    name : str
+    estimate, lower, upper : float
+        NaN where there is none.
+    weight : float
+        What the area of its mark is in proportion to; NaN where all are alike.
+    """
+
+    name: str
+    estimate: float
+    lower: float
+    upper: float
+    weight: float = np.nan
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a forest plot, from the top, and what they are of.
+
+    Attributes
+    ----------
+    rows : list of Row
+    label : str
+        Of the number.
+    title : str
+    no_effect : float
+        Where there is no skill, or no difference; NaN where that is not known.
+    summary
+        Of what is combined already; None where nothing is.
+    """
+
+    rows: list[Row]
+    label: str
+    title: str = ""
+    no_effect: float = np.nan
+    summary: Any = None
+
+
+def read_rows(
+    estimates: Any,
+    metric: str | None,
+    how: str | None,
+    level: float,
+    names: str | None,
+) -> Rows:
+    """Read a comparison, a table, or estimates by name.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is none of these.
+    ArgumentError
+        If there is no row, or an argument means nothing for what is given.
+    ColumnError
+        If a table lacks a column.
+    """
+    if hasattr(estimates, "differences"):
+        _refuse("a comparison", metric=metric, how=how, names=names)
+        rows = _of_comparison(estimates)
+    elif hasattr(estimates, "pooled") and hasattr(estimates, "table"):
+        _refuse("what is combined", metric=metric, how=how, names=names)
+        rows = _of_combined(estimates)
+    elif isinstance(estimates, pd.DataFrame):
+        _refuse("a table", how=how)
+        rows = _of_table(estimates, metric, names)
+    elif isinstance(estimates, Mapping):
+        _refuse("estimates by name", names=names)
+        rows = _of_mapping(estimates, metric, how, level)
+    else:
+        raise ArgumentTypeError(
+            "a forest plot is of results or estimates by name, as {'A': a, 'B': b}, a "
+            "comparison, or a table with columns estimate, lower and upper, not "
+            f"{type(estimates).__name__}."
+        )
+    if not rows.rows:
+        raise ArgumentError("there is no estimate to draw.")
+    return rows
+
+
+def _refuse(what: str, **given: str | None) -> None:
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(f"{name}={value!r} means nothing for {what}.")
+
+
+def _of_comparison(comparison: Compared) -> Rows:
+    table = comparison.differences
+    pairs = zip(table["second"], table["first"], strict=True)
+    numbers = table[["difference", "lower", "upper"]].to_numpy(dtype=float).tolist()
+    rows = [
+        Row(f"{second} minus {first}", *three)
+        for (second, first), three in zip(pairs, numbers, strict=True)
+    ]
+    title = f"Paired differences, {100 * comparison.level:g}% intervals"
+    return Rows(rows, f"difference in {comparison.stated}", title, 0.0)
+
+
+def _of_combined(combined: Combined) -> Rows:
+    table = combined.table.assign(names=combined.table.index)
+    if table["n"].isna().any():
+        table = table.drop(columns="n")
+    rows = _of_table(table, None, "names").rows
+    return Rows(rows, combined.label, "Data sets", 0.0, combined.pooled)
+
+
+def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> Rows:
+    number = "difference" if "difference" in table else "estimate"
+    for column in (number, "lower", "upper"):
+        if column not in table:
+            raise ColumnError(
+                f"the table has no column {column!r}; a forest plot needs estimate, "
+                f"lower and upper, and there is {', '.join(map(str, table.columns))}."
+            )
+    label, table = _one_metric(table, number, metric, names)
+    named, by = _names(table, names)
+    if "n" in table:
+        counts = table["n"].tolist()
+        named = [
+            f"{name} (n = {n:,.0f})" for name, n in zip(named, counts, strict=True)
+        ]
+    weight = table["weight"] if "weight" in table else np.full(len(table), np.nan)
+    columns = [table[column].to_numpy(float) for column in (number, "lower", "upper")]
+    numbers = zip(*columns, np.asarray(weight, dtype=float), strict=True)
+    rows = [
+        Row(name, *map(float, four)) for name, four in zip(named, numbers, strict=True)
+    ]
+    no_effect = 0.0 if number == "difference" else _no_skill(label)
+    title = f"{label[0].upper() if label.islower() else label[0]}{label[1:]}"
+    return Rows(rows, label, f"{title} by {by}" if by else title, no_effect)
+
+
+def _one_metric(
+    table: pd.DataFrame, number: str, metric: str | None, names: str | None
+) -> tuple[str, pd.DataFrame]:
+    """Return the label of the number, and the rows of one metric."""
+    if "metric" not in table or names == "metric":
+        _refuse("a table without the column 'metric'", metric=metric)
+        return number, table
+    known = table["metric"].unique().tolist()
+    if metric is None and not _name_columns(table):
+        return number, table  # metrics are the rows
+    chosen = known[0] if metric is None else metric
+    if chosen not in known:
+        raise ArgumentError(
+            f"metric={metric!r} is not in the table; there is {', '.join(known)}."
+            + suggestion(chosen, known)
+        )
+    table = table[table["metric"] == chosen]
+    label = METRICS[chosen].label if chosen in METRICS else str(chosen)
+    if "how" in table and table["how"].nunique() == 1:
+        label += f" ({str(table['how'].iloc[0]).replace('_', ' ')})"
+    return label, table
+
+
+def _names(table: pd.DataFrame, names: str | None) -> tuple[list[str], str]:
+    """Return what the rows are called, and by what."""
+    if names is not None:
+        if names not in table:
+            raise ColumnError(
+                f"the table has no column {names!r}." + suggestion(names, table.columns)
+            )
+        return table[names].map(str).tolist(), names
+    if {"first", "second"} <= set(table.columns):
+        pairs = zip(table["second"], table["first"], strict=True)
+        return [f"{second} minus {first}" for second, first in pairs], ""
+    columns = _name_columns(table)
+    if columns:
+        return table[columns[0]].map(str).tolist(), columns[0]
+    if "metric" in table and table["metric"].nunique() > 1:
+        metrics = table["metric"].tolist()
+        return [METRICS[m].label if m in METRICS else str(m) for m in metrics], ""
+    return table.index.map(str).tolist(), str(table.index.name or "")
+
+
+def _name_columns(table: pd.DataFrame) -> list[str]:
+    """Return the columns that tell rows apart, where the index does not."""
+    if table.index.name is not None or table.index.dtype.kind not in "iu":
+        return []
+    return [
+        str(column)
+        for column in table.columns
+        if column not in NOT_NAMES and table[column].dtype.kind != "f"
+    ]
+
+
+def _of_mapping(
+    estimates: Mapping[str, Any], metric: str | None, how: str | None, level: float
+) -> Rows:
+    found: dict[str, Any] = {}
+    for name, value in estimates.items():
+        if hasattr(value, "scores"):
+            found[str(name)] = value.estimate(metric, how, level)
+        elif hasattr(value, "lower") and hasattr(value, "upper"):
+            _refuse("estimates that are given", metric=metric, how=how)
+            found[str(name)] = value
+        else:
+            raise ArgumentTypeError(
+                f"{name!r} is a {type(value).__name__}, neither a result nor an "
+                "estimate with an interval."
+            )
+    known = [value for value in found.values() if isinstance(value, Estimate)]
+    labels = {value.label for value in known}
+    if len(labels) > 1:
+        raise ArgumentError(
+            f"the estimates are of {' and '.join(sorted(labels))}, which are not on "
+            "one axis; name metric=."
+        )
+    hows = {value.how.replace("_", " ") for value in known}
+    methods = {value.method for value in known if not np.isnan(value.lower)}
+    rows = [_row(_with_how(name, value, hows), value) for name, value in found.items()]
+    label = next(iter(labels), "estimate")
+    no_skill = _no_skill(label)
+    if len(hows) == 1:
+        label += f" ({next(iter(hows))})"
+    title = ""
+    levels = {value.level for value in known}
+    if len(levels) == 1 and methods:
+        title = f"{100 * levels.pop():g}% intervals"
+        title += f" by {next(iter(methods))}" if len(methods) == 1 else ""
+    return Rows(rows, label, title, no_skill)
+
+
+def _with_how(name: str, value: Any, hows: set[str]) -> str:
+    if len(hows) < 2 or not isinstance(value, Estimate):
+        return name
+    return f"{name} ({value.how.replace('_', ' ')})"
+
+
+def _row(name: str, value: Any) -> Row:
+    number = value.value if isinstance(value, Estimate) else value.estimate
+    return Row(name, float(number), float(value.lower), float(value.upper))
+
+
+def _no_skill(label: str) -> float:
+    return 0.5 if "auROC" in label else np.nan
+
+
+@dataclass(frozen=True)
+class Diamond:
+    """The estimate of all rows together.
+
+    Attributes
+    ----------
+    estimate, lower, upper : float
+    prediction_lower, prediction_upper : float
+        Where the value of a further row would lie; NaN where that is not given.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    prediction_lower: float = np.nan
+    prediction_upper: float = np.nan
+
+    @classmethod
+    def of(cls, summary: Any) -> Diamond:
+        """Read an object with these numbers, an estimate, or three or five numbers.
+
+        Raises
+        ------
+        ArgumentTypeError
+        """
+        if isinstance(summary, Estimate):
+            return cls(summary.value, summary.lower, summary.upper)
+        if hasattr(summary, "estimate") and hasattr(summary, "lower"):
+            ends = [
+                float(getattr(summary, f"prediction_{end}", np.nan))
+                for end in ("lower", "upper")
+            ]
+            return cls(summary.estimate, summary.lower, summary.upper, *ends)
+        if isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
+            return cls(*map(float, summary))
+        raise ArgumentTypeError(
+            "summary must be (estimate, lower, upper), with a prediction interval five "
+            f"numbers, or an estimate with an interval, not {summary!r}."
+        )
+
+
+# ---- intervals over results, data sets or groups, one below the other ----
 
 DIAMOND = COLOURS[1]
 NAME = 32  # letters of a line of a row's name

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.inference import Scores
-from statcv.inference.paired_values import ConcordantPairs, concordant_pairs
+from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
+from statcv.inference.readable import Readable
 from statcv.plots.base import require_binary
-from statcv.readable import Readable
 
 Floats = NDArray[np.float64]
 

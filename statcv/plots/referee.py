@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from statcv.inference.readable import Readable
 from statcv.plots.base import require_result
-from statcv.plots.calibrated import plot_calibration
+from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.records import records_of
 from statcv.plots.risk import plot_risk
-from statcv.readable import Readable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

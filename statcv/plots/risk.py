@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
+from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes, require_result, titled
 from statcv.plots.records import records_of
-from statcv.readable import Readable
-from statcv.whole import is_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.plots.compared import Compared
 from statcv.plots.curves import plot_pr, plot_roc
 from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.forest import plot_forest
+from statcv.plots.protocol import Compared
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

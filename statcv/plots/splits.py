@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.response import Response
+from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, short_scheme
-from statcv.readable import Readable
-from statcv.whole import is_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

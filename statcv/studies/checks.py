@@ -8,8 +8,8 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.whole import is_whole
 
 FloatArray = NDArray[np.float64]
 

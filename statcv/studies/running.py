@@ -14,10 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine.threads import one_thread
-from statcv.engine.workers import check_jobs
+from statcv.arguments import resolve_seed
+from statcv.engine.parallel import check_jobs, one_thread
 from statcv.errors import CheckpointError
-from statcv.seeds import resolve_seed
 from statcv.studies.checks import check_whole
 from statcv.studies.store import claim, parts_of, read_part, undone, write_part
 

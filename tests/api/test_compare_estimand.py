@@ -11,7 +11,7 @@ from scipy.stats import ttest_1samp
 
 import statcv as scv
 from statcv.errors import ArgumentError, ComparisonError, MetricError
-from statcv.plots.pairing import compared_pair, read_pair
+from statcv.plots.difference import compared_pair, read_pair
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
 

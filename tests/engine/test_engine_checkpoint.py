@@ -27,8 +27,8 @@ from sklearn.preprocessing import StandardScaler
 
 from statcv import Tuning, cv, fold_plan
 from statcv.engine import tasks
-from statcv.engine.identity import identity_of
-from statcv.engine.part import Part
+from statcv.engine.checkpoint import identity_of
+from statcv.engine.predictions import Part
 from statcv.engine.setup import Setup
 from statcv.engine.storage import from_bytes, remove_drafts, to_bytes, write_whole
 from statcv.errors import ArgumentTypeError, CheckpointError, CheckpointWarning
@@ -37,7 +37,7 @@ from statcv.formula import make_design
 from statcv.models import Linear, Logit, XGBoost
 from statcv.models.base import PlainFit
 from statcv.models.resolve import resolve_model
-from statcv.tuning import model_to_tune, tuned_model
+from statcv.models.tuning import model_to_tune, tuned_model
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"

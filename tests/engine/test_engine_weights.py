@@ -10,16 +10,15 @@ from sklearn.metrics import roc_auc_score
 
 from statcv import by_value, cv
 from statcv.engine import Setup
-from statcv.engine.one_by_one import fit_one_by_one
-from statcv.engine.together import fit_together
-from statcv.engine.weights import with_given_weights
+from statcv.engine.tasks import fit_one_by_one, fit_together
 from statcv.errors import OutcomeError, SchemeError
 from statcv.folds import Bags, make_plan
-from statcv.folds.audit import mean_model_auroc
+from statcv.folds.audit.audit import mean_model_auroc
 from statcv.folds.plan import assemble
 from statcv.formula import make_design
 from statcv.models import Logit, Mean, TrainingSet
-from statcv.models.together.folds import Folds
+from statcv.models.batched.folds import Folds
+from statcv.models.weights import with_given_weights
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning",

@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from statcv import cv
 from statcv.engine import Setup, tasks
-from statcv.engine.shared import LARGE, Shared
+from statcv.engine.parallel import LARGE, Shared
 from statcv.engine.tasks import cut, ways
 from statcv.folds import make_plan
 from statcv.formula import make_design
@@ -311,7 +311,7 @@ def test_what_releases_the_interpreter_runs_in_threads_unless_said_otherwise(dat
 LATER = """
 import numpy as np
 from threadpoolctl import threadpool_info
-from statcv.engine.threads import one_thread
+from statcv.engine.parallel import one_thread
 
 def threads():
     blas = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
-from statcv.folds.dealing import deal, kinds_of_rows
+from statcv.folds.schemes.allocation import deal, kinds_of_rows
 
 
 def held(table, fold, k):

@@ -17,15 +17,16 @@ from statcv.errors import (
     FoldWarning,
     FrameError,
 )
-from statcv.folds import duplicates, make_plan
-from statcv.folds.duplicates import equal_records, near_records
-from statcv.folds.hashing import keyed_fold
-from statcv.folds.repeats import (
+from statcv.folds import make_plan
+from statcv.folds.audit import duplicates
+from statcv.folds.audit.duplicates import equal_records, near_records
+from statcv.folds.audit.repeats import (
     parted_repeats,
     repeats_across_sites,
     repeats_within_site,
     straddling,
 )
+from statcv.folds.strata.hashing import keyed_fold
 from statcv.studies import simulate_ehr
 
 CHAIN = "ignore::statcv.errors.FoldWarning"

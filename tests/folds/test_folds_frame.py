@@ -13,11 +13,11 @@ from sklearn.model_selection import ShuffleSplit
 from statcv import cv
 from statcv.errors import ArgumentTypeError, ColumnError, DataError, SchemeError
 from statcv.folds import SCHEMES, Bags, FoldPlan, make_plan
-from statcv.folds.balanced import balance
-from statcv.folds.given import plan_from_column, plan_from_splitter
 from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.balance import balance
 from statcv.folds.response import Response
-from statcv.folds.strata import by_quantile
+from statcv.folds.strata.resolve import by_quantile
+from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 
 pytestmark = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 

@@ -22,7 +22,7 @@ from sklearn.model_selection import (
 )
 
 from statcv.errors import FoldWarning, SchemeError
-from statcv.folds.given import plan_from_column, plan_from_splitter
+from statcv.folds.user_folds import plan_from_column, plan_from_splitter
 
 Y = np.random.default_rng(0).permutation(np.repeat([0, 1], [14, 10]))
 SPLITTERS = {

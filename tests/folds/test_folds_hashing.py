@@ -28,7 +28,7 @@ from statcv.errors import (
     PrivacyWarning,
     SchemeError,
 )
-from statcv.folds.hashing import (
+from statcv.folds.strata.hashing import (
     FROM_ENVIRONMENT,
     TEST_VECTORS,
     _hashes,
@@ -38,8 +38,8 @@ from statcv.folds.hashing import (
     keyed_fold,
     pads,
 )
-from statcv.folds.hashing_sql import register_duckdb, register_sqlite, sql_fold
-from statcv.folds.identifiers import normalise
+from statcv.folds.strata.hashing_sql import register_duckdb, register_sqlite, sql_fold
+from statcv.folds.strata.identifiers import normalise
 
 KEY = b"a key for the tests"
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -267,7 +267,7 @@ def test_a_frame_of_one_column_is_that_column():
 def test_many_values_are_hashed_in_pieces(monkeypatch, form):
     values = form([f"P{i % 23}" for i in range(50)])
     whole = keyed_digest(values, KEY)
-    monkeypatch.setattr("statcv.folds.hashing._AT_ONCE", 7)
+    monkeypatch.setattr("statcv.folds.strata.hashing._AT_ONCE", 7)
     np.testing.assert_array_equal(keyed_digest(values, KEY), whole)
     assert whole.tolist() == [number(f"P{i % 23}") for i in range(50)]
     gaps = pd.Series([None, *values, None])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, SchemeError, StatcvError
 from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.strata import by_hash, by_quantile, by_value
+from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.FoldWarning", "ignore::statcv.errors.PrivacyWarning"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statcv import by_hash, by_quantile, by_value, cv, fold_plan
 from statcv.errors import ArgumentError, ArgumentTypeError, FoldWarning, SchemeError
 from statcv.folds import FoldPlan
-from statcv.folds.given import plan_from_column
+from statcv.folds.user_folds import plan_from_column
 
 quietly = pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 

@@ -7,19 +7,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statcv.errors import SchemeError
-from statcv.folds import rebalance
-from statcv.folds.dealing import deal
-from statcv.folds.drawing import draw_evenly
-from statcv.folds.nearest import nearest_mean
 from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance import (
+from statcv.folds.rebalance import subsample as rebalance
+from statcv.folds.rebalance.clusters import _kind_by_kind, _one_by_one
+from statcv.folds.rebalance.draw_evenly import draw_evenly
+from statcv.folds.rebalance.nearest_mean import nearest_mean
+from statcv.folds.rebalance.subsample import (
     all_subsamples,
     bags,
     subsample,
     training_counts,
     upsample,
 )
-from statcv.folds.strata_drops import _kind_by_kind, _one_by_one
+from statcv.folds.schemes.allocation import deal
 
 
 def training(split, n, *lists):

@@ -22,10 +22,11 @@ from statcv.errors import (
     PrivacyWarning,
     SchemeError,
 )
-from statcv.folds import SCHEMES, cuts, make_plan
-from statcv.folds.cuts import even_cuts
-from statcv.folds.hashing import assign, balanced_folds, keyed_digest, keyed_fold
-from statcv.folds.strata import (
+from statcv.folds import SCHEMES, make_plan
+from statcv.folds.strata import by_quantile as cuts
+from statcv.folds.strata.by_quantile import even_cuts
+from statcv.folds.strata.hashing import assign, balanced_folds, keyed_digest, keyed_fold
+from statcv.folds.strata.resolve import (
     ByHash,
     ByQuantile,
     ByValue,

@@ -20,8 +20,8 @@ from statcv.errors import (
     SchemeError,
 )
 from statcv.folds import SCHEMES, FoldPlan, make_plan
-from statcv.folds.strata import by_hash, by_quantile, by_value
-from statcv.folds.thresholds import Thresholds
+from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
+from statcv.folds.strata.thresholds import Thresholds
 
 SITES = "ABC"
 ODD = st.floats(-1e300, 1e300).map(lambda x: x + 0.0)

@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 
 from statcv.errors import SchemeError
 from statcv.folds.ragged import Ragged
-from statcv.folds.weighting import Tilting, class_weights, tilting
+from statcv.folds.rebalance.weighting import Tilting, class_weights, tilting
 
 
 def training(split, n, *lists):

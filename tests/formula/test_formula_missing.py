@@ -8,9 +8,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.pipeline import make_pipeline
 
 from statcv import cv
-from statcv.engine.held import absent_levels
+from statcv.engine.predictions import absent_levels
 from statcv.errors import DataError, FormulaError, MissingDataWarning, ModelError
-from statcv.folds.given import plan_from_column
+from statcv.folds.user_folds import plan_from_column
 from statcv.formula import make_design
 
 N = 60

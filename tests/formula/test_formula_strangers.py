@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from statcv import cli, cv, fold_plan
+from statcv import cv, fold_plan
+from statcv.cli import main as cli
 from statcv.errors import ColumnError, FormulaError
 from statcv.formula import make_design
 from statcv.formula.permitted import METHODS

@@ -12,8 +12,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from statcv import cv
 from statcv.errors import MetricError, UndefinedMetricWarning
 from statcv.inference import Bootstrap632, BootstrapEstimate
-from statcv.inference import bootstrap_632 as module
-from statcv.inference.bootstrap_632 import no_information
+from statcv.inference.estimates import bootstrap_632 as module
+from statcv.inference.estimates.bootstrap_632 import no_information
 from statcv.metrics import METRICS
 from statcv.models import Logit
 

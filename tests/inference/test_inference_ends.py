@@ -10,7 +10,7 @@ from scipy import stats
 import statcv as scv
 from statcv.errors import MetricError
 from statcv.inference import delong_interval, make_estimate
-from statcv.inference.ends import compared_disjoint
+from statcv.inference.intervals.at_boundary import compared_disjoint
 from statcv.metrics import METRICS
 from statcv.models import Logit, Neighbors
 

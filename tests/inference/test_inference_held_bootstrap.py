@@ -14,9 +14,13 @@ from hypothesis import strategies as st
 from statcv import cv
 from statcv.errors import MetricError
 from statcv.inference import LeftOut, Scores, make_estimate
-from statcv.inference.bootstrap_limits import bca_limits, percentile_limits
-from statcv.inference.drawn_units import Units
-from statcv.inference.held_bootstrap import bootstrap_interval, weighted_metric
+from statcv.inference.intervals.bootstrap import (
+    Units,
+    bca_limits,
+    bootstrap_interval,
+    percentile_limits,
+    weighted_metric,
+)
 from statcv.metrics import METRICS, delong
 from statcv.models import Logit
 
@@ -309,7 +313,7 @@ def test_above_a_thousand_records_the_acceleration_hardly_changes(monkeypatch):
         return (moved**3).sum() / (6 * (moved**2).sum() ** 1.5)
 
     each = acceleration()
-    monkeypatch.setattr("statcv.inference.drawn_units.MOST_DELETED", 300)
+    monkeypatch.setattr("statcv.inference.intervals.bootstrap.MOST_DELETED", 300)
     assert acceleration() == pytest.approx(each, abs=0.012)
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.inference import LeftOut, Scores, make_estimate
-from statcv.inference.influence import influence_interval, record_influence
-from statcv.inference.values import values_by_repeat
+from statcv.inference.estimates.values import values_by_repeat
+from statcv.inference.intervals.influence import influence_interval, record_influence
 from statcv.metrics import METRICS, delong
-from statcv.metrics.placements import normal_quantile
+from statcv.metrics.areas.placements import normal_quantile
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 AUROC = METRICS["auroc"]

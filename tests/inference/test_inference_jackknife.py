@@ -15,15 +15,15 @@ from statcv import by_value
 from statcv.engine import Setup
 from statcv.errors import ArgumentError, SchemeError
 from statcv.folds import FoldPlan
-from statcv.folds.deleting import choose_splits, count_fits, delete_records
+from statcv.folds.deletion import choose_splits, count_fits, delete_records
 from statcv.folds.ragged import Ragged
-from statcv.inference import refitting
-from statcv.inference.fewer_fits import balanced_pairs
-from statcv.inference.jackknife import (
+from statcv.inference.refits import refitting
+from statcv.inference.refits.jackknife import (
     Jackknife,
     jackknife_interval,
     jackknife_values,
 )
+from statcv.inference.refits.refitting import balanced_pairs
 from statcv.metrics import METRICS
 from statcv.models import Linear, Logit
 

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.inference import measured
-from statcv.inference.measured import (
+from statcv.inference import operating_characteristics as measured
+from statcv.inference.operating_characteristics import (
     measured_comparison,
     measured_coverage,
     measured_size,

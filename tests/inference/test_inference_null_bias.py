@@ -13,9 +13,9 @@ from sklearn.metrics import average_precision_score
 
 import statcv as scv
 from statcv.errors import StatcvError
-from statcv.inference.null_bias import make_null_bias
+from statcv.inference.tests.null_bias import make_null_bias
 from statcv.metrics import METRICS, auprc
-from statcv.metrics.random_order import auprc_in_random_order
+from statcv.metrics.discrimination.curves import auprc_in_random_order
 
 RIDGE = scv.models.Logit(C=1.0)
 pytestmark = pytest.mark.filterwarnings(
@@ -173,7 +173,7 @@ def test_average_precision_of_equal_scores_is_the_share_of_positives():
 @pytest.fixture
 def counted(monkeypatch):
     """Count the permutations for which models are fitted."""
-    from statcv.inference import permutation
+    from statcv.inference.tests import permutation
 
     made, run = [], permutation.run_permuted
 

@@ -9,13 +9,13 @@ from sklearn.metrics import log_loss, r2_score, roc_auc_score
 from sklearn.preprocessing import StandardScaler
 
 import statcv as scv
+from statcv.arguments import RESAMPLE
 from statcv.engine import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError, UndefinedMetricWarning
-from statcv.inference import optimism_fits as module
-from statcv.inference.optimism import optimism_corrected
+from statcv.inference.refits import optimism as module
+from statcv.inference.refits.optimism import optimism_corrected
 from statcv.metrics import METRICS, Metric
 from statcv.models import Linear, Logit
-from statcv.seeds import RESAMPLE
 
 AUROC = METRICS["auroc"]
 

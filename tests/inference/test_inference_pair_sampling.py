@@ -6,8 +6,8 @@ import pytest
 from scipy import linalg
 
 import statcv as scv
-from statcv.inference.pair_sampling import residuals
-from statcv.inference.paired_values import concordant_pairs
+from statcv.inference.estimates.monte_carlo import residuals
+from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.models import Logit
 
 

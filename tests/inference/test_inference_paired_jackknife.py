@@ -6,9 +6,8 @@ import pytest
 from scipy import stats
 
 import statcv as scv
-from statcv.inference.jackknife import Jackknife
-from statcv.inference.paired_jackknife import paired_jackknife
-from statcv.inference.paired_tests import PairedTest
+from statcv.inference.paired.tests import PairedTest, paired_jackknife
+from statcv.inference.refits.jackknife import Jackknife
 
 
 def data(seed=3, n=24, ones=10):

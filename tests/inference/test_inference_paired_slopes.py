@@ -10,7 +10,7 @@ from statsmodels.stats.sandwich_covariance import cov_cluster_2groups
 
 import statcv as scv
 from statcv.errors import MetricError
-from statcv.inference import paired_slopes
+from statcv.inference.estimates import slopes as paired_slopes
 from statcv.metrics import slope_of_pairs
 from statcv.models import Logit
 

@@ -6,8 +6,8 @@ import statsmodels.api as sm
 from scipy.stats import ttest_1samp
 
 from statcv.errors import ComparisonError
-from statcv.inference.paired_methods import METHODS, paired_method
-from statcv.inference.paired_tests import (
+from statcv.inference.paired.methods import METHODS, paired_method
+from statcv.inference.paired.tests import (
     joined_clusters,
     paired_corrected_t,
     paired_permutation,

@@ -7,9 +7,9 @@ import pytest
 
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning
-from statcv.folds.deleting import choose_splits
-from statcv.inference import paired_values
-from statcv.inference.paired_values import concordant_pairs
+from statcv.folds.deletion import choose_splits
+from statcv.inference.estimates import pairs as paired_values
+from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.metrics import METRICS, auroc_hand_till, concordance
 
 HAND_TILL = METRICS["auroc_hand_till"]

@@ -13,8 +13,11 @@ from sklearn.model_selection import StratifiedKFold
 
 import statcv as scv
 from statcv.errors import StatcvError
-from statcv.inference.exchange import ways_to_deal
-from statcv.inference.permutation import made_for_outcome, permuted_places
+from statcv.inference.tests.permutation import (
+    made_for_outcome,
+    permuted_places,
+    ways_to_deal,
+)
 
 TIMES = 4
 RARE = (1, 4, 7, 10)

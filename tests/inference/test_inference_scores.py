@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.inference import LeftOut, Scores, make_estimate, paired_values
+from statcv.inference import LeftOut, Scores, make_estimate
+from statcv.inference.estimates import pairs as paired_values
 from statcv.metrics import METRICS, auroc
 
 

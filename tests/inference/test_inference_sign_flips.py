@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import permutation_test, rankdata
 
-from statcv.inference.sign_flips import auroc_terms, flip_signs, swap
+from statcv.inference.tests.sign_flips import auroc_terms, flip_signs, swap
 from statcv.metrics import auroc, casewise_brier
 
 RNG = np.random.default_rng

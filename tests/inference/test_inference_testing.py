@@ -8,8 +8,8 @@ from scipy import stats
 
 from statcv.errors import ArgumentError
 from statcv.inference import Estimate, permutation_test, replicates_test, wald_test
-from statcv.inference.intervals import Interval, symmetric
-from statcv.inference.testing import permutation_p
+from statcv.inference.intervals.interval import Interval, symmetric
+from statcv.inference.tests.no_skill import permutation_p
 
 SIDES = ("two-sided", "greater", "less")
 

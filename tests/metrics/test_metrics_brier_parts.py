@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import MetricError
 from statcv.metrics import brier, r2
-from statcv.metrics.brier_terms import brier_parts, brier_skill
+from statcv.metrics.probabilities.brier_terms import brier_parts, brier_skill
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 PARTS = (

@@ -11,14 +11,13 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from statcv.errors import MetricError
-from statcv.metrics.grouped_calibration import calibration_groups
-from statcv.metrics.recalibration import (
+from statcv.metrics.probabilities.grouped import calibration_groups, spiegelhalter_test
+from statcv.metrics.probabilities.recalibration import (
     calibration,
     calibration_intercept,
     calibration_slope,
 )
-from statcv.metrics.smooth_calibration import calibration_curve
-from statcv.metrics.spiegelhalter import spiegelhalter_test
+from statcv.metrics.probabilities.smooth import calibration_curve
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 

@@ -8,7 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import MetricError
-from statcv.metrics.decision import casewise_net_benefit, net_benefit, net_benefit_at
+from statcv.metrics.classification.decision import (
+    casewise_net_benefit,
+    net_benefit,
+    net_benefit_at,
+)
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 Z = 1.959963984540054

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from statcv.metrics import auroc, delong
-from statcv.metrics.disjoint_pairs import (
+from statcv.metrics.areas.placements import (
     disjoint_pairs,
     limits_at_end,
     p_at_end,

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.models.base import Matrix
-from statcv.models.together.chord import STEPS, approach, follow
-from statcv.models.together.downdate import Whole
+from statcv.models.batched.chord import STEPS, approach, follow
+from statcv.models.batched.downdate import Whole
 
 
 @dataclass

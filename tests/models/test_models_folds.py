@@ -13,15 +13,13 @@ from statcv.errors import FoldWarning, ModelError, StatcvError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Linear, Logit, Mean, TrainingSet
-from statcv.models.together import folds as together
-from statcv.models.together import products
-from statcv.models.together.downdate import by_counts, by_lists
-from statcv.models.together.dummy import fold_means
-from statcv.models.together.folds import Folds
-from statcv.models.together.linear import fit_linear_folds
-from statcv.models.together.logit import _not_separated, fit_logit_folds
-from statcv.models.together.logit_centre import find_centre
-from statcv.models.together.logit_problem import Problem
+from statcv.models.batched import downdate as products
+from statcv.models.batched import folds as together
+from statcv.models.batched.downdate import by_counts, by_lists
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.linear import fit_linear_folds, fold_means
+from statcv.models.batched.logit import _not_separated, fit_logit_folds
+from statcv.models.batched.logit_problem import Problem, find_centre
 
 SCHEMES = {
     "loocv": {},

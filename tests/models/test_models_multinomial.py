@@ -15,9 +15,13 @@ from statcv import cv
 from statcv.errors import FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.models import Logit, TrainingSet
-from statcv.models.together.folds import Folds
-from statcv.models.together.multinomial import class_fold_fits, fit_class_folds
-from statcv.models.together.multinomial_problem import ClassProblem, find_class_centre
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.multinomial import (
+    ClassProblem,
+    class_fold_fits,
+    find_class_centre,
+    fit_class_folds,
+)
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"

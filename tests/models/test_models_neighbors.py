@@ -20,10 +20,10 @@ from statcv.errors import DistributionalBiasWarning, FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Neighbors, TrainingSet
-from statcv.models.together import neighbors as neighbors_folds
-from statcv.models.together import neighbors_search
-from statcv.models.together.folds import Folds
-from statcv.models.together.neighbors_search import nearby
+from statcv.models.batched import neighbors as neighbors_folds
+from statcv.models.batched import neighbors as neighbors_search
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.neighbors import nearby
 
 SCHEMES = {
     "loocv": {},

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from statcv.errors import ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
-from statcv.models.together import folds as together
-from statcv.models.together.downdate import symmetric_inverse
-from statcv.models.together.folds import Folds
-from statcv.models.together.logit import fit_logit_folds
-from statcv.models.together.logit_path import _ahead, fit_logit_path
+from statcv.models.batched import folds as together
+from statcv.models.batched.downdate import symmetric_inverse
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.logit import fit_logit_folds
+from statcv.models.batched.logit_path import _ahead, fit_logit_path
 
 DEFAULT = np.logspace(-4, 4, 20)
 

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from statcv.errors import ArgumentError, ModelError
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, Mean, Sklearn, TrainingSet
+from statcv.models.batched.folds import Folds
 from statcv.models.thresholds import (
     RULES,
     Thresholded,
     best_thresholds,
     find_rule,
 )
-from statcv.models.together.folds import Folds
 
 SCORES = {
     "youden": lambda tp, fp, ones, zeros: tp / ones - fp / zeros,

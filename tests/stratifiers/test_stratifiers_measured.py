@@ -11,7 +11,7 @@ import pytest
 import statcv as scv
 from statcv import errors
 from statcv.models import XGBoost
-from statcv.stratifiers.verdicts import verdict
+from statcv.results.stratifier_bias.measured import verdict
 from statcv.studies import Inexact, simulate_ehr
 
 TREES = XGBoost(max_depth=3, n_estimators=30, learning_rate=0.6)

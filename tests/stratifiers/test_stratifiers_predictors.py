@@ -6,16 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.stratifiers.association import (
+from statcv.results.stratifier_bias.altered import commonest_outside, nearest_outside
+from statcv.results.stratifier_bias.association import (
     anova,
     chi_square,
+    fold_auroc,
     mutual_information,
     quantile_codes,
     regression,
 )
-from statcv.stratifiers.candidates import numbers_of
-from statcv.stratifiers.clamp import commonest_outside, nearest_outside
-from statcv.stratifiers.heterogeneity import fold_auroc
+from statcv.results.stratifier_bias.candidates import numbers_of
 
 small = st.integers(0, 6)
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from xgboost import XGBClassifier
 
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.bey2020 import Figure4, Scale
 from statcv.studies.bey2020.ranking import KINDS, RANKINGS, fold_models, rank
 from statcv.studies.bey2020.samples import Sample, drawn_population

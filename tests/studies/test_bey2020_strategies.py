@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.bey2020 import STRATEGIES, Scale, matched_population
 from statcv.studies.bey2020.learning import learning_of
 from statcv.studies.bey2020.samples import Sample

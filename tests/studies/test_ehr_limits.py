@@ -12,7 +12,7 @@ import pytest
 from statcv import by_hash, by_quantile, by_value, fold_plan
 from statcv.errors import DataError
 from statcv.folds import FoldPlan
-from statcv.folds.repeats import repeats_across_sites, repeats_within_site
+from statcv.folds.audit.repeats import repeats_across_sites, repeats_within_site
 from statcv.studies import Inexact, Pseudonyms, simulate_ehr
 
 X = [f"x{i}" for i in range(1, 11)]

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.folds.hashing import keyed_digest
+from statcv.folds.strata.hashing import keyed_digest
 from statcv.studies import Inexact, Pseudonyms, ehr_population, simulate_ehr
 
 X = [f"x{i}" for i in range(1, 11)]

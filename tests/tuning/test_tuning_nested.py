@@ -15,8 +15,8 @@ import statcv as scv
 from statcv.errors import StatcvError
 from statcv.models import Logit, Sklearn, TrainingSet
 from statcv.models.base import PlainFit
-from statcv.models.together.folds import Folds
-from statcv.tuning import tuned
+from statcv.models.batched.folds import Folds
+from statcv.models.tuning import tuned
 
 CS = [0.01, 0.1, 1.0, 10.0]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import UndefinedMetricWarning
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.austin2024.learners import learner_of
 from statcv.studies.austin2024.paper_data import held_out
 from statcv.studies.austin2024.samples import stream_of

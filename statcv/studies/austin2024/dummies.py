@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from statcv.folds.theory import negative_mean_auroc
+from statcv.folds.theory.composition import negative_mean_auroc
 from statcv.studies.austin2024.paper_data import (
     BALANCES,
     PAPERS_SETS,
@@ -52,7 +52,7 @@ def dummies(
     pandas.DataFrame
         ``data_set``, ``balance``, ``group``, ``n``, the pooled ``auroc``, and
         ``expected``, what is expected of it in closed form
-        (:func:`statcv.folds.theory.negative_mean_auroc`).
+        (:func:`statcv.folds.theory.composition.negative_mean_auroc`).
 
     Examples
     --------

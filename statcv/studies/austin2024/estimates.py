@@ -10,12 +10,12 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.api import cv
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.folds import Bags
-from statcv.full_model import FullModel
-from statcv.result import CVResult
-from statcv.standardised import standardise_scores
+from statcv.results.full_model import FullModel
+from statcv.results.result import CVResult
+from statcv.studies.standardised import standardise_scores
+from statcv.verbs.cv import cv
 
 FOLDS, PAIRS, FEW = 5, 2000, 400
 

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 import pandas as pd
 
-from statcv.seeds import resolve_seed
+from statcv.arguments import resolve_seed
 from statcv.studies.austin2024.estimates import estimates_of, fitted_to_all
 from statcv.studies.austin2024.learners import learner_of
 from statcv.studies.austin2024.samples import Noise, Signal, stream_of

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics import auprc
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.austin2024.paper_data import (
     RECORDS,
     against_half,

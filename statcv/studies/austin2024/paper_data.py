@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.api import cv
 from statcv.errors import StatcvWarning
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.austin2024.samples import Noise, stream_of
+from statcv.verbs.cv import cv
 
 BALANCES = tuple(tenths / 10 for tenths in range(1, 10))
 RECORDS, COVARIATES = 250, 20

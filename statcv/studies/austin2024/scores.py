@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import pandas as pd
 
 from statcv.errors import DistributionalBiasWarning
-from statcv.standardised import standardise_scores
 from statcv.studies.austin2024.learners import learner_of
 from statcv.studies.austin2024.paper_data import (
     BALANCES,
@@ -19,6 +18,7 @@ from statcv.studies.austin2024.paper_data import (
     pooled,
 )
 from statcv.studies.running import Directory, simulate
+from statcv.studies.standardised import standardise_scores
 
 MODELS = ("logit 0.01", "neighbors 1")
 

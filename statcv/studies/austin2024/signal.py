@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import pandas as pd
 
-from statcv.seeds import resolve_seed
+from statcv.arguments import resolve_seed
 from statcv.studies.austin2024.estimates import check_estimates
 from statcv.studies.austin2024.grid import Cell, beside, run_cell, told
 from statcv.studies.austin2024.samples import Signal

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.bey2020.ranking import fold_models, trained_on
 from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.inference.jackknife import Jackknife
-from statcv.stratifiers.prediction import predicted_drop
+from statcv.inference.refits.jackknife import Jackknife
+from statcv.results.stratifier_bias.ranking import predicted_drop
 from statcv.studies.bey2020.ranking import RANKINGS, fold_models, rank
 from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, drawn_population

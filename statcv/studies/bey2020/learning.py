@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale, matched_population

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.strata import by_hash, by_quantile
+from statcv.folds.strata.resolve import by_hash, by_quantile
 from statcv.studies.bey2020.running import simulate
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.bey2020.scale import Scale, matched_population

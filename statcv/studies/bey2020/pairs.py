@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError
 from statcv.plots.base import COLOURS
-from statcv.seeds import resolve_seed
 from statcv.studies.bey2020.samples import Seeds
 from statcv.studies.bey2020.scale import matched_population
 from statcv.studies.checks import check_whole

@@ -14,12 +14,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.strata import by_quantile
+from statcv.folds.strata.resolve import by_quantile
 from statcv.models import Fit, TrainingSet
-from statcv.result import CVResult
-from statcv.stratifiers.association import anova, mutual_information, quantile_codes
-from statcv.stratifiers.clamp import nearest_outside
-from statcv.stratifiers.heterogeneity import fold_auroc
+from statcv.results.result import CVResult
+from statcv.results.stratifier_bias.altered import nearest_outside
+from statcv.results.stratifier_bias.association import (
+    anova,
+    fold_auroc,
+    mutual_information,
+    quantile_codes,
+)
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]

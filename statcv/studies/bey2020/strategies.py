@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.api import cv
 from statcv.errors import ArgumentError, DistributionalBiasWarning, suggestion
-from statcv.folds.strata import by_hash, by_quantile
-from statcv.result import CVResult
+from statcv.folds.strata.resolve import by_hash, by_quantile
+from statcv.results.result import CVResult
 from statcv.studies.bey2020.samples import Sample
 from statcv.studies.bey2020.scale import Scale
 from statcv.studies.ehr.population import COVARIATES
+from statcv.verbs.cv import cv
 
 FORMULA = f"y ~ {' + '.join(COVARIATES)}"
 STRATEGIES = ("unbiased", "random", *COVARIATES, "hash")

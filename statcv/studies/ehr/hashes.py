@@ -7,12 +7,12 @@ from typing import Any
 
 import pandas as pd
 
-from statcv.folds.identifiers import written
+from statcv.folds.strata.identifiers import written
 from statcv.studies.ehr.duplicates import IntArray
 from statcv.studies.ehr.streams import SITE_KEY, stream
 
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
-_DIGEST = 7  # bytes of a hash, as statcv.folds.hashing.keyed_digest has it
+_DIGEST = 7  # bytes of a hash, as statcv.folds.strata.hashing.keyed_digest has it
 _SALT = 16  # bytes
 
 

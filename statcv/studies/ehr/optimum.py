@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from statcv.seeds import resolve_seed
+from statcv.arguments import resolve_seed
 from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.population import (
     COEFFICIENTS,

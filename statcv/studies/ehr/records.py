@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.folds.hashing import Key, check_key
-from statcv.seeds import resolve_seed
+from statcv.folds.strata.hashing import Key, check_key
 from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.duplicates import (
     Duplicated,
@@ -97,8 +97,8 @@ def simulate_ehr(
 
         With `inexact` or `pseudonyms` also ``person``, the right ``patient_id``, by
         which copies are known in truth. With `key` also ``id_hash`` and ``dob_hash``,
-        the 14 hexadecimal digits of :func:`statcv.folds.hashing.keyed_digest`, of
-        what the hospital holds: a typing error is hashed along, and a date after it
+        the 14 hexadecimal digits of :func:`statcv.folds.strata.hashing.keyed_digest`,
+        of what the hospital holds: a typing error is hashed along, and a date after it
         was shifted.
 
     Raises

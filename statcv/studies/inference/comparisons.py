@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from statcv.comparing import compare
-from statcv.comparison_over import compare_over
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.inference.draws import Draw
 from statcv.studies.inference.methods import LEVEL, Answer, Method
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.schemes import FOLDS
+from statcv.verbs.compare import compare
+from statcv.verbs.compare_settings import compare_over
 
 TARGETS = ("auroc", "accuracy", "brier")
 SWAPS = 999  # of predictions, in a permutation test

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.api import cv
 from statcv.folds import FoldPlan
-from statcv.folds.strata import by_value
+from statcv.folds.strata.resolve import by_value
 from statcv.models import Logit
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.schemes import SCHEMES
+from statcv.verbs.cv import cv
 
 PENALTY = 1.0  # scikit-learn's default, for covariates of variance 1
 

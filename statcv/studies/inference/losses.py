@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from statcv.inference.nested_cv import REPEATS, nested_fits
-from statcv.result import CVResult
+from statcv.inference.refits.nested_cv import REPEATS, nested_fits
+from statcv.results.result import CVResult
 from statcv.studies.inference.draws import Draw
 from statcv.studies.inference.methods import LEVEL, Answer, Method
 from statcv.studies.inference.schemes import FOLDS, SCHEMES

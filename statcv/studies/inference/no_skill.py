@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pandas as pd
 
 from statcv.inference import Estimate, wald_test
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.inference.draws import Draw
 from statcv.studies.inference.methods import LEVEL, Answer, Method
 from statcv.studies.inference.schemes import SCHEMES

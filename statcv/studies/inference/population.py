@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
-from statcv.whole import is_whole
 
 Floats = NDArray[np.float64]
 

@@ -8,16 +8,14 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import product
 from pathlib import Path
 
-from statcv.engine.threads import one_thread
-from statcv.engine.workers import check_jobs
+from statcv.arguments import is_whole, resolve_seed
+from statcv.engine.parallel import check_jobs, one_thread
 from statcv.errors import ArgumentError, suggestion
-from statcv.seeds import resolve_seed
 from statcv.studies.inference.cells import Answers, Cell, Settings, measure
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.questions import QUESTIONS
 from statcv.studies.inference.schemes import SCHEMES
 from statcv.studies.store import claim, undone, write_part
-from statcv.whole import is_whole
 
 CHUNK = 50  # data sets of a file
 

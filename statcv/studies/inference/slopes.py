@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import StatcvWarning
 from statcv.metrics import calibration_slope, slope_of_pairs
-from statcv.metrics.paired_slope import log_odds_difference
-from statcv.result import CVResult
+from statcv.metrics.probabilities.paired_slope import log_odds_difference
+from statcv.results.result import CVResult
 
 Floats = NDArray[np.float64]
 

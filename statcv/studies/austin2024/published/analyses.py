@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.api import call_cv
 from statcv.datasets import fetch_cfs, fetch_ptb, load_irae
 from statcv.datasets.irae import CD4, DIVERSITY, OUTCOME
 from statcv.errors import (
@@ -25,8 +24,9 @@ from statcv.errors import (
     warn,
 )
 from statcv.models import Logit, XGBoost
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.austin2024.published.irae import CEILING, capped, simulate_irae
+from statcv.verbs.cv import call_cv
 
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6
 

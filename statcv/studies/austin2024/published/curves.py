@@ -13,10 +13,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError
-from statcv.inference.combination import fisher
+from statcv.inference.meta.combination import fisher
 from statcv.metrics import auroc, delong_test
-from statcv.seeds import resolve_seed
 from statcv.studies.austin2024.published.analyses import ANALYSES, analysis
 from statcv.studies.austin2024.published.runs import (
     one_run,

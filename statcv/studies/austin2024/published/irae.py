@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import resolve_seed
 from statcv.datasets.irae import CD4, DIVERSITY, OUTCOME
 from statcv.errors import FormulaError
-from statcv.seeds import resolve_seed
 from statcv.studies.checks import check_whole
 
 CEILING = 0.1  # abundances above it are outliers in every training set

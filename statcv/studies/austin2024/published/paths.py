@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.models import Logit
-from statcv.result import CVResult
+from statcv.results.result import CVResult
 from statcv.studies.austin2024.published.analyses import (
     Analysis,
     analysis,

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, suggestion
-from statcv.inference.signed_rank import signed_rank
+from statcv.inference.tests.signed_rank import signed_rank
 from statcv.metrics import round_significant
-from statcv.seeds import resolve_seed
 from statcv.studies.austin2024.published.paths import (
     PENALTIES,
     SAMPLES,

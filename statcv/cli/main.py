@@ -1,0 +1,382 @@
+"""The command `statcv`: `statcv cv`, `compare`, `folds` and `data`.
+
+What is heavy is imported where it is used, so that ``statcv --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import textwrap
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.cli.export import make_folder, write_comparison, write_result, write_table
+from statcv.cli.parser import make_parser
+from statcv.errors import (
+    ArgumentError,
+    StatcvError,
+    StatcvWarning,
+    reason,
+    suggestion,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from statcv.results.result import CVResult
+
+WIDTH = 79
+PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
+PLAN += ["na_action", "seed"]
+CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments after ``statcv``; those of the process where not given.
+
+    Returns
+    -------
+    int
+        0; 2 for wrong input; 130 if interrupted; 141 if the output's reader left.
+    """
+    options = make_parser(COMMANDS).parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # "−" must not stop an ASCII terminal
+            stream.reconfigure(errors="replace")
+    try:
+        with _warnings_as_notes():
+            options.run(options)
+            print(end="", flush=True)
+    except KeyboardInterrupt:
+        return _fail("interrupted", code=130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except (StatcvError, OSError) as error:
+        return _fail(str(error))
+    except Exception as error:  # not foreseen: one line all the same
+        if os.environ.get("STATCV_TRACEBACK"):
+            raise
+        kind = type(error).__name__
+        return _fail(f"{kind}: {reason(error)} (STATCV_TRACEBACK=1 shows where)")
+    return 0
+
+
+def _fail(message: str, code: int = 2) -> int:
+    print(f"statcv: {_one_line(message)}", file=sys.stderr)
+    return code
+
+
+def _one_line(message: str) -> str:
+    """Say in words where the caret of a formula that does not parse stands."""
+    text, *place = message.splitlines()
+    carets = [
+        line.index("^") for line in place if line.strip("^ ") == "" and "^" in line
+    ]
+    if not carets:
+        return " ".join([text, *map(str.strip, place)])
+    indent = len(place[0]) - len(place[0].lstrip())
+    return f"{text} (at character {carets[0] - indent + 1} of {place[0].strip()!r})"
+
+
+@contextmanager
+def _warnings_as_notes() -> Iterator[None]:
+    """Show the package's warnings once each, as notes on standard error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", StatcvWarning)
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(one.message) for one in caught):
+                note = textwrap.fill(f"note: {text}", WIDTH, subsequent_indent="  ")
+                print(note, file=sys.stderr)
+
+
+# ---- statcv cv, statcv compare ----
+
+
+def _cv(options: argparse.Namespace) -> None:
+    data = _read_data(options.data)
+    if options.out:
+        make_folder(options.out)
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
+    summary = result.summary(options.level, null_bias=options.null_bias)
+    written = []
+    if options.out:
+        written = write_result(result, options.out, options.level, summary)
+    print(summary)
+    if options.test is not None:
+        test = result.test(n_permutations=options.test, level=options.level)
+        print(f"\n{test}")
+    _tell(written, options.out)
+
+
+def _compare(options: argparse.Namespace) -> None:
+    from statcv.results.comparison.comparison import make_comparison
+
+    data = _read_data(options.data)
+    (name, change), *others = _changes(options, data).items()
+    if options.out:
+        make_folder(options.out)
+    results = {name: _fit(options, data, change)}
+    results |= {other: results[name].update(**change) for other, change in others}
+    metric = options.metrics[0] if options.metrics else None
+    comparison = make_comparison(results, metric, options.level)
+    written = write_comparison(comparison, options.out) if options.out else []
+    for result in results.values():
+        print(result.summary(options.level), end="\n\n\n")
+    print(comparison.summary())
+    _tell(written, options.out)
+
+
+def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVResult:
+    """Call cv() where formulas find numpy as ``np`` and nothing else of this place."""
+    import numpy as np  # noqa: F401
+
+    from statcv.verbs.cv import cv as _cv
+
+    _call = {name: getattr(_options, name) for name in CALL}
+    _call["stratify"] = _one_or_more(_options.stratify)
+    _call["tune"] = _grid(_options.tune)
+    return _cv(_options.formula, _data, **{**_call, **_change})
+
+
+def _grid(given: list[tuple[str, list[Any]]] | None) -> dict[str, list[Any]] | None:
+    if not given:
+        return None
+    grid = dict(given)
+    if len(grid) < len(given):
+        raise ArgumentError("--tune gives the values of a name once: NAME=A,B.")
+    return grid
+
+
+def _one_or_more(names: list[str] | None) -> str | list[str] | None:
+    return names[0] if names and len(names) == 1 else names
+
+
+def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """Return what differs between the results to compare, by their names.
+
+    Of several schemes k, p, pairs and repeats go to those that take them; if none
+    does, to all, for cv() to refuse.
+    """
+    from statcv.folds import SCHEMES
+    from statcv.models.resolve import MODELS
+
+    if (options.schemes is None) == (options.models is None):
+        raise ArgumentError("compare takes either --schemes A,B or --models A,B.")
+    one = "model" if options.schemes is None else "scheme"
+    names = options.schemes or options.models or []
+    if getattr(options, one) is not None:
+        raise ArgumentError(f"--{one} means nothing beside --{one}s; leave it out.")
+    known = list(MODELS) if one == "model" else [*SCHEMES, *data.columns]
+    for name in names:
+        if name not in known:
+            there_are = ", ".join(MODELS if one == "model" else SCHEMES)
+            raise ArgumentError(
+                f"there is no {one} {name!r}; there are {there_are}."
+                + suggestion(name, known)
+            )
+    if len(set(names)) < max(len(names), 2):
+        raise ArgumentError(f"--{one}s takes two or more different names: A,B.")
+    changes: dict[str, dict[str, Any]] = {name: {one: name} for name in names}
+    flags = {"k": "has_k", "p": "has_p", "pairs": "has_pairs", "repeats": "random"}
+    for argument, flag in flags.items():
+        takers = [n for n in names if getattr(SCHEMES.get(n), flag, False)]
+        if argument == "repeats" and options.pairs is not None:
+            takers += [n for n in names if getattr(SCHEMES.get(n), "has_pairs", False)]
+        takers = takers or names
+        for name, change in changes.items():
+            change[argument] = getattr(options, argument) if name in takers else None
+    return changes
+
+
+# ---- statcv folds ----
+
+
+def _folds(options: argparse.Namespace) -> None:
+    from statcv.folds.schemes.build import DEFAULT_K
+    from statcv.verbs.cv import fold_plan
+
+    call = {name: getattr(options, name) for name in PLAN}
+    call["stratify"] = stratify = _stratifier(options)
+    if options.plan and getattr(stratify, "random", False):
+        call["repeats"] = options.repeats or len(stratify.allocation)
+    if options.sql and options.data is None:
+        print(_sql(stratify, options, options.k or DEFAULT_K))
+        return
+    if options.data is None:
+        raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
+    data = _read_data(options.data)
+    plan = fold_plan(options.outcome, data, **call)
+    if options.sql:
+        _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
+        binned = _is_binned(stratify)
+        print(_sql(plan.stratifier if binned else stratify, options, plan.n_splits))
+        return
+    written = options.out and write_table(options.out, plan.to_frame())
+    print(f"{plan}\n")
+    rows = data.loc[plan.rows] if options.duplicates else None
+    print(plan.audit(data=rows, duplicates=options.duplicates))
+    if written:
+        print(f"\nWritten: {written}")
+
+
+def _stratifier(options: argparse.Namespace) -> Any:
+    """Return what the folds keep together; a key is never typed."""
+    from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
+    from statcv.folds.strata.thresholds import as_number
+
+    names = _one_or_more(options.stratify)
+    if options.plan is not None:
+        return _stratifier_of(options)
+    if options.by is None and options.per_fold is None and not options.thresholds:
+        return names
+    if names is None:
+        raise ArgumentError(
+            "--by, --per-fold and --thresholds need --stratify, the columns."
+        )
+    if options.by in (None, "quantile"):
+        if not isinstance(names, str):
+            raise ArgumentError("--by quantile takes one column.")
+        agreed = options.thresholds and [as_number(text) for text in options.thresholds]
+        return by_quantile(names, options.per_fold or 1, agreed)
+    for name in ("per_fold", "thresholds"):
+        if getattr(options, name) is not None:
+            flag = name.replace("_", "-")
+            raise ArgumentError(f"--{flag} means nothing without --by quantile.")
+    return by_hash(names) if options.by == "hash" else by_value(names)
+
+
+def _stratifier_of(options: argparse.Namespace) -> Any:
+    """Return the stratifier of the plan in a file."""
+    from statcv.folds import FoldPlan
+
+    for name in ("stratify", "by", "per_fold", "thresholds", "k"):
+        if getattr(options, name) is not None:
+            flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
+            raise ArgumentError(f"{flag} means nothing beside --plan, which says it.")
+    return FoldPlan.from_frame(_read_data(options.plan)).stratifier
+
+
+def _is_binned(stratify: Any) -> bool:
+    from statcv.folds.strata.resolve import ByQuantile
+
+    return isinstance(stratify, ByQuantile)
+
+
+def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
+    """Return the folds as SQL: an expression for each repeat."""
+    from statcv.arguments import resolve_seed
+    from statcv.folds.strata.hashing_sql import sql_bins, sql_fold
+    from statcv.folds.strata.resolve import ByHash, ByQuantile
+
+    if options.data is None:
+        unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]
+        unused += ["out", "duplicates"]
+        _refuse_beside_sql(options, unused, "give DATA, or leave it out")
+    if isinstance(stratify, ByHash):
+        _refuse_beside_sql(options, ["repeats"], "a hash does not depend on it")
+        fold = sql_fold(list(stratify.columns), k, options.sql)
+        return f"1 + {fold} AS fold"
+    if not isinstance(stratify, ByQuantile):
+        raise ArgumentError(
+            "--sql writes folds by --thresholds, --plan, --by quantile or --by hash; "
+            "other folds are not a rule for other records."
+        )
+    if stratify.agreed is None:
+        raise ArgumentError("--sql by quantiles needs DATA, --thresholds or --plan.")
+    if stratify.random and not stratify.allocation and options.seed is None:
+        raise ArgumentError(
+            "--seed allocates the bins to folds; sites that agree use the same."
+        )
+    if options.k not in (None, stratify.n_folds):
+        raise ArgumentError(
+            f"the thresholds make {stratify.n_folds} folds, not k={options.k}."
+        )
+    if not stratify.random:
+        _refuse_beside_sql(options, ["repeats"], "these folds are not random")
+    seed, column = resolve_seed(options.seed), stratify.columns[0]
+    repeats = options.repeats or len(stratify.allocation) or 1
+    expressions = []
+    for repeat in range(repeats):
+        folds = (stratify.fold_of_bins(seed, repeat) + 1).tolist()
+        name = "fold" if repeats == 1 else f"fold_{repeat + 1}"
+        bins = sql_bins(column, stratify.agreed.array, options.sql, folds)
+        expressions.append(f"{bins} AS {name}")
+    return ",\n".join(expressions)
+
+
+def _refuse_beside_sql(
+    options: argparse.Namespace, names: Sequence[str], advice: str
+) -> None:
+    for name in names:
+        if getattr(options, name) is not None:
+            raise ArgumentError(f"--{name} means nothing beside --sql; {advice}.")
+
+
+# ---- statcv data ----
+
+
+def _read_data(name: str) -> pd.DataFrame:
+    from statcv.cli.files import read_data
+
+    return read_data(name)
+
+
+def _data(options: argparse.Namespace) -> None:
+    from statcv.datasets import available_data
+
+    name, listed = options.name, available_data().set_index("name", drop=False)
+    if name is None:
+        if options.fetch or options.out:
+            raise ArgumentError("--fetch and --out need the name of a data set.")
+        print("\n".join(_about(row) for _, row in listed.iterrows()))
+        return
+    download = name in listed.index and listed.loc[name, "how"] == "download"
+    if options.fetch and not download:
+        raise ArgumentError(f"{name!r} needs no download; leave --fetch out.")
+    if download and not (options.fetch or listed.loc[name, "here"]):
+        raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
+    table = _read_data(name)
+    if options.out:
+        print(f"Written: {write_table(options.out, table)}")
+        return
+    print(f"{name}: {len(table)} rows, {table.shape[1]} columns\n")
+    columns = {"type": table.dtypes.astype(str), "missing": table.isna().sum()}
+    print(table.iloc[:0].T.assign(**columns).to_string())
+
+
+def _about(row: pd.Series[Any]) -> str:
+    """Return the entry of a data set in the list."""
+    name, how = row["name"], row["how"]
+    if not row["here"]:
+        how = f"not here yet: statcv data {name} --fetch"
+    size = f"{row['rows']} rows, {row['columns']} columns, outcome {row['outcome']}"
+    return "\n          ".join([f"{name:<9} {size}", row["source"], how])
+
+
+def _tell(written: Sequence[Path], folder: Path | None) -> None:
+    """Print which files were written."""
+    if folder is not None:
+        names = ", ".join(path.relative_to(folder).as_posix() for path in written)
+        wrapped = textwrap.fill(names, WIDTH - 2, break_on_hyphens=False)
+        print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
+
+
+COMMANDS = {"cv": _cv, "compare": _compare, "folds": _folds, "data": _data}
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,179 @@
+"""What may be typed after the command `statcv`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+import statcv
+
+Run = Callable[[argparse.Namespace], None]
+WORDS = {"True": True, "False": False, "None": None}
+EXAMPLES = """\
+examples:
+  statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
+  statcv cv "y ~ x1 * x2 + np.log1p(x3**2)" ehr -k 5 --repeats 4 --out results
+  statcv compare "GRADE ~ GPA + TUCE" spector --schemes loocv,rloocv --seed 1
+  statcv compare "y ~ x1 + x2 + x3" ehr --models logit,xgboost -k 5 --seed 1
+  statcv folds visits.csv -k 5 --stratify patient --by hash --out folds.csv
+  statcv folds visits.csv --stratify age --thresholds 35.5,56
+  statcv folds --plan folds.csv --sql duckdb
+  statcv data spector --out spector.csv
+
+Formulas know patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
+that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file; an
+unnamed first column of text files holds the labels of the rows.
+Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, without the usage."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the line and exit with 2."""
+        self.exit(2, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
+    """Return the parser, which finds the function of each command."""
+    parser = _Parser(
+        prog="statcv",
+        description="Cross-validation for statisticians.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    version = f"statcv {statcv.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    added = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, text: str) -> Any:
+        made = added.add_parser(
+            name, help=text, description=f"{text.capitalize()}.", allow_abbrev=False
+        )
+        made.set_defaults(run=commands[name])
+        return made.add_argument
+
+    add = command("cv", "cross-validate one model")
+    _add_call(add)
+    permuted = "test against no skill by that many permutations, with refits"
+    add("--test", type=int, metavar="N", help=permuted)
+    leaning = "say how far rank metrics lean without skill, by N permutations"
+    add("--null-bias", type=int, metavar="N", help=leaning)
+    kept = "keep the fits there; the same command goes on from them"
+    add("--checkpoint", type=Path, metavar="DIR", help=kept)
+    add = command("compare", "compare schemes or models on the same rows")
+    _add_call(add)
+    add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
+    add("--models", type=_names, metavar="A,B", help="models to compare")
+    add = command("folds", "say who is held out, and what the folds leak")
+    which = "name of a data set (statcv data), or a file; --sql may do without"
+    add("data", nargs="?", metavar="DATA", help=which)
+    add("--outcome", metavar="FORMULA", help="the outcome, or a whole formula")
+    _add_folds(add)
+    by = "quantile bins, a hash keyed by STATCV_KEY, or whole values of --stratify"
+    add("--by", choices=("quantile", "hash", "value"), help=by)
+    add("--per-fold", type=int, metavar="M", help="quantile bins a fold (1)")
+    agreed = "numbers or dates between the bins of --stratify, agreed over sites"
+    add("--thresholds", type=_names, metavar="A,B", help=agreed)
+    other = "a plan by quantile bins that --out wrote: use its thresholds and folds"
+    add("--plan", metavar="FILE", help=other)
+    dialects = ("duckdb", "sqlite", "postgresql")
+    add("--sql", choices=dialects, help="print the folds as an SQL expression alone")
+    same = "columns whose equal values mean the same record, for the audit"
+    add("--duplicates", type=_names, metavar="A,B", help=same)
+    add("--out", type=Path, metavar="FILE.csv", help="write the plan there")
+    add = command("data", "list data sets, describe one, or write it to a file")
+    add("name", nargs="?", metavar="NAME", help="a data set or a file")
+    add("--fetch", action="store_true", help="download it, once")
+    add("--out", type=Path, metavar="FILE.csv", help="write it there")
+    return parser
+
+
+def _add_call(add: Any) -> None:
+    """Add what ``cv`` and ``compare`` share: mostly the arguments of ``cv()``."""
+    add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
+    add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
+    add(
+        "--model",
+        metavar="NAME",
+        help="logit, linear, neighbors, xgboost, mean, negmean",
+    )
+    tuned = "values to choose from inside every training set; may come again"
+    add("--tune", type=_values, action="append", metavar="NAME=A,B", help=tuned)
+    _add_folds(add)
+    metrics = "such as auroc,brier; the first is the headline, and what is compared"
+    add("--metrics", type=_names, metavar="A,B", help=metrics)
+    cut = "a number, or youden, f1, accuracy or prevalence of each training set"
+    add("--threshold", type=_threshold, metavar="T", help=cut)
+    add("--weights", metavar="COLUMN", help="weights of the rows in the fits")
+    add("--jobs", dest="n_jobs", type=int, metavar="N", help="processes; -1: all cores")
+    add("--level", type=_level, default=0.95, help="of the intervals (0.95)")
+    quiet = {"dest": "progress", "action": "store_const", "const": False}
+    add("--quiet", **quiet, help="show no progress bar")
+    add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
+
+
+def _add_folds(add: Any) -> None:
+    """Add what says who is held out: the arguments of ``fold_plan()``."""
+    schemes = "kfold, stratified_kfold, rkfold, loocv, rloocv, lpocv, rlpocv"
+    others = "leave_pair_out, montecarlo, bootstrap, or a column of fold numbers"
+    add("--scheme", metavar="NAME", help=f"{schemes}, {others}")
+    add("-k", "--k", type=int, metavar="K", help="number of folds (10)")
+    add("-p", "--p", type=_number, metavar="P", help="records, or share, held out")
+    sampled = "pairs that leave_pair_out holds out, a balanced sample (all)"
+    add("--pairs", type=int, metavar="N", help=sampled)
+    together = "columns whose equal values never part"
+    add("--stratify", type=_names, metavar="A,B", help=together)
+    evened = "subsample, weight, upsample, all or bag"
+    add("--rebalance", metavar="HOW", help=f"even out training sets: {evened}")
+    add("--repeats", type=int, metavar="N", help="draw the folds so often (1)")
+    add("--positive", metavar="LEVEL", help="the positive class; else the second")
+    missing = {"choices": ("drop", "raise", "pass"), "default": "drop"}
+    add("--na-action", **missing, help="for rows with missing values (drop)")
+    add("--seed", type=int, metavar="N", help="same seed, same numbers")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _values(text: str) -> tuple[str, list[Any]]:
+    """Return a name and the values after it, numbers where they are numbers."""
+    name, _, listed = text.partition("=")
+    values: list[Any] = []
+    for value in _names(listed):
+        try:
+            values.append(WORDS[value] if value in WORDS else _number(value))
+        except argparse.ArgumentTypeError:
+            values.append(value)
+    if not (name.strip() and values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=A,B")
+    return name.strip(), values
+
+
+def _number(text: str) -> float:
+    """Return a whole number, or a share."""
+    try:
+        return int(text) if text.strip().isdigit() else float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+
+
+def _threshold(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _level(text: str) -> float:
+    try:
+        if 0 < float(text) < 1:
+            return float(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")

@@ -1,0 +1,263 @@
+"""Worker processes: their threads, the data they share, and progress."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import is_whole
+from statcv.engine.setup import Setup
+from statcv.errors import ArgumentError, ArgumentTypeError
+
+
+class NoBar:
+    """A bar that nobody sees."""
+
+    initial = 0
+
+    def __enter__(self) -> NoBar:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def update(self, n: int = 1) -> None:
+        """Move on, unseen."""
+
+
+def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
+    """Return a bar of tqdm, which is drawn in a notebook too.
+
+    Parameters
+    ----------
+    total : int
+        The number of fits, or of what else is counted.
+    progress : bool or None
+        Whether to show it; where None, after two seconds and at a terminal only.
+    unit : str
+        What one of them is called.
+    """
+    if progress is False or (progress is None and not sys.stderr.isatty()):
+        return NoBar()
+    if progress:
+        from tqdm.auto import tqdm
+    else:
+        from tqdm import tqdm
+    delay = 2 if progress is None else 0
+    return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay)
+
+
+# ---- one thread while folds are fitted, whatever a library would take ----
+
+_lock = threading.Lock()
+_inside = 0
+_limits: Any = None
+_libraries: tuple[Any, Any] = (None, None)
+_modules = 0
+_own = threading.local()
+
+
+@contextmanager
+def one_thread(blas: bool = True) -> Iterator[None]:
+    """Keep BLAS and OpenMP to one thread: sums in another order round otherwise.
+
+    So results are the same bit by bit however many processes fit the folds, and
+    these are as many threads as there are processes. A model that is told its own
+    number of threads, as XGBoost's ``n_jobs``, keeps to that.
+
+    The limit of BLAS is the process's own; the last of several to leave lifts it. That
+    of OpenMP is each thread's, and the only one without ``blas``.
+    """
+    global _inside, _limits
+    outermost = not getattr(_own, "inside", False)
+    with _lock:
+        of_blas, openmp = _loaded()
+        if blas and _inside == 0:
+            _limits = of_blas.limit(limits=1)
+        _inside += blas
+        mine = openmp.limit(limits=1) if outermost else None
+    _own.inside = True
+    try:
+        yield
+    finally:
+        with _lock:
+            if mine is not None:
+                mine.restore_original_limits()
+                _own.inside = False
+            _inside -= blas
+            if blas and _inside == 0:
+                _limits.restore_original_limits()
+
+
+def _loaded() -> tuple[Any, Any]:
+    """Return the process's libraries, looked for anew once it imports more."""
+    global _libraries, _modules
+    if len(sys.modules) != _modules:
+        from threadpoolctl import ThreadpoolController
+
+        found = ThreadpoolController()
+        _libraries = found.select(user_api="blas"), found.select(user_api="openmp")
+        _modules = len(sys.modules)
+    return _libraries
+
+
+# ---- one object for all tasks, whose arrays go to each worker once ----
+
+LARGE = 2**20  # bytes of an array that joblib maps into memory
+
+_last: tuple[str, Any] = ("", None)
+
+
+class Shared:
+    """An object on its way to workers.
+
+    Threads take it as it is. For other processes it is pickled once, whatever the
+    number of tasks, into flat arrays of bytes: these joblib maps into memory where
+    they are large, and the object's own arrays lie there, not copied. A worker puts
+    the object together for its first task and keeps it for those that follow.
+
+    Parameters
+    ----------
+    value : object
+
+    Examples
+    --------
+    >>> import pickle
+    >>> shared = Shared({"x": np.arange(3)})
+    >>> pickle.loads(pickle.dumps(shared)).value
+    {'x': array([0, 1, 2])}
+    """
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+        self._token = uuid.uuid4().hex
+        self._sent: tuple[NDArray[np.uint8], ...] = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _received, (self._token, *self._bytes())
+
+    def __sizeof__(self) -> int:
+        return sys.getsizeof(self._token) + sum(one.nbytes for one in self._bytes())
+
+    def _bytes(self) -> tuple[NDArray[np.uint8], ...]:
+        if not self._sent:
+            beside: list[NDArray[np.uint8]] = []
+
+            def inside(buffer: pickle.PickleBuffer) -> bool:
+                raw = buffer.raw()
+                if raw.nbytes < LARGE:
+                    return True
+                beside.append(np.frombuffer(raw, np.uint8))
+                return False
+
+            head = _dumps(self.value, protocol=5, buffer_callback=inside)
+            self._sent = (np.frombuffer(head, np.uint8), *beside)
+        return self._sent
+
+
+def _dumps(value: Any, **how: Any) -> bytes:
+    """Pickle by value what a script or a notebook defines, as joblib does."""
+    try:
+        from cloudpickle import dumps  # type: ignore[import-untyped]
+    except ImportError:  # joblib before 1.6 brings its own
+        from joblib.externals.cloudpickle import dumps
+    made: bytes = dumps(value, **how)
+    return made
+
+
+def _received(token: str, head: Any, *beside: Any) -> Shared:
+    """Put the object together, unless it came with an earlier task."""
+    global _last
+    if _last[0] != token:
+        value = pickle.loads(head, buffers=beside)
+        _last = (token, Shared(value))
+    received: Shared = _last[1]
+    return received
+
+
+# ---- who does the tasks: this process, or others by joblib ----
+
+Made = TypeVar("Made")
+
+
+def check_jobs(n_jobs: Any) -> None:
+    """Refuse a number of processes that is none."""
+    if n_jobs is not None and (not is_whole(n_jobs)):
+        raise ArgumentTypeError(f"n_jobs must be a whole number, not {n_jobs!r}.")
+    if n_jobs == 0:
+        raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")
+
+
+def do_tasks(
+    fit: Callable[[Setup, range], Made],
+    setup: Setup,
+    ranges: Sequence[range],
+    n_jobs: int | None,
+) -> Generator[tuple[range, Made], None, None]:
+    """Yield each task with what its fits gave, as they end.
+
+    Parameters
+    ----------
+    fit : callable
+    setup : Setup
+    ranges : sequence of range
+    n_jobs : int or None
+        As joblib takes it; a surrounding ``joblib.parallel_config`` holds where it
+        is None. A single task is done here, and there are never more workers than
+        tasks.
+    """
+    workers = min(_jobs(n_jobs), len(ranges))
+    if workers < 2:
+        with one_thread():
+            for task in ranges:
+                yield task, fit(setup, task)
+        return
+    from joblib import Parallel, delayed
+
+    if setup.design.terms.plain is None:
+        _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
+    prefer = "threads" if getattr(setup.model, "releases_gil", False) else None
+    as_they_end = _returns_as_they_end(prefer)
+    parallel = Parallel(
+        n_jobs=workers,
+        prefer=prefer,
+        return_as="generator_unordered" if as_they_end else "list",
+    )
+    # a backend that returns lists is given few tasks at a time, for a checkpoint
+    size = len(ranges) if as_they_end else 2 * workers
+    shared = Shared(setup)
+    with one_thread():  # here for threads, in each task for processes
+        here = os.getpid()
+        for start in range(0, len(ranges), size):
+            some = ranges[start : start + size]
+            yield from parallel(delayed(_do)(fit, shared, task, here) for task in some)
+
+
+def _returns_as_they_end(prefer: str | None) -> bool:
+    """Tell whether the active backend of joblib returns results one by one."""
+    from joblib.parallel import get_active_backend
+
+    backend, _ = get_active_backend(prefer=prefer)
+    return bool(getattr(backend, "supports_return_generator", False))
+
+
+def _jobs(n_jobs: int | None) -> int:
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
+
+
+def _do(
+    fit: Callable[[Setup, range], Made], shared: Shared, task: range, caller: int
+) -> tuple[range, Made]:
+    with one_thread(blas=os.getpid() != caller):  # a thread has the caller's limit
+        return task, fit(shared.value, task)

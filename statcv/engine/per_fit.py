@@ -1,0 +1,208 @@
+"""Every fit of a plan read as it is made, and then released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine.parallel import check_jobs, do_tasks
+from statcv.engine.predictions import Floats, check_training_sets, where
+from statcv.engine.setup import Setup
+from statcv.errors import FitError, StatcvError
+from statcv.models import Fit, TrainingSet
+from statcv.models.batched.fitted import FittedFolds, fit_all_folds
+from statcv.models.batched.folds import CELLS
+from statcv.models.thresholds import training_weights
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, eq=False)
+class FoldFit:
+    """A model fitted to the training set of a fold.
+
+    Attributes
+    ----------
+    setup : Setup
+    number : int
+        Of the fit in the plan.
+    fit : Fit
+    training : TrainingSet
+    learnt : optional
+        What stateful terms learnt there; None where there are none.
+    """
+
+    setup: Setup
+    number: int
+    fit: Fit
+    training: TrainingSet
+    learnt: Any = None
+
+    @property
+    def held_out(self) -> NDArray[np.intp]:
+        """The records that its split holds out."""
+        plan = self.setup.plan
+        return plan.test(int(plan.split_of[self.number])).astype(np.intp)
+
+    def predict(self, frame: pd.DataFrame) -> Floats:
+        """Return predictions for rows of prepared columns, as ``terms.frame`` has."""
+        X = self.setup.design.terms.matrix(frame, self.learnt)
+        return np.asarray(self.fit.predict(X), dtype=float)
+
+
+def read_fits(
+    setup: Setup,
+    read: Callable[[FoldFit], Read],
+    n_jobs: int | None = None,
+    bar: Any = None,
+) -> list[Read]:
+    """Fit every training set by itself, and return what is read of each fit.
+
+    Parameters
+    ----------
+    setup : Setup
+    read : callable
+        From a fit to what is kept of it. It is called where the fit is made, so that
+        only what it returns is sent between processes.
+    n_jobs : int, optional
+        As :func:`statcv.engine.run` takes it.
+    bar : optional
+        A bar to move on.
+
+    Returns
+    -------
+    list
+        What was read, in the order of the plan's fits.
+
+    Raises
+    ------
+    OutcomeError
+        If a training set lacks a class, or its outcome is constant.
+    FitError
+        If the model fails; the message names the fold.
+    """
+    check_jobs(n_jobs)
+    check_training_sets(setup.design, setup.plan)
+    ranges = [range(fit, fit + 1) for fit in range(setup.plan.n_fits)]
+    made: dict[int, Read] = {}
+    with closing(do_tasks(partial(_read, read), setup, ranges, n_jobs)) as doing:
+        for task, found in doing:
+            made[task.start] = found
+            if bar is not None:
+                bar.update(1)
+    return [made[fit] for fit in range(len(ranges))]
+
+
+def _read(read: Callable[[FoldFit], Read], setup: Setup, fits: range) -> Read:
+    number, terms = fits.start, setup.design.terms
+    try:
+        training, learnt = setup.folds.training_set(setup.records, number), None
+        if terms.stateful:
+            rows = setup.plan.train(number)
+            learnt = terms.learn(rows)
+            X = terms.matrix(terms.frame.iloc[rows], learnt)
+            training = replace(training, X=X)
+        return read(FoldFit(setup, number, setup.model.fit(training), training, learnt))
+    except StatcvError as error:
+        raise type(error)(f"in {where(setup.plan, number)}: {error}") from error
+    except Exception as error:
+        raise FitError(
+            f"{setup.model.label} failed in {where(setup.plan, number)}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
+
+
+# ---- mean and standard deviation of what each fit predicts ----
+
+ROUNDING = 1e-12  # relative, as of ranks
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and sd of what each fit predicts for many rows.
+
+    Attributes
+    ----------
+    mean, sd : numpy.ndarray, shape (n_fits,)
+        The sd divides by the number of rows; it is 0 where all predictions are
+        equal but for rounding.
+    """
+
+    mean: Floats
+    sd: Floats
+
+
+def prediction_moments(
+    setup: Setup, *, training: bool, n_jobs: int | None = None
+) -> Moments:
+    """Fit every training set again, and return the moments of its predictions.
+
+    Parameters
+    ----------
+    setup : Setup
+        Whose model predicts one number for each record.
+    training : bool
+        Over the training set of each fit, with its copies and weights; else over all
+        rows, what the fit leaves out among them.
+    n_jobs : int, optional
+        As :func:`statcv.engine.run` takes it, where fits are made one by one.
+    """
+    if not setup.design.terms.stateful:
+        fitted = fit_all_folds(setup.model, setup.records, setup.folds)
+        if fitted is not None:
+            return _of_all(setup, fitted, training)
+    found = read_fits(setup, partial(_of_one, training=training), n_jobs)
+    mean, sd = np.array(found).T
+    return Moments(mean, sd)
+
+
+def _of_all(setup: Setup, fitted: FittedFolds, training: bool) -> Moments:
+    n, fits = setup.plan.n, setup.plan.n_fits
+    mean, sd = np.empty(fits), np.empty(fits)
+    step = max(1, CELLS // n)
+    for start in range(0, fits, step):
+        block = np.arange(start, min(start + step, fits))
+        rows = np.tile(np.arange(n), len(block))
+        predicted = fitted.predict_many(rows, np.repeat(block, n)).reshape(-1, n)
+        weights = np.ones_like(predicted)
+        if training:
+            weights = training_weights(setup.records, setup.folds, block)
+        mean[block], sd[block] = _moments(predicted, weights)
+    return Moments(mean, sd)
+
+
+def _of_one(fold: FoldFit, training: bool) -> tuple[float, float]:
+    design, weights = fold.setup.design, None
+    if training:
+        predicted, weights = fold.fit.predict(fold.training.X), fold.training.weights
+    elif design.terms.stateful:
+        predicted = fold.predict(design.terms.frame)
+    else:
+        predicted = fold.fit.predict(design.matrix)
+    values = np.asarray(predicted, dtype=float)[None]
+    given = np.ones_like(values) if weights is None else weights[None]
+    mean, sd = _moments(values, given)
+    return float(mean[0]), float(sd[0])
+
+
+def _moments(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return weighted mean and sd of each row of values."""
+    counted = weights > 0
+    total = weights.sum(axis=1)
+    mean = (weights * values).sum(axis=1) / total
+    sd = np.sqrt((weights * (values - mean[:, None]) ** 2).sum(axis=1) / total)
+    return mean, np.where(_equal(values, counted), 0.0, sd)
+
+
+def _equal(values: Floats, counted: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Tell in which rows all values that count are equal but for rounding."""
+    low = np.where(counted, values, np.inf).min(axis=1)
+    high = np.where(counted, values, -np.inf).max(axis=1)
+    return np.asarray(high - low <= ROUNDING * np.maximum(np.abs(low), np.abs(high)))

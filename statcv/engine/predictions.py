@@ -1,0 +1,334 @@
+"""What the fits of a plan predicted, how they went, and the warnings about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ConvergenceWarning,
+    OutcomeError,
+    SeparationWarning,
+    UndefinedMetricWarning,
+    UnseenLevelWarning,
+    plural,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.models import Model
+from statcv.models.tuning.grid import chosen_table
+
+Floats = NDArray[np.float64]
+Curves = Mapping[str, Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a range of fits predicted, and how they went.
+
+    Attributes
+    ----------
+    fits : range
+        Their numbers in the plan.
+    predicted, partner_predicted : numpy.ndarray, shape (m,) or (m, classes)
+        At the records held out, and at the partners, in the order of the plan.
+    converged, separated : numpy.ndarray of bool, shape (fits,)
+    seconds : numpy.ndarray, shape (fits,)
+    probabilities : bool
+        Whether predictions are probabilities or means, not decision scores.
+    names : tuple of str
+        What coefficients are called.
+    coefficients : numpy.ndarray, shape (fits, names), or None
+    chosen : list of dict, or None
+        For each fit the hyperparameters that were chosen in its training set.
+    curves : list of dict, or None
+        For each fit a metric's values after every round, shape (rounds, 2).
+    """
+
+    fits: range
+    predicted: Floats
+    partner_predicted: Floats
+    converged: NDArray[np.bool_]
+    separated: NDArray[np.bool_]
+    seconds: Floats
+    probabilities: bool
+    names: tuple[str, ...] = ()
+    coefficients: Floats | None = None
+    chosen: Sequence[Mapping[str, Any]] | None = None
+    curves: Sequence[Curves] | None = None
+
+
+def joined_coefficients(parts: Sequence[Part]) -> tuple[tuple[str, ...], Floats | None]:
+    """Return names and coefficients of all fits, NaN where one has no such term."""
+    tables = [part.coefficients for part in parts if part.coefficients is not None]
+    if len(tables) < len(parts):
+        return (), None
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    if all(part.names == names for part in parts):
+        return names, tables[0] if len(tables) == 1 else np.concatenate(tables)
+    rows = []
+    for part, table in zip(parts, tables, strict=True):
+        rows.append(np.full((len(table), len(names)), np.nan))
+        rows[-1][:, [names.index(name) for name in part.names]] = table
+    return names, np.concatenate(rows)
+
+
+def listed(
+    parts: Iterable[Sequence[Mapping[str, Any]] | None],
+) -> list[Mapping[str, Any]] | None:
+    """Put the dicts of all fits after each other; None where a part has none."""
+    made: list[Mapping[str, Any]] = []
+    for part in parts:
+        if part is None:
+            return None
+        made += part
+    return made
+
+
+def plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn values into those that a table or a file can hold, others into text.
+
+    >>> plain({"C": np.float64(0.1), "kernel": "rbf", "shape": (2, 3)})
+    {'C': 0.1, 'kernel': 'rbf', 'shape': '(2, 3)'}
+    """
+    return {str(name): _plain(value) for name, value in values.items()}
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return " ".join(repr(value).split())
+
+
+# ---- what all fits predicted ----
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """What all folds predicted, record by record.
+
+    Attributes
+    ----------
+    fit, row : numpy.ndarray of int, shape (m,)
+        The fit, and the position of the record in the design.
+    predicted : numpy.ndarray, shape (m,) or (m, classes)
+    partner_fit, partner_row, partner_predicted
+        The same for the records dropped for balance; empty where none were.
+    converged, separated : numpy.ndarray of bool, shape (n_fits,)
+    seconds : numpy.ndarray, shape (n_fits,)
+    probabilities : bool
+        Whether predictions are probabilities or means, not decision scores.
+    names : tuple of str
+        What coefficients are called.
+    learnt : numpy.ndarray, shape (n_fits, names), or None
+        The coefficients.
+    absent : dict
+        (factor, level) → the fits whose training set lacks it.
+    chosen : pandas.DataFrame or None
+        Hyperparameters chosen inside each training set: a row a fit.
+    curves : list of dict, or None
+        For each fit a metric's values after every round, shape (rounds, 2): at
+        training and at held-out records.
+    """
+
+    fit: NDArray[np.intp]
+    row: NDArray[np.intp]
+    predicted: Floats
+    partner_fit: NDArray[np.intp]
+    partner_row: NDArray[np.intp]
+    partner_predicted: Floats
+    converged: NDArray[np.bool_]
+    separated: NDArray[np.bool_]
+    seconds: Floats
+    probabilities: bool
+    names: tuple[str, ...]
+    learnt: Floats | None
+    absent: Mapping[tuple[str, Any], list[int]]
+    chosen: pd.DataFrame | None = None
+    curves: list[Curves] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Part], design: Design, plan: FoldPlan) -> Held:
+        """Put the parts, in order, beside the records of the plan."""
+        tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
+        names, learnt = joined_coefficients(parts)
+        chosen = listed(part.chosen for part in parts)
+        return cls(
+            fit=tests.owners,
+            row=tests.values.astype(np.intp),
+            predicted=_joined([part.predicted for part in parts]),
+            partner_fit=plan.dropped.owners[partner],
+            partner_row=plan.dropped.values[partner].astype(np.intp),
+            partner_predicted=_joined([part.partner_predicted for part in parts]),
+            converged=_joined([part.converged for part in parts]),
+            separated=_joined([part.separated for part in parts]),
+            seconds=_joined([part.seconds for part in parts]),
+            probabilities=all(part.probabilities for part in parts),
+            names=names,
+            learnt=learnt,
+            absent=absent_levels(design, plan),
+            chosen=None if chosen is None else chosen_table(chosen),
+            curves=listed(part.curves for part in parts),
+        )
+
+    @cached_property
+    def coefficients(self) -> pd.DataFrame | None:
+        """A row a fit, a column a term; None where the model has none."""
+        if self.learnt is None:
+            return None
+        return pd.DataFrame(self.learnt, columns=list(self.names))
+
+    def averaged(self, plan: FoldPlan) -> Floats:
+        """Return the mean over the fits of each split, in the order of its tests."""
+        if plan.n_fits == plan.n_splits:
+            return self.predicted
+        first = np.searchsorted(self.fit, np.arange(plan.n_fits))
+        within = np.arange(len(self.fit)) - first[self.fit]
+        place = plan.tests.starts[plan.split_of[self.fit]] + within
+        total = np.zeros((len(plan.tests.values), *self.predicted.shape[1:]))
+        np.add.at(total, place, self.predicted)
+        times = np.diff(plan.first_fit)[plan.tests.owners]
+        return total / times.reshape(-1, *[1] * (total.ndim - 1))
+
+
+def _joined(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def absent_levels(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[int]]:
+    """Return which levels of factors are absent from which training sets."""
+    absent: dict[tuple[str, Any], list[int]] = {}
+    for factor, (codes, labels) in design.terms.levels.items():
+        training, _ = plan.counts(codes + 1, len(labels) + 1)  # -1: missing
+        for fit, level in np.argwhere(training[:, 1:] == 0).tolist():
+            absent.setdefault((factor, labels[level]), []).append(fit)
+    return absent
+
+
+# ---- what is said of fits: where they are in the plan, and what went wrong ----
+
+
+def where(plan: FoldPlan, fit: int) -> str:
+    """Return how messages call a fit: its draw, fold and repeat."""
+    split = int(plan.split_of[fit])
+    repeat, fold = plan.name(split)
+    named = f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
+    if len(plan.labels[repeat - 1]) == 1:
+        named = f"repeat {repeat}"
+    several = plan.first_fit[split + 1] - plan.first_fit[split] > 1
+    return f"draw {fit - plan.first_fit[split] + 1} of {named}" if several else named
+
+
+def warn_of_fits(held: Held, plan: FoldPlan, model: Model) -> None:
+    """Warn of fits that did not converge, are separated, or lack a level."""
+    plain = plan.n_fits == plan.n_splits and plan.n_splits > plan.repeats
+    fits_of = f"of {plan.n_fits} {'folds' if plain else 'fits'}"
+    failed = np.flatnonzero(~held.converged)
+    if len(failed):
+        warn(
+            f"{model.label} did not converge in {len(failed)} {fits_of} "
+            f"({_listed(plan, failed)}).",
+            ConvergenceWarning,
+        )
+    apart = np.flatnonzero(held.separated)
+    if len(apart):
+        warn(
+            f"fitted probabilities of 0 or 1 in {len(apart)} {fits_of} "
+            f"({_listed(plan, apart)}): the classes are separated there and "
+            f"coefficients have no finite value; consider {_remedy(plan)}.",
+            SeparationWarning,
+        )
+    unpredicted = np.isnan(held.predicted.reshape(len(held.row), -1)).any(axis=1)
+    if unpredicted.any():
+        silent = np.unique(held.fit[unpredicted])
+        warn(
+            f"{model.label} predicts NaN for {int(unpredicted.sum())} of "
+            f"{plural(len(held.row), 'held-out record')}, in {len(silent)} {fits_of} "
+            f"({_listed(plan, silent)}): metrics that need them are NaN.",
+            UndefinedMetricWarning,
+        )
+    for metric, unknown in _unknown_curves(held).items():
+        warn(
+            f"the learning curve of {metric} is not a number on the held-out records "
+            f"of {unknown} {fits_of}: they do not admit that metric.",
+            UndefinedMetricWarning,
+        )
+    for (factor, level), fits in held.absent.items():
+        sets = plural(len(fits), "training set")
+        warn(
+            f"level {level!r} of {factor} is absent from {sets} "
+            f"({_listed(plan, fits)}): nothing was learnt of it there.",
+            UnseenLevelWarning,
+        )
+
+
+def _unknown_curves(held: Held) -> dict[str, int]:
+    """Return, by metric, in how many fits the held-out curve has no value."""
+    unknown: dict[str, int] = {}
+    for curves in held.curves or []:
+        for metric, values in curves.items():
+            if np.isnan(values[:, 1]).all():
+                unknown[metric] = unknown.get(metric, 0) + 1
+    return unknown
+
+
+def _remedy(plan: FoldPlan) -> str:
+    """Name what stays finite where classes are separated."""
+    binary = plan.response is not None and plan.response.kind == "binary"
+    firth = "Firth's penalty, Logit(firth=True), or " if binary else ""
+    return f"{firth}a ridge, Logit(C=1.0)"
+
+
+def _listed(plan: FoldPlan, fits: Iterable[int]) -> str:
+    chosen = [int(fit) for fit in fits]
+    shown = ", ".join(where(plan, fit) for fit in chosen[:3])
+    return shown + (", …" if len(chosen) > 3 else "")
+
+
+# ---- training sets on which nothing can be learnt are refused before anything is ----
+
+
+def check_training_sets(design: Design, plan: FoldPlan) -> None:
+    """Refuse a training set that lacks a class, or whose outcome is constant.
+
+    Raises
+    ------
+    OutcomeError
+        The message names the fold.
+    """
+    outcome = design.outcome
+    if outcome.kind == "continuous":
+        _check_not_constant(design, plan)
+        return
+    training, _ = plan.counts(outcome.y, len(outcome.levels))
+    bad = np.argwhere(training == 0)
+    if len(bad):
+        fit, level = bad[0]
+        raise OutcomeError(
+            f"the training set of {where(plan, int(fit))} has no record of class "
+            f"{outcome.levels[level]!r} ({len(np.unique(bad[:, 0]))} of "
+            f"{plan.n_fits} training sets lack a class); use fewer folds, or a "
+            "scheme that spreads the classes."
+        )
+
+
+def _check_not_constant(design: Design, plan: FoldPlan) -> None:
+    """Only a value that nearly all rows share can fill a training set."""
+    values, counts = np.unique(design.y, return_counts=True)
+    common = values[counts.argmax()]
+    odd = np.flatnonzero(design.y != common)
+    out = plan.n - plan.n_train + plan.copied.sizes
+    for fit in np.flatnonzero(out >= len(odd)).tolist():
+        if (design.y[plan.train(fit)] == common).all():
+            raise OutcomeError(
+                f"the outcome is constant ({common:g}) in the training set of "
+                f"{where(plan, fit)}; use more folds, or another model."
+            )

@@ -1,0 +1,1 @@
+"""What a plan leaks, and duplicated records."""

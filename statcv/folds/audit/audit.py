@@ -1,0 +1,339 @@
+"""What a plan leaks through the training mean, and all else that an audit asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.folds.audit.duplicated import aligned, copies, groups_of_equals, outcome_of
+from statcv.folds.audit.duplicates import Columns, Tolerance
+from statcv.folds.audit.findings import Audit as Audit
+from statcv.folds.audit.findings import Finding, fixed
+from statcv.folds.audit.folds import (
+    columns_over_folds,
+    fold_sizes,
+    held_out_times,
+    outcome_over_folds,
+    parted,
+)
+from statcv.folds.audit.training import (
+    SAME,
+    classes_missing,
+    fit_means,
+    records_lost,
+    training_counts,
+    training_means_spread,
+)
+from statcv.folds.audit.twins import opposite_twins
+from statcv.folds.plan import FoldPlan
+from statcv.folds.response import Response
+from statcv.metrics import auprc, auroc
+
+LEANS = 0.05  # how far the mean model's auROC may be from 0.5 and not be told
+GIVES_AWAY = -0.9  # correlation from which a training mean tells the held-out value
+
+Floats = NDArray[np.float64]
+
+
+def audit_plan(
+    plan: FoldPlan,
+    y: Any = None,
+    *,
+    data: pd.DataFrame | None = None,
+    duplicates: Columns | bool = None,
+    tolerance: Tolerance | None = None,
+    predictors: NDArray[np.float64] | None = None,
+) -> Audit:
+    """Say what a plan leaks and loses, in numbers and sentences.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    y : array-like, shape (n,), optional
+        The outcome. Default: the one that the plan was made for; without any, only
+        findings that need no outcome. Numbers of more than two values are continuous,
+        unless the plan's own outcome has classes.
+    data : pandas.DataFrame, optional
+        The records, found by their labels where the plan knows them: rows that are
+        not in the plan are passed over. Its numeric columns are compared over folds.
+    duplicates : list of labels, or one, or True; optional
+        The columns of ``data`` whose equal values mean the same record; True for all.
+    tolerance : float or mapping of label to float, optional
+        How far duplicates may differ in numeric columns, as
+        :func:`statcv.folds.audit.duplicates.near_records` has it. Default: not at all.
+    predictors : numpy.ndarray, shape (n, p), optional
+        The design matrix, in which records of different outcomes are looked for that
+        do not differ.
+
+    Returns
+    -------
+    Audit
+        Printed, a sentence a finding. Its checks, as far as they apply:
+
+        - ``never_held_out``: the number of such records.
+        - ``fold_sizes``: the difference of the largest and the smallest.
+        - ``largest_stratum``: its records over those of a fold on average.
+        - ``records_lost``, ``copies``: dropped, and repeated, a fit on average.
+        - ``training_counts``: the largest range of a class total over training sets.
+        - ``training_means``: their sd in that of a continuous outcome; and
+          ``mean_restored``, the part of it that rebalancing took away.
+        - ``class_not_held_out``, ``class_not_trained``: folds, and training sets,
+          without a class.
+        - ``label_correlation``: of training mean and held-out outcome, over the
+          held-out records of a repeat; the mean over repeats.
+        - ``negative_mean_auroc``, ``negative_mean_auprc``,
+          ``negative_mean_auprc_trapezoid``: what a model without predictors scores
+          that predicts the training mean, with the opposite sign.
+        - ``outcome_over_folds``: the p-value of folds as unlike as these, were they
+          random.
+        - ``columns_over_folds``: the largest share of a column's variance that lies
+          between folds.
+        - ``strata``, ``duplicates``: held-out records with an equal in the training
+          set of a fit that predicts them.
+        - ``opposite_twins``: the share of held-out records whose equals in training,
+          by their predictors, all have another outcome.
+
+    Raises
+    ------
+    ArgumentError
+        If duplicates are asked for without data, or a tolerance without duplicates.
+    DataError
+        If the data or the outcome are not those of the plan's records.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", [1] * 4 + [0] * 8, "binary")
+    >>> print(plan.audit())
+      Each of 12 records is held out once.
+      12 folds, of 1 record.
+      No record is dropped: fits train on all that they do not hold out.
+      Training sets hold 3 to 4 of class 1, 7 to 8 of class 0.
+      No fold holds out all classes, as each has fewer records than there are classes.
+    ! Held-out label and training mean: r = -1.00; each fit's mean gives the label away.
+    ! Minus the training mean as prediction: pooled auROC 1.000 (no skill: 0.500).
+      Minus the training mean as prediction: pooled average precision 1.000 \
+(no skill: 0.333).
+      Minus the training mean as prediction: pooled auPR by trapezoids 1.000 \
+(no skill: 0.667).
+    """
+    records = None if data is None else aligned(data, plan, "data")
+    groups = groups_of_equals(plan, records, duplicates, tolerance)
+    response = plan.response if y is None else outcome_of(y, plan)
+    found = [held_out_times(plan), *fold_sizes(plan), *records_lost(plan)]
+    alike = parted(plan)
+    if response is not None and (response.values != response.values[0]).any():
+        found += _of_outcome(plan, response)
+        if alike:
+            found += outcome_over_folds(plan, response)
+    if records is not None and alike:
+        name = "" if response is None else response.name
+        found += columns_over_folds(plan, records, name)
+    if plan.strata is not None:
+        equal = f"equal in {plan.strata.label}"
+        found.append(copies(plan, plan.strata.codes, "strata", equal))
+    if groups is not None:
+        found.append(copies(plan, groups[0], "duplicates", groups[1]))
+    if predictors is not None and response is not None and response.by_class:
+        found += opposite_twins(plan, predictors, response.codes)
+    return Audit(tuple(found))
+
+
+def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
+    z = _standard(response.values.astype(np.float64))
+    if not response.by_class:
+        r = label_correlation(plan, z)
+        found = training_means_spread(plan, response, z)
+        leans = not plan.holds_out_pairs and r < GIVES_AWAY
+        return [*found, _correlation(plan, r, leans, response.name)]
+    found = [training_counts(plan, response), *classes_missing(plan, response)]
+    if response.kind == "binary":
+        dummy = _negative_mean(plan, response)
+        r = label_correlation(plan, z)
+        found.append(_correlation(plan, r, dummy[0].concern, "", response.levels[1]))
+        return [*found, *dummy]
+    present = np.flatnonzero(response.counts)
+    each = {
+        c: label_correlation(plan, _standard((response.codes == c).astype(np.float64)))
+        for c in present.tolist()
+    }
+    worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
+    leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
+    leans = not plan.holds_out_pairs and abs(leaning - 0.5) > LEANS
+    level = response.levels[worst]
+    return [*found, _correlation(plan, each[worst], leans, "", level, many=True)]
+
+
+def _standard(values: Floats) -> Floats:
+    z = values - values.mean()
+    z -= z.mean()
+    return np.asarray(z / (z.std() or 1.0))
+
+
+# ---- the training mean ----
+
+
+def training_means(plan: FoldPlan, y: NDArray[Any]) -> Floats:
+    """Return the mean outcome of each split's training sets, shape (n_splits,)."""
+    return plan.mean_over_fits(plan.training_means(y))
+
+
+def mean_model_auroc(
+    plan: FoldPlan, y: NDArray[Any], weights: NDArray[Any] | None = None
+) -> float:
+    """Return the pooled auROC of the training mean as the prediction.
+
+    Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
+    the training mean gives the held-out label away (Austin, Pe'er & Korem 2024,
+    Fig. S2c); 0.5 where all training sets are balanced alike.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    y : numpy.ndarray of 0 and 1, shape (n,)
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records in the fits. Rebalanced training sets have equal class
+        totals of these too, as :func:`statcv.cv` scales them.
+
+    Returns
+    -------
+    float
+        The mean over the repeats that hold out both classes; NaN if none does.
+    """
+    if plan.tournament:  # a pair is compared within its own fit: always a tie
+        return 0.5
+    if weights is None or plan.rebalanced:
+        return _over(plan, y, training_means(plan, y), auroc)
+    means = plan.training_means(weights * y) / plan.training_means(weights)
+    return _over(plan, y, plan.mean_over_fits(means), auroc)
+
+
+def _over(
+    plan: FoldPlan,
+    y: NDArray[Any],
+    score: Floats,
+    metric: Callable[[NDArray[Any], Floats], float],
+) -> float:
+    """Return a metric of one score a split, for the repeats that define it."""
+    values = []
+    owners, rows = plan.tests.owners, plan.tests.values
+    repeat = plan.repeat_of[owners]
+    begin = np.searchsorted(repeat, np.arange(plan.repeats + 1))
+    for first, last in pairwise(begin):
+        values.append(metric(y[rows[first:last]], score[owners[first:last]]))
+    defined = [value for value in values if not np.isnan(value)]
+    return float(np.mean(defined)) if defined else np.nan
+
+
+def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
+    """Return the correlation of held-out values with the training means of their fits.
+
+    Over the held-out records of a repeat; the mean over repeats. It is -1 under
+    leave-one-out, where each training mean falls as the held-out value rises.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    values : numpy.ndarray, shape (n,)
+        The outcome, or 1 for a class and 0 for the others.
+
+    Returns
+    -------
+    float
+        NaN where the fits of each repeat have the same training mean.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", [0, 1, 0, 0], "binary")
+    >>> round(label_correlation(plan, plan.response.values), 12)
+    -1.0
+    """
+    values = _standard(np.asarray(values, dtype=np.float64))
+    owners = plan.tests.owners
+    mean = plan.mean_over_fits(fit_means(plan, values))[owners]
+    known = np.isfinite(mean)
+    mean, value = mean[known], values[plan.tests.values[known]]
+    repeat = plan.repeat_of[owners[known]]
+    count = np.maximum(np.bincount(repeat, minlength=plan.repeats), 1)
+
+    def centred(numbers: Floats) -> tuple[Floats, Floats]:
+        """Return deviations from the mean of the repeat, and their mean square."""
+        away = numbers - (np.bincount(repeat, numbers, plan.repeats) / count)[repeat]
+        return away, np.bincount(repeat, away**2, plan.repeats) / count
+
+    (mean, of_means), (value, of_values) = centred(mean), centred(value)
+    defined = (of_means > SAME**2) & (of_values > SAME**2)
+    if not defined.any():
+        return np.nan
+    product = np.bincount(repeat, mean * value, plan.repeats) / count
+    r = product[defined] / np.sqrt(of_means[defined] * of_values[defined])
+    return float(np.clip(r, -1, 1).mean())
+
+
+def _correlation(
+    plan: FoldPlan,
+    r: float,
+    leans: bool,
+    name: str,
+    level: Any = None,
+    many: bool = False,
+) -> Finding:
+    if level is None:
+        held, mean, what = "value", f"mean of {name}", "value"
+    elif many:
+        held, mean, what = f"class {level}", "its share in training", "class"
+    else:
+        held, mean, what = "label", f"share of class {level}", "label"
+    if np.isnan(r):
+        of = "share of each class" if many else mean
+        among = "All training sets" if plan.repeats == 1 else "In each repeat all fits"
+        said = f"{among} have the same {of}: it says nothing of the held-out {what}."
+        return Finding("label_correlation", r, said)
+    against = mean if many else "training mean"
+    said = f"Held-out {held} and {against}: r = {fixed(r)}"
+    if plan.holds_out_pairs:
+        said += "; but only records of the same fit are compared"
+    elif r < GIVES_AWAY:
+        said += f"; each fit's mean gives the {what} away"
+    elif leans:
+        said += f"; the training mean tells of the held-out {what}"
+    return Finding("label_correlation", r, f"{said}.", leans)
+
+
+def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
+    """Score the training mean with the opposite sign, as a model without predictors."""
+    y = response.codes
+    score = np.zeros(plan.n_splits) if plan.tournament else -training_means(plan, y)
+    repeat = plan.repeat_of[plan.tests.owners]
+    held = np.bincount(repeat, minlength=plan.repeats)
+    positive = np.bincount(repeat, y[plan.tests.values], plan.repeats)
+    shares = positive[positive > 0] / held[positive > 0]
+    share = float(shares.mean()) if len(shares) else np.nan
+    area = 1 - mean_model_auroc(plan, y)
+    found = []
+    for check, metric, value, chance in (
+        ("auroc", "auROC", area, 0.5),
+        ("auprc", "average precision", _over(plan, y, score, auprc), share),
+        (
+            "auprc_trapezoid",
+            "auPR by trapezoids",
+            _over(plan, y, score, partial(auprc, method="trapezoid")),
+            (1 + share) / 2,
+        ),
+    ):
+        said = (
+            f"Minus the training mean as prediction: pooled {metric} "
+            f"{fixed(value, 3)} (no skill: {fixed(chance, 3)})."
+            if not np.isnan(value)
+            else f"No repeat holds out both classes, so that no {metric} is pooled."
+        )
+        concern = check == "auroc" and abs(area - 0.5) > LEANS
+        found.append(Finding(f"negative_mean_{check}", value, said, concern))
+    return found

@@ -1,0 +1,252 @@
+"""Whether folds are alike: in size, in the outcome, in columns of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import plural
+from statcv.folds.audit.findings import Finding, listed, span
+from statcv.folds.plan import FoldPlan
+from statcv.folds.response import Response
+
+UNLIKE = 0.01  # a p-value below it is told
+Floats = NDArray[np.float64]
+
+
+def held_out_times(plan: FoldPlan) -> Finding:
+    """Find records that are never held out, and how often others are."""
+    times = np.bincount(plan.tests.values, minlength=plan.n)
+    never = np.flatnonzero(times == 0)
+    if plan.partition:
+        each = f" in each of {plan.repeats} repeats" if plan.repeats > 1 else ""
+        said = f"Each of {plan.n:,} records is held out once{each}."
+    else:
+        held = times[times > 0]
+        noun = "time" if held.max() == 1 else "times"
+        said = f"Records are held out {span(held)} {noun}"
+        said += f" in {plan.repeats} repeats" if plan.repeats > 1 else ""
+        if len(never):
+            are = "is" if len(never) == 1 else "are"
+            said += (
+                f"; {len(never):,} of {plan.n:,} {are} never held out, so that no fit "
+                "predicts them"
+            )
+        said += "."
+    labels = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
+    table = pd.DataFrame({"position": never, "row": labels[never]})
+    return Finding("never_held_out", float(len(never)), said, len(never) > 0, table)
+
+
+def fold_sizes(plan: FoldPlan) -> list[Finding]:
+    """Find how large folds are, and whether a stratum is too large for them."""
+    sizes = plan.tests.sizes
+    splits = np.diff(plan.first_split)
+    folds = f"{splits[0]:,} {'folds' if splits[0] != 1 else 'fold'}"
+    if (splits != splits[0]).any():
+        folds = f"{span(splits)} folds"
+    again = f" in each of {plan.repeats} repeats" if plan.repeats > 1 else ""
+    most, mean = int(sizes.max()), float(sizes.mean())
+    noun = "record" if most == 1 else "records"
+    about = f", {mean:.4g} on average" if sizes.min() < most else ""
+    said = f"{folds}{again}, of {span(sizes)} {noun}{about}."
+    large = most > 2 * mean and most > plan.n / 10
+    found = [Finding("fold_sizes", float(most - sizes.min()), said, large)]
+    strata = plan.strata
+    if strata is None or not plan.partition or strata.count <= splits.max():
+        return found
+    largest, share = int(np.bincount(strata.codes).max()), plan.n / int(splits.max())
+    said = (
+        f"The largest of {strata.count:,} strata of {strata.label} has "
+        f"{plural(largest, 'record')}; a fold has {share:.4g} on average."
+    )
+    value = largest / share
+    return [*found, Finding("largest_stratum", value, said, largest > np.ceil(share))]
+
+
+def parted(plan: FoldPlan) -> bool:
+    """Tell whether folds can be compared: several, disjoint, of two records or more."""
+    if plan.tests.sizes.mean() < 2 or np.diff(plan.first_split).min() < 2:
+        return False
+    cells = plan.repeat_of[plan.tests.owners] * plan.n + plan.tests.values
+    return bool(np.bincount(cells).max() == 1)
+
+
+def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
+    """Return chi-square of folds by classes, its degrees of freedom, and p.
+
+    The p-value is that of a gamma variable with the mean and variance that chi-square
+    has exactly where the same records are dealt at random to folds of the same sizes
+    (Haldane 1940), so that small folds and rare classes do not raise false alarms.
+
+    Parameters
+    ----------
+    table : numpy.ndarray of int, shape (folds, classes)
+        At least four records.
+
+    References
+    ----------
+    J. B. S. Haldane, "The mean and variance of chi-square, when used as a test of
+    homogeneity, when expectations are small", Biometrika 31 (1940) 346-355.
+
+    Examples
+    --------
+    >>> x2, freedom, p = unlike_classes(np.array([[10, 10], [10, 10]]))
+    >>> x2, freedom, p
+    (0.0, 1, 1.0)
+    """
+    from scipy.special import gammaincc
+
+    table = table[table.sum(axis=1) > 0][:, table.sum(axis=0) > 0]
+    n, (k, classes) = float(table.sum()), table.shape
+    freedom = (k - 1) * (classes - 1)
+    if not freedom or n < 4:
+        return np.nan, freedom, np.nan
+    sizes, totals = table.sum(axis=1), table.sum(axis=0)
+    expected = np.outer(sizes, totals) / n
+    x2 = float(((table - expected) ** 2 / expected).sum())
+    mean = n * freedom / (n - 1)
+    u, v = np.array(
+        [
+            (n * (1 / one).sum() - len(one) ** 2, (len(one) - 1) * (n - len(one)))
+            for one in (sizes, totals)
+        ]
+    ).T / [[n - 2], [n - 1]]
+    variance = 2 * n / (n - 3) * (v - u).prod() + n**2 / (n - 1) * u.prod()
+    if variance <= 1e-12 * mean**2:
+        return x2, freedom, 1.0
+    return x2, freedom, float(gammaincc(mean**2 / variance, x2 * mean / variance))
+
+
+def between_folds(values: Floats, fold: NDArray[Any]) -> tuple[float, float, float]:
+    """Return the share of variance that lies between folds, F, and its p-value.
+
+    Random folds have an expected share of (k - 1) / (n - 1).
+
+    Parameters
+    ----------
+    values : numpy.ndarray of float, shape (n,)
+    fold : numpy.ndarray of int, shape (n,)
+        From 0.
+
+    Examples
+    --------
+    >>> share, f, p = between_folds(np.array([1.0, 2.0, 3.0, 4.0]), np.arange(4) // 2)
+    >>> round(share, 3), round(f, 3), round(p, 3)
+    (0.8, 8.0, 0.106)
+    """
+    from scipy.special import fdtrc
+
+    sizes = np.bincount(fold)
+    z = values - values.mean()
+    total = float(z @ z)
+    sums = np.bincount(fold, z)[sizes > 0]
+    sizes = sizes[sizes > 0]
+    k, n = len(sizes), len(values)
+    rounding = 4 * float(np.finfo(float).eps * np.abs(values).max())
+    if k < 2 or n <= k or total <= n * rounding**2:
+        return np.nan, np.nan, np.nan
+    share = min(float((sums**2 / sizes).sum()) / total, 1.0)
+    if share > 1 - 1e-12:
+        return share, np.inf, 0.0
+    f = share / (k - 1) / ((1 - share) / (n - k))
+    return share, f, float(fdtrc(k - 1, n - k, f))
+
+
+def outcome_over_folds(plan: FoldPlan, response: Response) -> list[Finding]:
+    """Find whether folds differ in the outcome more than random ones would."""
+    tests: list[tuple[float, str]] = []
+    held = (
+        plan.counts(response.codes, response.classes)[1] if response.by_class else None
+    )
+    for number, (first, last) in enumerate(
+        zip(plan.first_split[:-1], plan.first_split[1:], strict=True), start=1
+    ):
+        if held is not None:
+            x2, freedom, p = unlike_classes(held[first:last])
+            text = f"chi-square = {x2:.3g} on {freedom} degrees of freedom"
+        else:
+            part = plan.tests.part(first, last)
+            _, f, p = between_folds(response.values[part.values], part.owners)
+            folds = int((part.sizes > 0).sum())
+            text = f"F = {f:.3g} on {folds - 1} and {len(part.values) - folds} degrees"
+            text += " of freedom"
+        place = f" in repeat {number}" if plan.repeats > 1 else ""
+        if not np.isnan(p):
+            tests.append((p, text + place))
+    if not tests:
+        return []
+    p, text = min(tests)
+    p = min(p * plan.repeats, 1.0)
+    more = "more" if p < UNLIKE else "no more"
+    chance = f", allowing for {plan.repeats} repeats" if plan.repeats > 1 else ""
+    said = (
+        f"Folds differ in {response.name} {more} than random ones would: {text}, "
+        f"{_p(p)}{chance}."
+    )
+    return [Finding("outcome_over_folds", p, said, p < UNLIKE)]
+
+
+def columns_over_folds(
+    plan: FoldPlan, data: pd.DataFrame, without: str
+) -> list[Finding]:
+    """Find the numeric column in which folds differ most.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    data : pandas.DataFrame
+        The records of the plan.
+    without : str
+        A column to leave out: the outcome, which has its own finding.
+    """
+    lines = []
+    for at, name in enumerate(data.columns):
+        column = data.iloc[:, at]
+        if column.dtype.kind not in "biuf" or name == without:
+            continue
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        lines.append((name, *_most_unlike(plan, values)))
+    table = pd.DataFrame(lines, columns=["column", "share", "at_random", "p"])
+    table = table.dropna(subset="share").sort_values(
+        "share", ascending=False, ignore_index=True
+    )
+    if table.empty:
+        return []
+    table["p"] = np.minimum(table["p"] * len(table), 1)
+    name, share, at_random, p = table.iloc[0]
+    unlike = table.loc[table["p"] < UNLIKE, "column"].tolist()
+    said = (
+        f"Of {plural(len(table), 'numeric column')}, {name} differs most over folds: "
+        f"{100 * share:.2g}% of its variance lies between them, "
+        f"{100 * at_random:.2g}% if they were random ({_p(p)})."
+    )
+    others = [one for one in unlike if one != name]
+    if others:
+        said += f" Others that differ more than by chance: {listed(others)}."
+    return [Finding("columns_over_folds", float(share), said, bool(unlike), table)]
+
+
+def _most_unlike(plan: FoldPlan, values: Floats) -> tuple[float, float, float]:
+    """Return the largest share over repeats, that of random folds, and p."""
+    best = (np.nan, np.nan, np.nan)
+    for first, last in zip(plan.first_split[:-1], plan.first_split[1:], strict=True):
+        part = plan.tests.part(first, last)
+        inside = values[part.values]
+        known = np.isfinite(inside)
+        fold = part.owners[known]
+        if not len(fold):
+            continue
+        share, _, p = between_folds(inside[known], fold)
+        if not np.isnan(share) and not share <= best[0]:
+            folds = np.count_nonzero(np.bincount(fold))
+            expected = (folds - 1) / (len(fold) - 1)
+            best = (share, expected, min(p * plan.repeats, 1))
+    return best
+
+
+def _p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.{3 if p < 0.1 else 2}f}"

@@ -1,0 +1,278 @@
+"""Repeated records: who is in the data twice, exactly or nearly, and where.
+
+A model that was trained on a copy of a held-out record is asked what it has been told.
+Bey et al. (2020) define three ways for data to be free of that: no record twice at a
+site (1), none at two sites (2), none in two folds (3). Each is a check here that
+returns the records which break it.
+
+R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
+cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
+(2020) 1244-1251.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ArgumentError,
+    DataError,
+)
+from statcv.folds.audit.duplicates import (
+    Codes,
+    Columns,
+    Tolerance,
+    check_column,
+    chosen_columns,
+    groups_of,
+    value_codes,
+)
+
+
+def repeats_within_site(
+    frame: pd.DataFrame,
+    site: Any,
+    columns: Columns = None,
+    *,
+    tolerance: Tolerance | None = None,
+) -> pd.DataFrame:
+    """Return the records that are held twice at one site.
+
+    There are none where definition 1 of Bey et al. (2020) holds, deduplication within
+    each hospital: no two records of a site are equal.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    site : str or array-like
+        A column of the frame; or a value for each row, a series by its labels.
+    columns : list of labels, or one; optional
+        What makes records equal. Default: all columns but the site.
+    tolerance : float or mapping of label to float, optional
+        Return near-duplicates, as
+        :func:`statcv.folds.audit.duplicates.near_records` has them. Default: equal
+        ones.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Whole rows under their labels, group by group; ``site`` where it was given
+        apart; and ``group``, from 1.
+
+    Raises
+    ------
+    ArgumentError
+        If the site is among the columns.
+    ColumnError, DataError
+        As :func:`statcv.folds.audit.duplicates.equal_records`; if the site is missing
+        somewhere; if the data have a column of a name that is added.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [61, 61, 61, 70], "site": ["A", "B", "B", "B"]})
+    >>> repeats_within_site(frame, "site")
+       age site  group
+    1   61    B      1
+    2   61    B      1
+    """
+    places, chosen = _placed(frame, site, "site", columns)
+    codes = groups_of(frame, chosen, tolerance, within=places)
+    repeated = np.bincount(codes)[codes] > 1
+    return _rows(frame, codes, repeated, site, places)
+
+
+def repeats_across_sites(
+    frame: pd.DataFrame,
+    site: Any,
+    columns: Columns = None,
+    *,
+    tolerance: Tolerance | None = None,
+) -> pd.DataFrame:
+    """Return the records that are held at more than one site.
+
+    There are none where definition 2 of Bey et al. (2020) holds, deduplication between
+    hospitals: no record of a site equals one of another. Arguments, result and errors
+    are those of :func:`repeats_within_site`; a group holds all its records, at
+    whichever site.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [61, 70, 61], "site": ["A", "B", "B"]})
+    >>> repeats_across_sites(frame, "site")
+       age site  group
+    0   61    A      1
+    2   61    B      1
+    """
+    places, chosen = _placed(frame, site, "site", columns)
+    codes = groups_of(frame, chosen, tolerance)
+    return _rows(frame, codes, _in_several(codes, places), site, places)
+
+
+def parted_repeats(
+    frame: pd.DataFrame,
+    fold: Any,
+    columns: Columns = None,
+    *,
+    tolerance: Tolerance | None = None,
+) -> pd.DataFrame:
+    """Return the records that are in more than one fold.
+
+    There are none where definition 3 of Bey et al. (2020) holds, deduplication between
+    folds: records of different folds differ, at whichever site. It follows from
+    definitions 1 and 2 together, and suffices for no held-out record to have been
+    trained on.
+
+    Arguments, result and errors are those of :func:`repeats_within_site`, with the
+    fold in place of the site; -1, for never held out, counts as a fold. Columns that
+    tell where a record was kept, not whose it is, make copies differ: name the others
+    in ``columns``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"age": [61, 70, 61, 70], "site": ["A", "A", "B", "B"]})
+    >>> parted_repeats(frame, fold=[1, 1, 2, 1], columns=["age"])
+       age site  fold  group
+    0   61    A     1      1
+    2   61    B     2      1
+    """
+    places, chosen = _placed(frame, fold, "fold", columns)
+    codes = groups_of(frame, chosen, tolerance)
+    return _rows(frame, codes, _in_several(codes, places), fold, places)
+
+
+def straddling(
+    codes: NDArray[Any], held_out: NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
+    """Count the held-out records that have an equal one in another fold.
+
+    Such a copy trains the model that predicts the record, unless it was dropped from
+    training. So does a copy that is never held out; the copy itself is not predicted,
+    and not counted.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        The group of equal records that each belongs to, from 0.
+    held_out : numpy.ndarray of int, shape (repeats, n)
+        The fold in which each record is held out; -1 for never.
+
+    Returns
+    -------
+    records : numpy.ndarray of int, shape (repeats,)
+        How many there are in each repeat.
+    parted : numpy.ndarray of bool, shape (repeats, groups)
+        Which groups are in several folds.
+
+    Raises
+    ------
+    ArgumentError
+        If shapes do not match, or codes are not whole numbers from 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> records, parted = straddling(
+    ...     np.array([0, 0, 1, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 1]])
+    ... )
+    >>> records, parted[0]
+    (array([2, 0]), array([False,  True]))
+    """
+    codes, held_out = np.asarray(codes), np.asarray(held_out)
+    if codes.ndim != 1 or held_out.ndim != 2 or held_out.shape[1] != len(codes):
+        raise ArgumentError(
+            f"codes and held_out must have shapes (n,) and (repeats, n), not "
+            f"{codes.shape} and {held_out.shape}."
+        )
+    if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
+        raise ArgumentError("codes must be whole numbers from 0.")
+    sizes = np.bincount(codes)
+    parted = np.zeros((len(held_out), len(sizes)), dtype=bool)
+    members = np.flatnonzero(sizes[codes] > 1)
+    if not len(members):
+        return np.zeros(len(held_out), np.intp), parted
+    members = members[np.argsort(codes[members], kind="stable")]
+    groups, starts = np.unique(codes[members], return_index=True)
+    folds = held_out[:, members]
+    low = np.minimum.reduceat(folds, starts, axis=1)
+    parted[:, groups] = low < np.maximum.reduceat(folds, starts, axis=1)
+    leaks = parted[:, codes[members]] & (folds >= 0)
+    return leaks.sum(axis=1, dtype=np.intp), parted
+
+
+def _placed(
+    frame: pd.DataFrame, place: Any, argument: str, columns: Columns
+) -> tuple[pd.Series[Any], list[Hashable]]:
+    """Return the site or fold of each row, and the columns to compare."""
+    if isinstance(place, str) and columns is None and isinstance(frame, pd.DataFrame):
+        columns = [name for name in frame.columns if name != place]
+    chosen = chosen_columns(frame, columns)
+    places = _row_values(frame, place, argument)
+    if isinstance(place, str) and place in chosen:
+        raise ArgumentError(
+            f"columns= has the {argument} {place!r}, by which records would always "
+            "differ; leave it out."
+        )
+    if places.isna().any():
+        raise DataError(
+            f"the {argument} is missing in {int(places.isna().sum())} of {len(frame)} "
+            "rows; fill it in, or leave those rows out."
+        )
+    for added in ["group"] if isinstance(place, str) else [argument, "group"]:
+        if added in frame.columns:
+            raise DataError(
+                f"the data have a column {added!r}, which is the name of one that is "
+                f"added; rename it: data.rename(columns={{{added!r}: …}})."
+            )
+    return places, chosen
+
+
+def _row_values(frame: pd.DataFrame, values: Any, name: str) -> pd.Series[Any]:
+    if isinstance(values, str):
+        check_column(frame, values, name)
+        return frame[values]
+    if isinstance(values, pd.Series) and not values.index.equals(frame.index):
+        labels = values.index
+        if not labels.is_unique or not frame.index.isin(labels).all():
+            raise DataError(
+                f"{name}= is a series whose labels are not those of the data."
+            )
+        return values.reindex(frame.index).rename(name)
+    column = np.asarray(values) if not isinstance(values, pd.Series) else values
+    if column.ndim != 1 or len(column) != len(frame):
+        raise DataError(
+            f"{name}= must have one value for each of the {len(frame)} rows of the "
+            f"data, but has the shape {column.shape}."
+        )
+    return pd.Series(column, index=frame.index, name=name)
+
+
+def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Tell of each row whether its group is at more than one place."""
+    where, _ = value_codes(places)
+    parted: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
+    return parted[codes]
+
+
+def _rows(
+    frame: pd.DataFrame,
+    codes: Codes,
+    found: NDArray[np.bool_],
+    place: Any,
+    places: pd.Series[Any],
+) -> pd.DataFrame:
+    """Return the rows found, group by group, with the place where it is no column."""
+    rows = np.flatnonzero(found)
+    rows = rows[np.argsort(codes[rows], kind="stable")]
+    answer = frame.iloc[rows].copy()
+    if not isinstance(place, str):
+        answer[places.name] = places.iloc[rows].array
+    answer["group"] = pd.factorize(codes[rows])[0] + 1
+    return answer

@@ -1,0 +1,237 @@
+"""A plan without some of its records: what it would be had they never been there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import RESERVE
+from statcv.errors import SchemeError
+from statcv.folds.plan import FoldPlan, Rows
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.weighting import ClassWeights
+
+Flags = NDArray[np.bool_]
+DROPS = ("subsample", "all")  # rebalancing by what is dropped
+
+
+@dataclass(frozen=True, eq=False)
+class Deletions:
+    """The plans that are left when sets of records are deleted, side by side.
+
+    Attributes
+    ----------
+    plan : FoldPlan
+        For the same records, of which each fit keeps one set from training, and
+        predicts none of it. What is left of one repeat is one repeat.
+    of_repeat : numpy.ndarray of int, shape (repeats,)
+        The number of the set that was deleted in each.
+    fits : numpy.ndarray of int, shape (n_fits,)
+        What fit of the whole plan each one was.
+    """
+
+    plan: FoldPlan
+    of_repeat: NDArray[np.intp]
+    fits: NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class _Left:
+    """What is left of a plan when one set of records is deleted."""
+
+    splits: Rows
+    fits: Rows
+    tests: Ragged
+    dropped: Ragged
+    kept_out: Ragged
+    copied: Ragged
+
+
+def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions:
+    """Return what is left of a plan when each set of records is deleted in turn.
+
+    Who is held out together, and who is dropped, stays as it was; a fold that held
+    out nobody else is gone, and so is each pair of a leave-pair-out scheme that had
+    one of them. Where classes are balanced by dropping records, a training set that
+    had none of those deleted loses others of their classes instead, so that all
+    training sets stay alike.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    sets : sequence of numpy.ndarray of int
+        The records deleted together.
+    seed : int
+        Of the others that are lost instead.
+
+    Raises
+    ------
+    SchemeError
+        If the plan weighs a continuous outcome, or nothing is left.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
+    >>> left = delete_records(plan, [np.array([0]), np.array([3])], seed=1).plan
+    >>> left.train(0), left.test(0), left.n_fits
+    (array([2, 3]), array([1]), 6)
+    """
+    weighting = plan.weighting
+    if weighting is not None and not isinstance(weighting, ClassWeights):
+        raise SchemeError(
+            "weights that restore the mean of the outcome are not made anew for fewer "
+            "records; use rebalance=None."
+        )
+    parts = [_left(plan, np.asarray(rows), seed) for rows in sets]
+    splits = np.concatenate([part.splits for part in parts])
+    if not len(splits):
+        raise SchemeError("no fold is left when records are deleted.")
+    of_split = np.repeat(np.arange(len(parts)), [len(part.splits) for part in parts])
+    new_split = np.diff(of_split * plan.repeats + plan.repeat_of[splits], prepend=-1)
+    first = np.flatnonzero(new_split)
+    sizes = np.diff(np.append(first, len(splits)))
+    fits = np.concatenate([part.fits for part in parts])
+    of_fit = np.repeat(np.arange(len(parts)), [len(part.fits) for part in parts])
+    owner = of_fit * plan.n_splits + plan.split_of[fits]
+    starts = np.flatnonzero(np.diff(owner, prepend=-1))
+    made = replace(
+        plan,
+        tests=Ragged.joined(part.tests for part in parts),
+        labels=tuple(range(1, size + 1) for size in sizes.tolist()),
+        dropped=Ragged.joined(part.dropped for part in parts),
+        kept_out=Ragged.joined(part.kept_out for part in parts),
+        copied=Ragged.joined(part.copied for part in parts),
+        first_fit=np.append(starts, len(fits)),
+        weighting=None,
+        seed=None,
+    )
+    if weighting is not None:
+        made = replace(made, weighting=_weighed(weighting, made, of_fit))
+    return Deletions(made, of_split[first], fits)
+
+
+def count_fits(plan: FoldPlan, sets: Sequence[Rows]) -> int:
+    """Return how many fits :func:`delete_records` leaves, without making them.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
+    >>> count_fits(plan, [np.array([0]), np.array([3])])
+    6
+    """
+    return sum(int(_stays(plan, _marked(plan, rows))[1].sum()) for rows in sets)
+
+
+def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
+    """Return the plan of some of the splits, given in rising order.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
+    >>> choose_splits(plan, np.array([1, 3])).tests.values
+    array([1, 3], dtype=int32)
+    """
+    inside = np.zeros(plan.n_splits, dtype=bool)
+    inside[splits] = True
+    fits = np.flatnonzero(inside[plan.split_of])
+    sizes = np.bincount(plan.repeat_of[splits], minlength=plan.repeats)
+    weighting = plan.weighting
+    if isinstance(weighting, ClassWeights):
+        weighting = replace(weighting, table=weighting.table[fits])
+    elif weighting is not None:
+        raise SchemeError("a plan with such weights cannot be taken apart.")
+    return replace(
+        plan,
+        tests=plan.tests.chosen(splits),
+        labels=tuple(range(1, size + 1) for size in sizes[sizes > 0].tolist()),
+        dropped=plan.dropped.chosen(fits),
+        kept_out=plan.kept_out.chosen(fits),
+        copied=plan.copied.chosen(fits),
+        first_fit=np.append(0, np.cumsum(np.diff(plan.first_fit)[splits])),
+        weighting=weighting,
+    )
+
+
+def _marked(plan: FoldPlan, rows: Rows) -> Flags:
+    gone = np.zeros(plan.n, dtype=bool)
+    gone[rows] = True
+    return gone
+
+
+def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
+    """Return which splits and which fits there are without the marked records."""
+    lost = plan.tests.sums(gone)
+    splits = lost == 0 if plan.holds_out_pairs else lost < plan.tests.sizes
+    fits = splits[plan.split_of]
+    if plan.n_fits > plan.n_splits:
+        others = fits & (plan.dropped.sums(gone) == 0)  # of balance among those left
+        some = np.bincount(plan.split_of, others, plan.n_splits) > 0
+        fits = np.where(some[plan.split_of], others, fits)
+    return splits, fits
+
+
+def _left(plan: FoldPlan, rows: Rows, seed: int) -> _Left:
+    gone = _marked(plan, rows)
+    stays, fits = (np.flatnonzero(flags) for flags in _stays(plan, gone))
+    deleted = np.sort(rows)
+    out = Ragged.split(np.tile(deleted, len(fits)), np.full(len(fits), len(deleted)))
+    kept_out = _less(plan.kept_out.chosen(fits), gone).beside(out)
+    if plan.rebalance in DROPS and plan.response is not None:
+        kept_out = kept_out.beside(_lost_instead(plan, fits, gone, seed))
+    return _Left(
+        splits=stays,
+        fits=fits,
+        tests=_less(plan.tests.chosen(stays), gone),
+        dropped=_less(plan.dropped.chosen(fits), gone),
+        kept_out=kept_out,
+        copied=_less(plan.copied.chosen(fits), gone),
+    )
+
+
+def _less(lists: Ragged, gone: Flags) -> Ragged:
+    if not len(lists.values):
+        return lists
+    stays = ~gone[lists.values]
+    sizes = np.bincount(lists.owners[stays], minlength=len(lists))
+    return Ragged.split(lists.values[stays], sizes)
+
+
+def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
+    """Draw for each fit others of the classes of whom it had not trained on.
+
+    What a fit would lose first is the same whoever is deleted.
+    """
+    assert plan.response is not None
+    codes, classes = plan.response.codes, plan.response.classes
+    absent = plan.tests_by_fit.sums(gone) + plan.dropped.sums(gone)
+    absent += plan.kept_out.sums(gone)
+    lists: dict[int, Rows] = {}
+    for place in np.flatnonzero(absent[fits] > 0).tolist():
+        fit = int(fits[place])
+        trained = plan.train(fit)
+        need = np.bincount(codes[gone], minlength=classes)
+        need -= np.bincount(codes[trained[gone[trained]]], minlength=classes)
+        stream = np.random.SeedSequence(seed, spawn_key=(RESERVE, fit))
+        order = np.random.default_rng(stream).permutation(trained)
+        order = order[~gone[order]]
+        lists[place] = np.concatenate(
+            [order[codes[order] == code][: need[code]] for code in range(classes)]
+        )
+    empty = np.empty(0, dtype=np.intp)
+    return Ragged.of(lists.get(place, empty) for place in range(len(fits))).rising()
+
+
+def _weighed(
+    weighting: ClassWeights, plan: FoldPlan, of_fit: NDArray[np.intp]
+) -> ClassWeights:
+    """Weigh each class up to the most that a training set has of it, set by set."""
+    counts, _ = plan.counts(weighting.codes, weighting.table.shape[1])
+    most = np.zeros((int(of_fit[-1]) + 1, counts.shape[1]))
+    np.maximum.at(most, of_fit, counts)
+    return replace(weighting, table=most[of_fit] / np.maximum(counts, 1))

@@ -1,0 +1,1 @@
+"""Training sets of equal class totals."""

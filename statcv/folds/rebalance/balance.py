@@ -1,0 +1,275 @@
+"""A plan whose training sets have equal class totals, made of one that has not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import PLAN, is_whole
+from statcv.errors import ArgumentError, SchemeError, suggestion
+from statcv.folds.plan import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance import subsample as draw
+from statcv.folds.rebalance.nearest_mean import nearest_mean
+from statcv.folds.rebalance.weighting import (
+    ClassWeights,
+    Weighting,
+    class_weights,
+    tilting,
+)
+from statcv.folds.response import Response
+
+HOWS = ("subsample", "weight", "upsample", "all", "bag")
+
+
+@dataclass(frozen=True)
+class Bags:
+    """``rebalance=Bags(50)``: predictions averaged over that many balanced bags.
+
+    Within each class a bag draws with replacement as many records as the smallest
+    training set has of it (Breiman 1996; Austin, Pe'er & Korem 2024, Discussion).
+
+    Parameters
+    ----------
+    count : int, default 10
+
+    Raises
+    ------
+    ArgumentError
+        If it is not a whole number above 0.
+
+    Examples
+    --------
+    >>> from statcv.folds import make_plan
+    >>> make_plan("loocv", [0, 1] * 4, "binary", rebalance=Bags(3)).n_fits
+    24
+    """
+
+    count: int = 10
+
+    def __post_init__(self) -> None:
+        """Check the count."""
+        if not is_whole(self.count):
+            raise ArgumentError(f"bags are counted in whole numbers: {self.count!r}.")
+        if self.count < 1:
+            raise ArgumentError(f"Bags({self.count}) holds no bag; 1 or more.")
+
+
+def rebalancing(how: Any) -> str | Bags | None:
+    """Return a way of rebalancing, or say which are known."""
+    if how is None or isinstance(how, Bags):
+        return how
+    if not isinstance(how, str) or how not in HOWS:
+        raise ArgumentError(
+            f"rebalance must be one of {', '.join(HOWS)}, or Bags(n), not {how!r}."
+            + suggestion(how, HOWS)
+        )
+    return Bags() if how == "bag" else how
+
+
+def draws_at_random(how: str | Bags | None, response: Response | None) -> bool:
+    """Tell whether a way of rebalancing draws records."""
+    by_class = response is not None and response.by_class
+    return by_class and (isinstance(how, Bags) or how in ("subsample", "upsample"))
+
+
+def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
+    """Return the plan with training sets of equal class totals.
+
+    Equal to each other, in every split of every repeat; not one class to another.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+        With its ``response``.
+    how : {"subsample", "weight", "upsample", "all"} or Bags
+        Drop the fewest records; weight each class to a constant total; draw records
+        again up to the largest total; average the predictions over every possible
+        subsample, or over bags. For a continuous outcome ``"subsample"`` drops the
+        record whose removal brings the training mean closest to the mean of all, and
+        ``"weight"`` restores that mean exactly.
+    seed : int
+        Each repeat draws from its own stream of it.
+
+    Raises
+    ------
+    SchemeError
+        If it means nothing for this plan or outcome.
+
+    References
+    ----------
+    Austin, Pe'er & Korem (2024), Fig. 3a, Discussion and Supplementary Note 1.
+    """
+    name = "bag" if isinstance(how, Bags) else how
+    response = _admitted(plan, name)
+    if not response.by_class:
+        return _by_mean(plan, response, name)
+    codes, classes, levels = response.codes, response.classes, response.levels
+    if how == "weight":
+        return _weighted(plan, response)
+    if how == "all":
+        dropped, fits = draw.all_subsamples(
+            codes, classes, plan.tests, plan.kept_out, levels=levels
+        )
+        return _with_fits(plan, name, dropped, Ragged.empty(len(dropped)), fits)
+    training, _ = plan.counts(codes, classes)
+    least, most = training.min(axis=0), training.max(axis=0)
+    del training
+    parts: list[tuple[Ragged, Ragged, NDArray[np.int64]]] = []
+    for repeat in range(plan.repeats):
+        stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
+        rng = np.random.default_rng(stream)
+        first, last = plan.first_split[repeat], plan.first_split[repeat + 1]
+        lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))
+        strata = None if plan.strata is None else plan.strata.codes
+        none = Ragged.empty(last - first)
+        ones = np.ones(last - first, dtype=np.int64)
+        if how == "subsample":
+            drops = draw.subsample(codes, classes, *lists, rng, strata, levels, least)
+            parts.append((drops, none, ones))
+        elif how == "upsample":
+            copies = draw.upsample(codes, classes, *lists, rng, levels, most)
+            parts.append((none, copies, ones))
+        elif isinstance(how, Bags):
+            parts.append(
+                draw.bags(
+                    codes,
+                    classes,
+                    *lists,
+                    rng,
+                    how.count,
+                    levels,
+                    least,
+                )
+            )
+    return _with_fits(
+        plan,
+        name,
+        Ragged.joined([drops for drops, _, _ in parts]),
+        Ragged.joined([copies for _, copies, _ in parts]),
+        np.concatenate([many for _, _, many in parts]),
+    )
+
+
+def _admitted(plan: FoldPlan, how: str) -> Response:
+    """Return the outcome, or say why rebalancing means nothing here."""
+    if plan.response is None:
+        raise SchemeError(
+            f"rebalance={how!r} needs the outcome, and the plan has none."
+        )
+    if plan.rebalance is not None:
+        raise SchemeError(
+            f"the plan is rebalanced already, by rebalance={plan.rebalance!r}."
+        )
+    by_class = plan.response.by_class
+    if plan.copied.sizes.any() and not (how == "weight" and by_class):
+        raise SchemeError(
+            f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
+            "of records; only 'weight' evens them out, and classes only."
+        )
+    if plan.holds_out_pairs:
+        raise SchemeError(
+            f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
+            "that the same fit left out are compared."
+        )
+    if not plan.response.by_class and how not in ("subsample", "weight"):
+        raise SchemeError(
+            f"rebalance={how!r} needs an outcome of classes, and this one is "
+            "continuous; use 'weight', or 'subsample' for one dropped record."
+        )
+    return plan.response
+
+
+def _by_mean(plan: FoldPlan, response: Response, how: str) -> FoldPlan:
+    if how == "weight":
+        tilted: Weighting = tilting(response.values, plan.tests, plan.kept_out)
+        said = (
+            "training records weighted until each training mean is the mean of all "
+            "(exponential tilting)"
+        )
+        return replace(
+            plan,
+            weighting=tilted,
+            rebalance=how,
+            sentence=f"{plan.sentence}, {said}",
+        )
+    dropped = nearest_mean(response.values, plan.tests, plan.kept_out)
+    said = (
+        "and the record dropped whose removal brings the training mean closest to "
+        "the mean of all"
+    )
+    return replace(
+        plan,
+        dropped=dropped,
+        rebalance=how,
+        sentence=f"{plan.sentence}, {said}",
+    )
+
+
+def _weighted(plan: FoldPlan, response: Response) -> FoldPlan:
+    training, _ = plan.counts(response.codes, response.classes)
+    totals = training.max(axis=0)
+    if plan.copied.sizes.any():  # samples as large as the data weigh what these do
+        totals = np.bincount(response.codes, minlength=response.classes)
+        weights = ClassWeights(response.codes, totals / training)
+    else:
+        weights = class_weights(
+            response.codes,
+            response.classes,
+            plan.tests,
+            plan.kept_out,
+            response.levels,
+        )
+    return replace(
+        plan,
+        weighting=weights,
+        rebalance="weight",
+        sentence=f"{plan.sentence}, classes weighted; training sets that weigh "
+        f"{_written(totals)} each",
+    )
+
+
+def _with_fits(
+    plan: FoldPlan, how: str, dropped: Ragged, copied: Ragged, fits: Any
+) -> FoldPlan:
+    response = plan.response
+    assert response is not None
+    first = np.zeros(plan.n_splits + 1, dtype=np.int64)
+    np.cumsum(fits, out=first[1:])
+    kept_out = plan.kept_out.chosen(np.repeat(np.arange(plan.n_splits), fits))
+    if how == "bag":  # what a bag did not draw is not dropped for balance
+        kept_out, dropped = kept_out.beside(dropped), Ragged.empty(len(dropped))
+    made = replace(
+        plan,
+        dropped=dropped,
+        kept_out=kept_out,
+        copied=copied,
+        first_fit=first,
+        rebalance=how,
+    )
+    totals = np.bincount(response.codes[made.train(0)], minlength=response.classes)
+    scheme = plan.made_by
+    alone = scheme is not None and scheme.leaves_one_out and plan.strata is None
+    other = "the other" if response.classes == 2 else "each other"
+    said = {
+        "subsample": f"a random record of {other} class dropped"
+        if alone
+        else "the fewest records dropped that make all training sets alike",
+        "upsample": "records drawn again until all training sets are alike",
+        "all": f"predictions averaged over every possible subsample ({made.n_fits:,} "
+        "fits)",
+        "bag": f"predictions averaged over {fits[0]} bags",
+    }[how]
+    return replace(
+        made,
+        sentence=f"{plan.sentence}, {said}; training sets of {_written(totals)} each",
+    )
+
+
+def _written(totals: Any) -> str:
+    """Return class totals, the positive class first where there are two."""
+    ordered = totals[::-1] if len(totals) == 2 else totals
+    return "/".join(f"{total:g}" for total in ordered)

@@ -1,0 +1,376 @@
+"""Training sets made alike in class totals, or in the mean of the outcome.
+
+A plan has splits. Each holds records out (``tests``) and may keep others from training
+already (``out``); it trains on the rest. What follows says which of the rest to drop,
+or to copy, so that the training sets of all splits are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from math import comb, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import SchemeError, plural
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.clusters import drop_whole_strata
+from statcv.folds.rebalance.draw_evenly import draw_evenly, keys_of
+
+Codes = NDArray[np.integer]
+Rows = NDArray[np.intp]
+Table = NDArray[np.int64]
+
+MOST = 1_000_000_000  # record numbers that lists may hold in all
+
+
+def training_counts(codes: Codes, classes: int, tests: Ragged, out: Ragged) -> Table:
+    """Count the records of each class in every training set.
+
+    Parameters
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        The class of each record, from 0.
+    classes : int
+    tests, out : Ragged
+        The records that each split holds out, and the others that it does not
+        train on.
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (splits, classes)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1, 1]), Ragged.of([[0, 2], [1, 3, 4]])
+    >>> training_counts(codes, 2, tests, Ragged.empty(2)).tolist()
+    [[1, 2], [1, 1]]
+    """
+    counts = tests.counts(codes, classes)
+    if len(out.values):
+        counts += out.counts(codes, classes)
+    np.subtract(np.bincount(codes, minlength=classes), counts, out=counts)
+    return counts
+
+
+def subsample(
+    codes: Codes,
+    classes: int,
+    tests: Ragged,
+    out: Ragged,
+    rng: np.random.Generator,
+    strata: Codes | None = None,
+    levels: Sequence[object] = (),
+    totals: Table | None = None,
+) -> Ragged:
+    """Choose the fewest records to drop so that all training sets have equal totals.
+
+    Every training set is brought down to the least that any of them has of a class;
+    fewer drops cannot do. For leave-one-out that is one record of each other class
+    (Austin, Pe'er & Korem 2024, Fig. 3a and Supplementary Note 1).
+
+    Parameters
+    ----------
+    codes, classes, tests, out
+        As for :func:`training_counts`.
+    rng : numpy.random.Generator
+    strata : numpy.ndarray of int, shape (n,), optional
+        The stratum of each record, from 0. Whole strata are dropped while they fit,
+        so that a dropped record leaves no copy of itself in the training set.
+    levels : sequence, optional
+        Names of the classes, for messages.
+    totals : numpy.ndarray of int, shape (classes,), optional
+        The class totals to come to, where other splits have a say in them.
+
+    Returns
+    -------
+    Ragged
+        The records that each split drops, rising. The members of a class are dropped
+        about equally often.
+
+    Raises
+    ------
+    SchemeError
+        If a training set would be left without a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
+    >>> drops = subsample(codes, 2, tests, Ragged.empty(4), np.random.default_rng(1))
+    >>> sorted(drops.values.tolist()), codes[drops.values].tolist()
+    ([0, 1, 2, 3], [1, 1, 0, 0])
+    """
+    n = len(codes)
+    need = training_counts(codes, classes, tests, out)
+    least = least_counts(need, codes, levels)
+    need -= least if totals is None else totals
+    _check_size(int(need.sum()), "drop")
+    absent = _absent(tests, out, n)
+    sizes = need.sum(axis=1)
+    dropped = [np.empty(0, dtype=np.int64)]
+    if strata is not None:
+        whole = drop_whole_strata(need, codes, strata, absent, rng)
+        need -= whole.counts(codes, classes)
+        dropped.append(keys_of(whole.owners, whole.values, n))
+        absent = np.sort(np.concatenate([absent, dropped[-1]]))
+    dropped.extend(_draw_classes(need, codes, absent, rng))
+    return _lists(np.concatenate(dropped), sizes, n)
+
+
+def upsample(
+    codes: Codes,
+    classes: int,
+    tests: Ragged,
+    out: Ragged,
+    rng: np.random.Generator,
+    levels: Sequence[object] = (),
+    totals: Table | None = None,
+) -> Ragged:
+    """Choose training records to use again so that all training sets have equal totals.
+
+    Each class is raised to the most that any training set has of it, by copies of
+    its own training records: each once more before one is copied twice.
+
+    Parameters
+    ----------
+    codes, classes, tests, out, rng, levels, totals
+        As for :func:`subsample`.
+
+    Returns
+    -------
+    Ragged
+        The records of which each split uses a further copy, rising, as often as it
+        does. The members of a class are copied about equally often.
+
+    Raises
+    ------
+    SchemeError
+        If a training set has no record of a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
+    >>> upsample(codes, 2, tests, Ragged.empty(4), np.random.default_rng(1)).values
+    array([1, 0, 3, 2], dtype=int32)
+    """
+    n = len(codes)
+    counts = training_counts(codes, classes, tests, out)
+    least_counts(counts, codes, levels)
+    need = (counts.max(axis=0) if totals is None else totals) - counts
+    _check_size(int(need.sum()), "copy")
+    absent = _absent(tests, out, n)
+    sizes = need.sum(axis=1)
+    copied = [np.empty(0, dtype=np.int64)]
+    for split, c in np.argwhere(need >= np.maximum(counts, 1)):
+        rows = _training_rows(codes, tests, out, split, c)
+        rounds, need[split, c] = divmod(need[split, c], len(rows))
+        copied.append(split * n + np.repeat(rows, rounds))
+    copied.extend(_draw_classes(need, codes, absent, rng))
+    return _lists(np.concatenate(copied), sizes, n)
+
+
+def all_subsamples(
+    codes: Codes,
+    classes: int,
+    tests: Ragged,
+    out: Ragged,
+    limit: int = 1_000_000,
+    levels: Sequence[object] = (),
+) -> tuple[Ragged, Table]:
+    """List every choice of records that :func:`subsample` may drop.
+
+    Parameters
+    ----------
+    codes, classes, tests, out, levels
+        As for :func:`subsample`.
+    limit : int
+        The number of fits beyond which it refuses.
+
+    Returns
+    -------
+    drops : Ragged
+        The records dropped in each fit, rising; the fits of a split follow each
+        other, in lexicographic order class after class.
+    fits : numpy.ndarray of int64, shape (splits,)
+        The number of fits of each split.
+
+    Raises
+    ------
+    SchemeError
+        If there are more than ``limit``, or a training set would lack a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
+    >>> drops, fits = all_subsamples(codes, 2, tests, Ragged.empty(4))
+    >>> fits, drops.values
+    (array([2, 2, 2, 2]), array([2, 3, 2, 3, 0, 1, 0, 1], dtype=int32))
+    """
+    counts = training_counts(codes, classes, tests, out)
+    need = counts - least_counts(counts, codes, levels)
+    fits = [
+        prod(map(comb, present, wanted))
+        for present, wanted in zip(counts.tolist(), need.tolist(), strict=True)
+    ]
+    if sum(fits) > limit:
+        raise SchemeError(
+            f"rebalance='all': every possible subsample makes {_many(sum(fits))} "
+            f"fits, and the limit is {limit}; draw some of them with "
+            "rebalance='subsample' and repeats=."
+        )
+    lists: list[NDArray[np.integer]] = []
+    for split, wanted in enumerate(need):
+        choices = [
+            combinations(
+                _training_rows(codes, tests, out, split, c).tolist(), wanted[c]
+            )
+            for c in np.flatnonzero(wanted).tolist()
+        ]
+        flat = [row for fit in product(*choices) for part in fit for row in part]
+        table = np.array(flat, dtype=np.int32).reshape(fits[split], -1)
+        lists.append(np.sort(table, axis=1).ravel())
+    sizes = np.repeat(need.sum(axis=1), fits)
+    return Ragged.split(np.concatenate(lists), sizes), np.array(fits, dtype=np.int64)
+
+
+def bags(
+    codes: Codes,
+    classes: int,
+    tests: Ragged,
+    out: Ragged,
+    rng: np.random.Generator,
+    n_bags: int = 10,
+    levels: Sequence[object] = (),
+    totals: Table | None = None,
+) -> tuple[Ragged, Ragged, Table]:
+    """Draw bags of equal class totals from each training set (Breiman 1996).
+
+    A bag draws from each class of the training set, with replacement, as many
+    records as the smallest training set has of it.
+
+    Parameters
+    ----------
+    codes, classes, tests, out, rng, levels, totals
+        As for :func:`subsample`.
+    n_bags : int
+        How many bags each split draws.
+
+    Returns
+    -------
+    drops : Ragged
+        The training records that each bag did not draw, rising.
+    copies : Ragged
+        The records that it drew again, rising, as often as it did so.
+    fits : numpy.ndarray of int64, shape (splits,)
+        ``n_bags`` for each split; its bags follow each other.
+
+    Raises
+    ------
+    SchemeError
+        If a training set lacks a class, or the bags would be too large to list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0, 2], [1, 3]])
+    >>> rng = np.random.default_rng(1)
+    >>> drops, copies, fits = bags(codes, 2, tests, Ragged.empty(2), rng, n_bags=3)
+    >>> len(drops), len(copies), fits.tolist()
+    (6, 6, [3, 3])
+    """
+    counts = training_counts(codes, classes, tests, out)
+    least = least_counts(counts, codes, levels)
+    least = least if totals is None else totals
+    missed = (counts * np.exp(-least / np.maximum(counts, 1))).sum()
+    if 2 * n_bags * missed > MOST:
+        raise SchemeError(
+            f"{n_bags} bags of each of {plural(len(tests), 'split')} would list "
+            f"{2 * n_bags * missed:.2g} records; use fewer folds or bags."
+        )
+    drops, copies = [], []
+    for split in range(len(tests)):
+        rows = _training_rows(codes, tests, out, split)
+        drawn = []
+        for c in np.flatnonzero(least):
+            pool = np.flatnonzero(codes[rows] == c)
+            drawn.append(pool[rng.integers(len(pool), size=(n_bags, least[c]))])
+        cells = np.hstack(drawn) + np.arange(n_bags)[:, None] * len(rows)
+        times = np.bincount(cells.ravel(), minlength=n_bags * len(rows))
+        times = times.reshape(n_bags, len(rows))
+        again, every = np.maximum(times - 1, 0), np.broadcast_to(rows, times.shape)
+        drops.append(Ragged.split(every[times == 0], (times == 0).sum(axis=1)))
+        twice = np.repeat(every.ravel(), again.ravel())
+        copies.append(Ragged.split(twice, again.sum(axis=1)))
+    fits = np.full(len(tests), n_bags, dtype=np.int64)
+    return Ragged.joined(drops), Ragged.joined(copies), fits
+
+
+def least_counts(counts: Table, codes: Codes, levels: Sequence[object]) -> Table:
+    """Return the least training count of each class, none of which may be 0."""
+    least: Table = counts.min(axis=0)
+    total = np.bincount(codes, minlength=len(least))
+    for c in np.flatnonzero((least == 0) & (total > 0)).tolist():
+        name = repr(str(levels[c])) if len(levels) else c
+        raise SchemeError(
+            f"class {name} has {plural(int(total[c]), 'record')}, and a split trains "
+            "without any, so that training sets cannot be made alike; hold out fewer "
+            "records together, or leave that class out of the data."
+        )
+    return least
+
+
+def _check_size(number: int, verb: str) -> None:
+    if number > MOST:
+        raise SchemeError(
+            f"to make these training sets alike is to {verb} {number:.2g} records in "
+            "all, since splits hold out very different numbers; use "
+            "rebalance='weight', or folds of more equal size."
+        )
+
+
+def _many(number: int) -> str:
+    return str(number) if number < 10**9 else f"about 10^{len(str(number)) - 1}"
+
+
+def _absent(tests: Ragged, out: Ragged, n: int) -> Table:
+    """Return the pairs (split, record not in its training set), as sorted numbers."""
+    keys = keys_of(tests.owners, tests.values, n)
+    if len(out.values):
+        keys = np.sort(np.concatenate([keys, keys_of(out.owners, out.values, n)]))
+    return keys
+
+
+def _training_rows(
+    codes: Codes, tests: Ragged, out: Ragged, split: int, c: int | None = None
+) -> Rows:
+    """Return the records on which a split trains, all or those of one class."""
+    stays = np.ones(len(codes), dtype=bool) if c is None else codes == c
+    stays[tests[split]] = False
+    stays[out[split]] = False
+    return np.flatnonzero(stays)
+
+
+def _draw_classes(
+    need: Table, codes: Codes, absent: Table, rng: np.random.Generator
+) -> Iterator[Table]:
+    """Draw training records of each class: pairs (split, record) as numbers."""
+    n = len(codes)
+    of = codes[absent % n]
+    for c in np.flatnonzero(need.any(axis=0)):
+        pool = np.flatnonzero(codes == c)
+        drawn = draw_evenly(need[:, c], pool, absent[of == c], n, rng)
+        drawn += np.repeat(np.arange(len(need)), need[:, c]) * n
+        yield drawn
+
+
+def _lists(pairs: Table, sizes: Table, n: int) -> Ragged:
+    """Make lists of pairs (split, record), rising."""
+    pairs.sort()
+    pairs %= n
+    return Ragged.split(pairs, sizes)

@@ -1,0 +1,290 @@
+"""Weights that make training sets alike without losing a record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import SchemeError, plural
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.subsample import least_counts, training_counts
+
+Codes = NDArray[np.integer]
+Floats = NDArray[np.float64]
+Rows = NDArray[np.integer]
+
+ORDER = 20  # of the power series; its remainder is below e / 21! where |theta z| <= 1
+STEPS = 12  # of Newton's method on the series
+CLOSE = 1e-14  # how close a tilted mean comes, in standard deviations
+
+
+class TrainingSets(Protocol):
+    """The training sets of a plan, as weights see them."""
+
+    @property
+    def n_fits(self) -> int:
+        """How many there are."""
+
+    def train(self, fit: int) -> NDArray[np.intp]:
+        """Return the records of one."""
+
+    def training_sums(self, values: NDArray[Any]) -> Floats:
+        """Return the unweighted sum of values over each."""
+
+
+class Weighting(Protocol):
+    """What weighs the training records of each split."""
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """What the weights depend on, for the plan's fingerprint."""
+
+    def of(self, split: int, rows: Rows) -> Floats:
+        """Return the weights of training records of a split."""
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassWeights:
+    """Weights by class: each class has the same total weight in every training set.
+
+    Attributes
+    ----------
+    codes : numpy.ndarray of int, shape (n,)
+        The class of each record.
+    table : numpy.ndarray of float64, shape (splits, classes)
+        The weight of a record of each class in each split.
+    """
+
+    codes: Codes
+    table: Floats
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """What the weights depend on, for the plan's fingerprint."""
+        return self.codes.astype(np.float64), self.table
+
+    def of(self, split: int, rows: Rows) -> Floats:
+        """Return the weights of training records of a split."""
+        weights: Floats = self.table[split, self.codes[rows]]
+        return weights
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set."""
+        total = np.zeros((2, len(self.table)))
+        for code, weights in enumerate(self.table.T):
+            own = self.codes == code
+            total[0] += weights * sets.training_sums(values * own)
+            total[1] += weights * sets.training_sums(own)
+        return np.asarray(total[0] / total[1])
+
+
+def class_weights(
+    codes: Codes,
+    classes: int,
+    tests: Ragged,
+    out: Ragged,
+    levels: Sequence[object] = (),
+) -> ClassWeights:
+    """Weigh each class up to the most that any training set has of it.
+
+    Parameters
+    ----------
+    codes, classes, tests, out, levels
+        As for :func:`statcv.folds.rebalance.subsample.subsample`.
+
+    Raises
+    ------
+    SchemeError
+        If a training set has no record of a class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes, tests = np.array([0, 0, 1, 1]), Ragged.of([[0], [1], [2], [3]])
+    >>> weights = class_weights(codes, 2, tests, Ragged.empty(4))
+    >>> weights.of(0, np.array([1, 2, 3]))
+    array([2., 1., 1.])
+    """
+    counts = training_counts(codes, classes, tests, out)
+    least_counts(counts, codes, levels)
+    return ClassWeights(codes, counts.max(axis=0) / np.maximum(counts, 1))
+
+
+@dataclass(frozen=True, eq=False)
+class Tilting:
+    """Exponential weights that give every training set the mean of all records.
+
+    The weight of a record is exp(log_scale + theta * deviation), in each split; the
+    weights of a training set sum to the number of its records.
+
+    Attributes
+    ----------
+    deviations : numpy.ndarray of float64, shape (n,)
+        The outcome less its mean over all records.
+    theta, log_scale : numpy.ndarray of float64, shape (splits,)
+    """
+
+    deviations: Floats
+    theta: Floats
+    log_scale: Floats
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """What the weights depend on, for the plan's fingerprint."""
+        return self.deviations, self.theta
+
+    def of(self, split: int, rows: Rows) -> Floats:
+        """Return the weights of training records of a split."""
+        tilt = self.theta[split] * self.deviations[rows]
+        weights: Floats = np.exp(self.log_scale[split] + tilt)
+        return weights
+
+    def means(self, values: NDArray[Any], sets: TrainingSets) -> Floats:
+        """Return the weighted mean of values over each training set, one by one."""
+        means = np.empty(len(self.theta))
+        for fit in range(sets.n_fits):
+            rows = sets.train(fit)
+            means[fit] = np.average(values[rows], weights=self.of(fit, rows))
+        return means
+
+
+def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
+    """Tilt each training set so that its weighted mean is that of all records.
+
+    Parameters
+    ----------
+    y : numpy.ndarray of float, shape (n,)
+        A continuous outcome.
+    tests, out : Ragged
+        The records that each split holds out, and the others that it does not
+        train on.
+
+    Raises
+    ------
+    SchemeError
+        If the mean of all records is not within the range of a training set.
+
+    Notes
+    -----
+    With deviations z from the mean of all records, theta is the root of
+    sum z exp(theta z) over the training set. This sum is the one over all records, a
+    power series in theta whose coefficients are their moments, less the terms of the
+    few that are absent. Where theta z reaches beyond 1 the sum is taken as it stands.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> y = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> tilt = tilting(y, Ragged.of([[0], [1], [2], [3]]), Ragged.empty(4))
+    >>> weights = tilt.of(0, np.array([1, 2, 3]))
+    >>> weights.sum().round(9), (weights @ y[1:] / weights.sum()).round(9)
+    (np.float64(3.0), np.float64(2.5))
+    """
+    z = np.asarray(y, dtype=np.float64) - np.mean(y)
+    z -= z.mean()
+    if np.ptp(y) == 0:
+        z[:] = 0
+    splits = len(tests)
+    _check_ranges(z, tests, out)
+    largest = float(np.abs(z).max()) or 1.0
+    unit = z / largest
+    owner = np.concatenate([tests.owners, out.owners])
+    absent = unit[np.concatenate([tests.values, out.values])]
+    close = CLOSE * float(unit.std())
+    theta, total = _by_series(unit, owner, absent, splits, close)
+    log_total = np.log(total)
+    for split in np.flatnonzero(np.isnan(theta)).tolist():
+        stays = np.ones(len(z), dtype=bool)
+        stays[tests[split]] = False
+        stays[out[split]] = False
+        theta[split], log_total[split] = _directly(unit[stays], close)
+    count = len(z) - tests.sizes - out.sizes
+    return Tilting(z, theta / largest, np.log(count) - log_total)
+
+
+def _check_ranges(z: Floats, tests: Ragged, out: Ragged) -> None:
+    """Refuse a training set that lies wholly on one side of the mean."""
+    below, above = (
+        np.count_nonzero(side) - (tests.sums(side) + out.sums(side)).astype(np.int64)
+        for side in (z < 0, z > 0)
+    )
+    count = len(z) - tests.sizes - out.sizes
+    sided = np.flatnonzero(((below == 0) != (above == 0)) | (count == 0))
+    if len(sided):
+        raise SchemeError(
+            "the mean of the outcome is outside the range of "
+            f"{plural(len(sided), 'training set')} (the first is that of split "
+            f"{sided[0] + 1}), so that no weights restore it; hold out fewer records "
+            "together."
+        )
+
+
+def _by_series(
+    unit: Floats, owner: NDArray[np.intp], absent: Floats, splits: int, close: float
+) -> tuple[Floats, Floats]:
+    """Return theta and the sum of exp(theta u) of each split; NaN and 1 if too far."""
+    moments = np.empty(ORDER + 3)
+    power = np.ones_like(unit)
+    for order in range(ORDER + 3):
+        moments[order] = power.sum()
+        power *= unit
+
+    def summed(theta: Floats, tilted: Floats, order: int) -> Floats:
+        """Sum u ** order * exp(theta u) over each training set."""
+        total = np.zeros(splits)
+        for j in range(ORDER, -1, -1):  # Horner's rule, with 1 / j! built up inside
+            total = moments[order + j] + total * theta / (j + 1)
+        absentees = np.bincount(owner, tilted * absent**order, splits)
+        return np.asarray(total - absentees, dtype=np.float64)
+
+    theta = np.zeros(splits)
+    for _ in range(STEPS):
+        tilted = np.exp(theta[owner] * absent)
+        total, slope = summed(theta, tilted, 0), summed(theta, tilted, 1)
+        off = np.abs(slope) > close * total
+        if not off.any():
+            break
+        curve = summed(theta, tilted, 2)
+        theta -= np.divide(slope, curve, out=np.zeros(splits), where=off & (curve > 0))
+        theta = np.clip(theta, -1, 1)
+    theta[off], total[off] = np.nan, 1
+    return theta, total
+
+
+def _directly(unit: Floats, close: float) -> tuple[float, float]:
+    """Return theta and the logarithm of the sum of exp(theta u) of one training set."""
+
+    def tilted(theta: float) -> tuple[float, float, float]:
+        peak = float((theta * unit).max())
+        weights = np.exp(theta * unit - peak)
+        total = float(weights.sum())
+        mean = float(weights @ unit) / total
+        variance = float(weights @ (unit - mean) ** 2) / total
+        return mean, variance, peak + float(np.log(total))
+
+    side = -np.sign(tilted(0)[0])
+    near, far = 0.0, float(side)
+    while tilted(far)[0] * side < 0:
+        near, far = far, 2 * far
+    theta = near
+    mean, variance, log_total = tilted(theta)
+    while abs(mean) > close and near != far:
+        if mean * side < 0:
+            near = theta
+        else:
+            far = theta
+        newton = theta - mean / variance if variance > 0 else near
+        inside = min(near, far) < newton < max(near, far)
+        step = newton if inside else (near + far) / 2
+        if step in (theta, near, far):
+            break
+        theta = step
+        mean, variance, log_total = tilted(theta)
+    return theta, log_total

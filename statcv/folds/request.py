@@ -1,0 +1,272 @@
+"""What a call says about holding out: a scheme, a plan, a splitter, a stratifier."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, SchemeError, suggestion
+from statcv.folds.plan import FoldPlan
+from statcv.folds.rebalance.balance import balance, rebalancing
+from statcv.folds.response import Response
+from statcv.folds.schemes.build import build_plan
+from statcv.folds.schemes.table import SCHEMES
+from statcv.folds.strata.resolve import Stratifier, resolve_stratifier
+from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
+from statcv.formula import Outcome
+from statcv.formula.frame import row_values
+
+EVEN = 1e-9  # shares of classes in training that differ by less are the same
+
+
+def resolve_plan(
+    scheme: Any,
+    response: Response | None,
+    frame: pd.DataFrame,
+    *,
+    k: int | None = None,
+    p: float | None = None,
+    pairs: int | None = None,
+    repeats: int | None = None,
+    rebalance: Any = None,
+    stratifier: Stratifier | None = None,
+    seed: int = 0,
+    columns: Collection[str] = (),
+) -> FoldPlan:
+    """Return the plan that a name or an object stands for.
+
+    Parameters
+    ----------
+    scheme : str, FoldPlan, scikit-learn splitter, pandas.Series, list or None
+        A series holds the fold number of each record, a list (training, held-out)
+        pairs of positions. None is class-stratified k-fold for classes, k-fold for
+        numbers and where a stratifier makes the folds.
+    response : Response or None
+    frame : pandas.DataFrame
+        The records, of which the stratifier reads its columns.
+    k, p, pairs, repeats, rebalance, seed
+        As :func:`statcv.folds.make_plan` takes them.
+    stratifier : Stratifier, optional
+    columns : collection of str
+        Columns of the data, which a misspelt name may have meant.
+
+    Raises
+    ------
+    SchemeError
+        If it is unknown or does not fit the records.
+    ArgumentError
+        If an argument means nothing for it.
+    """
+    if scheme is None:
+        by_class = response is not None and response.by_class
+        free = stratifier is None or not stratifier.fixes_folds
+        scheme = "stratified_kfold" if by_class and free else "kfold"
+    if isinstance(scheme, str):
+        if scheme not in SCHEMES:
+            raise SchemeError(
+                f"there is no scheme {scheme!r}; there are {', '.join(SCHEMES)}, any "
+                "scikit-learn splitter, and the data's columns of fold numbers."
+                + suggestion(scheme, [*SCHEMES, *columns])
+            )
+        return build_plan(
+            SCHEMES[scheme],
+            response,
+            len(frame),
+            k=k,
+            p=p,
+            pairs=pairs,
+            repeats=repeats,
+            rebalance=rebalance,
+            stratifier=stratifier,
+            frame=frame,
+            seed=seed,
+        )
+    given = {"k": k, "p": p, "pairs": pairs, "repeats": repeats}
+    for name, value in given.items():
+        if value is not None:
+            raise ArgumentError(
+                f"{name}={value!r} means nothing where the folds are given."
+            )
+    if stratifier is not None:
+        raise ArgumentError(
+            f"stratify={stratifier.label!r} means nothing where the folds are given: "
+            "they part records, or not, as they are; plan.audit(duplicates=…) tells."
+        )
+    plan = _given(scheme, response, frame, seed)
+    how = rebalancing(rebalance)
+    if how is None:
+        return plan
+    return balance(plan, how, seed)
+
+
+def _given(
+    scheme: Any, response: Response | None, frame: pd.DataFrame, seed: int
+) -> FoldPlan:
+    """Return the plan of folds that were made elsewhere."""
+    n = len(frame)
+    if isinstance(scheme, FoldPlan):
+        if scheme.n != n:
+            raise SchemeError(
+                f"the plan is for {scheme.n} records, but {n} rows are complete."
+            )
+        if scheme.rows is not None and not scheme.rows.equals(frame.index):
+            raise SchemeError(
+                "the plan is for rows of other labels, or in another order; make it "
+                "of these data."
+            )
+        _check_balance(scheme, response)
+        return replace(scheme, response=response or scheme.response)
+    if isinstance(scheme, type):
+        raise SchemeError(f"scheme={scheme.__name__} is a class; make an object of it.")
+    if isinstance(scheme, pd.Series):
+        plan = plan_from_column(scheme, str(scheme.name))
+    else:
+        if isinstance(scheme, list):
+            scheme = GivenSplits(scheme)
+        y = frame.iloc[:, 0].to_numpy() if response is None else response.values
+        plan = plan_from_splitter(scheme, y, seed)
+    return replace(plan, response=response, rows=frame.index)
+
+
+def _check_balance(plan: FoldPlan, response: Response | None) -> None:
+    """Refuse a plan whose training sets were made alike for another outcome."""
+    if plan.rebalance is None or response is None:
+        return
+    made = plan.response
+    if made is not None and not (made.by_class and response.by_class):
+        same = made.kind == response.kind and np.array_equal(
+            made.values, response.values
+        )
+        if not same:
+            raise SchemeError(
+                f"the plan is rebalanced for {made.name}, not for {response.name}; "
+                "make the plan of this outcome."
+            )
+    spread = 0.0
+    for code in range(response.classes * response.by_class):
+        means = plan.training_means((response.codes == code).astype(float))
+        spread = max(spread, float(np.ptp(means)))
+    if spread > EVEN:
+        raise SchemeError(
+            f"the plan is rebalanced for another outcome than {response.name}: shares "
+            f"of its classes in training differ by up to {spread:.3f}; make the plan "
+            "of this outcome."
+        )
+
+
+# ---- what a call says of holding out, and the plan that comes of it ----
+
+
+@dataclass(frozen=True, eq=False)
+class Holdout:
+    """The arguments of a call that say who is held out, and on whom fits train.
+
+    Attributes
+    ----------
+    arguments : mapping
+        ``scheme``, ``k``, ``p``, ``pairs``, ``repeats``, ``rebalance``, as given.
+    table : pandas.DataFrame
+        All rows of the data.
+    stratifier : Stratifier or None
+    """
+
+    arguments: Mapping[str, Any]
+    table: pd.DataFrame
+    stratifier: Stratifier | None
+
+    @classmethod
+    def read(cls, arguments: Mapping[str, Any], table: pd.DataFrame) -> Holdout:
+        """Find the stratifier among the columns of the data."""
+        stratify = arguments["stratify"]
+        if stratify is None:
+            return cls(arguments, table, None)
+        names = getattr(stratify, "columns", stratify)
+        named = [names] if isinstance(names, str) else names
+        known = isinstance(named, (list, tuple)) and all(
+            isinstance(name, str) and name in table.columns for name in named
+        )
+        there = table.dropna(subset=list(named)) if known else table
+        found = resolve_stratifier(stratify, there if len(there) else table)
+        return cls(arguments, table, found)
+
+    @property
+    def fold_column(self) -> list[str]:
+        """The column of fold numbers that ``scheme`` names, if it does."""
+        scheme = self.arguments["scheme"]
+        named = isinstance(scheme, str) and scheme not in SCHEMES
+        return [scheme] if named and scheme in self.table.columns else []
+
+    @property
+    def not_in_dot(self) -> list[str]:
+        """Columns that are no predictors: fold numbers and identifiers."""
+        found = self.stratifier
+        identifiers = found.columns if found and found.identifies else ()
+        return [*self.fold_column, *identifiers]
+
+    def warn(self, kept: NDArray[np.intp]) -> None:
+        """Warn of signs that the stratifier's columns were meant otherwise."""
+        if self.stratifier is not None:
+            named = not isinstance(self.arguments["stratify"], Stratifier)
+            self.stratifier.warn(self.table.iloc[kept], named)
+
+    def plan(
+        self,
+        kept: NDArray[np.intp],
+        outcome: Outcome | None,
+        outcome_columns: Collection[str],
+        seed: int,
+    ) -> FoldPlan:
+        """Make the plan of the kept rows."""
+        given, found = self.arguments, self.stratifier
+        for column in self.fold_column:
+            if column in outcome_columns:
+                raise SchemeError(
+                    f"scheme={column!r} is the outcome: it makes no folds."
+                )
+        for column in found.columns if found else ():
+            if column in outcome_columns:
+                raise SchemeError(
+                    f"stratify={column!r} is the outcome. Here equal values of the "
+                    "stratifier never part, so that folds would differ in the outcome "
+                    "as much as they can; to spread its classes evenly use "
+                    "scheme='stratified_kfold'."
+                )
+        response = None
+        if outcome is not None:
+            response = Response.of(
+                outcome.y, outcome.kind, outcome.levels, outcome.name
+            )
+        return resolve_plan(
+            self._scheme(kept),
+            response,
+            self.table.iloc[kept],
+            k=given["k"],
+            p=given["p"],
+            pairs=given["pairs"],
+            repeats=given["repeats"],
+            rebalance=given["rebalance"],
+            stratifier=found,
+            seed=seed,
+            columns=self.table.columns,
+        )
+
+    def _scheme(self, kept: NDArray[np.intp]) -> Any:
+        """Turn a column's name or an array of fold numbers into a series of rows."""
+        scheme = self.arguments["scheme"]
+        if isinstance(scheme, (int, np.integer)):
+            raise SchemeError(f"scheme={scheme} is a number; for {scheme} folds say k.")
+        if isinstance(scheme, Iterator):
+            raise SchemeError(
+                "scheme= can be read once only; give the splitter itself, or a list "
+                "of (training, held-out) pairs."
+            )
+        pairs = isinstance(scheme, list) and all(isinstance(s, tuple) for s in scheme)
+        known = scheme is None or pairs or isinstance(scheme, (str, type))
+        if not self.fold_column and (known or hasattr(scheme, "split")):
+            return scheme
+        return row_values(scheme, self.table, "scheme").iloc[kept]

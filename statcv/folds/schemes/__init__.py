@@ -1,0 +1,1 @@
+"""The named schemes: who is held out together."""

@@ -1,0 +1,485 @@
+"""A scheme, an outcome and perhaps a stratifier make a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import PLAN, is_whole
+from statcv.errors import ArgumentError, FoldWarning, SchemeError, warn
+from statcv.folds.plan import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.balance import balance, draws_at_random, rebalancing
+from statcv.folds.response import Response
+from statcv.folds.schemes.holdout import Holding, Records
+from statcv.folds.schemes.pairs import check_sample
+from statcv.folds.schemes.table import CLASSES, Scheme, get_scheme
+from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.resolve import Cut, Stratifier, resolve_stratifier
+
+DEFAULT_K = 10
+DEFAULT_SHARE = 0.25
+
+HOLDS_OUT = {
+    "folds": "k folds",
+    "groups": "groups of p records",
+    "units": "one record at a time",
+    "pairs": "pairs of records",
+    "shares": "a random share p of the records",
+    "samples": "what a bootstrap sample left",
+}
+
+
+def check_sizes(
+    scheme: Scheme,
+    k: Any,
+    p: Any,
+    n: int,
+    pairs: Any = None,
+    agreed: int | None = None,
+) -> tuple[Any, Any]:
+    """Return the number of folds and the p of a scheme; None where it has none.
+
+    On ``agreed`` folds several sites agree, so that a site may have fewer records.
+    """
+    if n < (2 if agreed is None else 1):
+        raise SchemeError(
+            f"{n} record{'s' * (n != 1)} cannot be held out and trained on as well."
+        )
+    taken = (
+        ("k", k, scheme.has_k, "'kfold'"),
+        ("p", p, scheme.has_p, "'lpocv'"),
+        ("pairs", pairs, scheme.has_pairs, "'leave_pair_out'"),
+    )
+    for name, value, has, other in taken:
+        if value is not None and not has:
+            raise ArgumentError(
+                f"{name}={value!r} means nothing for scheme={scheme.name!r}, which "
+                f"holds out {HOLDS_OUT[scheme.splits]}; leave {name} out, or use "
+                f"{other}."
+            )
+    if pairs is not None and whole("pairs", pairs) < 1:
+        raise ArgumentError(f"pairs={pairs} is out of range: 1 or more.")
+    if scheme.splits == "folds":
+        k = agreed or min(DEFAULT_K, n) if k is None else whole("k", k)
+        if not 2 <= k <= n and agreed is None:
+            raise ArgumentError(
+                f"k={k} is out of range: {n} records make from 2 to {n} folds."
+            )
+        return k, None
+    if scheme.splits == "groups":
+        if p is None:
+            raise ArgumentError(
+                f"scheme={scheme.name!r} needs p, the number of records held out at "
+                "a time."
+            )
+        if not 1 <= whole("p", p) <= n // 2:
+            raise ArgumentError(
+                f"p={p} is out of range: of {n} records from 1 to {n // 2} can be held "
+                "out at a time."
+            )
+        return n // int(p), int(p)
+    if scheme.splits == "shares":
+        share = DEFAULT_SHARE if p is None else p
+        number = isinstance(share, (float, np.floating))
+        if not number or not 0 < share < 1:
+            raise ArgumentError(
+                f"p={p!r} is out of range: scheme={scheme.name!r} holds out a share "
+                "between 0 and 1, such as p=0.25."
+            )
+        return None, float(share)
+    return None, None
+
+
+def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) -> int:
+    """Return how often records are held out, or drawn to be dropped, again."""
+    if repeats is None:
+        return scheme.draws if drops_only else scheme.repeats
+    if whole("repeats", repeats) < 1:
+        raise ArgumentError(f"repeats={repeats} is out of range: 1 or more.")
+    if not random and repeats > 1:
+        sample = ", or hold out a sample by pairs=" * scheme.has_pairs
+        raise ArgumentError(
+            f"repeats={repeats} means nothing for scheme={scheme.name!r}, which has "
+            f"no randomness here; leave repeats out{sample}."
+        )
+    return int(repeats)
+
+
+def whole(name: str, value: Any) -> int:
+    """Return a whole number, or say that it is none."""
+    if not is_whole(value):
+        raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
+    return int(value)
+
+
+def check_outcome(scheme: Scheme, response: Response | None, named: str) -> None:
+    """Refuse a scheme that the outcome does not admit; ``named`` is its argument."""
+    if response is None:
+        if scheme.outcomes == CLASSES or scheme.rebalance or scheme.has_pairs:
+            raise SchemeError(
+                f"scheme={named!r} needs the outcome: fold_plan('y', data=…)."
+            )
+        return
+    if response.kind not in scheme.outcomes:
+        if response.kind == "continuous":
+            raise SchemeError(
+                f"scheme={named!r} needs an outcome of classes, and this one is "
+                "continuous; use 'kfold', 'loocv' or 'rloocv'."
+            )
+        raise SchemeError(
+            f"scheme={named!r} needs an outcome of two classes, and this one has "
+            f"{response.classes}; use 'leave_pair_out'."
+        )
+
+
+def check_classes(
+    scheme: Scheme, response: Response, rebalance: Any, folds: int | None
+) -> None:
+    """Refuse a class that would be absent from training; warn of a rare one."""
+    counts = response.counts
+    rarest = int(counts.argmin())
+    name = str(response.levels[rarest])
+    if (rebalance is not None or scheme.splits == "pairs") and counts[rarest] < 2:
+        raise SchemeError(
+            f"scheme={scheme.name!r} needs at least two records of each class, but "
+            f"class {name!r} has {counts[rarest]}: without it a training set would "
+            "have none."
+        )
+    if folds and scheme.spreads and rebalance is None and counts[rarest] < folds:
+        warn(
+            f"class {name!r} has fewer records ({counts[rarest]}) than there are folds "
+            f"({folds}): in {folds - counts[rarest]} of them it is not held out.",
+            FoldWarning,
+        )
+
+
+# ---- a scheme, an outcome and perhaps a stratifier make a plan ----
+
+
+def make_plan(
+    scheme: str,
+    y: Any,
+    kind: str,
+    *,
+    k: int | None = None,
+    p: float | None = None,
+    pairs: int | None = None,
+    repeats: int | None = None,
+    rebalance: Any = None,
+    stratify: Any = None,
+    data: pd.DataFrame | None = None,
+    seed: int = 0,
+    levels: tuple[object, ...] = (),
+) -> FoldPlan:
+    """Make the fold plan of a named scheme.
+
+    :func:`statcv.fold_plan` is the same for an outcome by name.
+
+    Parameters
+    ----------
+    scheme : str
+        A name in ``SCHEMES``.
+    y : array-like, shape (n,)
+        Class codes, or the values of a continuous outcome.
+    kind : {"binary", "multiclass", "continuous"}
+    k : int, optional
+        Number of folds; 10, or n where there are fewer records.
+    p : int or float, optional
+        Records in a group of the leave-p-out schemes; share held out by
+        ``montecarlo``, 0.25.
+    pairs : int, optional
+        Pairs held out by ``leave_pair_out``, a balanced sample; all where not given.
+    repeats : int, optional
+        The number of times that records are held out, or drawn to be dropped, again;
+        20 for ``rloocv``, 25 for ``montecarlo``, 100 for ``bootstrap``, else 1.
+    rebalance : str or Bags, optional
+        How training sets are evened out: ``"subsample"``, ``"weight"``,
+        ``"upsample"``, ``"all"``, ``"bag"``.
+    stratify : str, list of str or Stratifier, optional
+        Columns of ``data`` whose equal values never part.
+    data : pandas.DataFrame, optional
+        The n records, where ``stratify`` is given.
+    seed : int
+        Each repeat draws from its own stream of this seed.
+    levels : tuple
+        Names of the classes, for messages.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument means nothing for the scheme, or is out of range.
+    SchemeError
+        If the scheme does not admit the outcome, or cannot be met.
+
+    Examples
+    --------
+    >>> y = np.array([0, 1] * 7)
+    >>> make_plan("rkfold", y, "binary", k=5).counts(y, 2)[0]
+    array([[5, 5],
+           [5, 5],
+           [5, 5],
+           [5, 5],
+           [5, 5]])
+    """
+    response = Response.of(y, kind, levels)
+    stratifier = None
+    if stratify is not None:
+        if data is None:
+            raise SchemeError("stratify= needs data, the frame that has its columns.")
+        stratifier = resolve_stratifier(stratify, data)
+        if not isinstance(stratify, Stratifier):
+            stratifier.warn(data, named=True)
+    return build_plan(
+        get_scheme(scheme),
+        response,
+        len(response.values),
+        k=k,
+        p=p,
+        pairs=pairs,
+        repeats=repeats,
+        rebalance=rebalance,
+        stratifier=stratifier,
+        frame=data,
+        seed=seed,
+    )
+
+
+def build_plan(
+    scheme: Scheme,
+    response: Response | None,
+    n: int,
+    *,
+    k: int | None,
+    p: float | None,
+    pairs: int | None,
+    repeats: int | None,
+    rebalance: Any,
+    stratifier: Stratifier | None,
+    frame: pd.DataFrame | None,
+    seed: int,
+) -> FoldPlan:
+    """Make a plan; without an outcome for schemes that do not look at it."""
+    check_outcome(scheme, response, scheme.name)
+    agreed = None if stratifier is None else stratifier.n_folds
+    folds, size = check_sizes(scheme, k, p, n, pairs, agreed)
+    how = rebalancing(scheme.rebalance if rebalance is None else rebalance)
+    possible = 0
+    if scheme.has_pairs and response is not None:
+        possible = check_sample(pairs, response)
+    sampled = pairs is not None and bool(pairs < possible)
+    holds_at_random = sampled or _random(scheme, stratifier)
+    by_chance = holds_at_random or draws_at_random(how, response)
+    drops_only = how == "subsample" and by_chance and not holds_at_random
+    repeats = check_repeats(scheme, repeats, by_chance, drops_only)
+    if response is not None and response.by_class:
+        check_classes(scheme, response, how, folds)
+    strata = None
+    if stratifier is not None and frame is not None:
+        strata = _cut(scheme, stratifier, frame, folds, seed, repeats)
+    parts = []
+    for repeat in range(repeats):
+        stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat))
+        measure = {"shares": size, "pairs": pairs}.get(scheme.splits, folds)
+        records = _records(response, n, strata, repeat, scheme.has_pairs)
+        parts.append(scheme.hold(records, measure, np.random.default_rng(stream)))
+    strata, held = _dealt(strata, parts), [_filled(part) for part in parts]
+    parts = [part for part, _ in held]
+    again = f", repeated {repeats} times" if repeats > 1 else ""
+    tests = Ragged.joined([part.tests for part in parts])
+    plan = FoldPlan(
+        scheme=scheme.name,
+        sentence=_sentence(
+            scheme,
+            n,
+            folds,
+            size,
+            strata,
+            again * holds_at_random,
+            pairs=_said_pairs(pairs, possible),
+            unlike="outcomes" if response and not response.by_class else "classes",
+        ),
+        n=n,
+        tests=tests,
+        labels=tuple(labels for _, labels in held),
+        dropped=Ragged.empty(len(tests)),
+        kept_out=Ragged.joined([part.kept_out for part in parts]),
+        copied=Ragged.joined([part.copied for part in parts]),
+        first_fit=np.arange(len(tests) + 1),
+        strata=strata,
+        response=response,
+        rows=None if frame is None else frame.index,
+        seed=seed if by_chance else None,
+    )
+    if how is not None:
+        plan = balance(plan, how, seed)
+    if not holds_at_random:  # what is repeated are the draws of balance
+        plan = replace(plan, sentence=plan.sentence + again)
+    return plan
+
+
+def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
+    """Tell whether holding out can come out otherwise."""
+    if stratifier is None or scheme.splits != "folds":
+        return scheme.held_at_random
+    return stratifier.random
+
+
+def _cut(
+    scheme: Scheme,
+    stratifier: Stratifier,
+    frame: pd.DataFrame,
+    folds: int | None,
+    seed: int,
+    repeats: int,
+) -> Strata:
+    """Find the strata, and for k folds the units into which they are cut."""
+    if scheme.splits != "folds" and stratifier.only_for_folds:
+        raise ArgumentError(
+            f"{stratifier.only_for_folds} means nothing for scheme={scheme.name!r}, "
+            f"which holds out whole values of {stratifier.label}; leave it out, or use "
+            "'kfold'."
+        )
+    codes = stratifier.values(frame)
+    label, sizes = stratifier.label, np.bincount(codes)
+    if len(sizes) < 2 and stratifier.n_folds is None:
+        raise SchemeError(
+            f"{label} has one value only: records that stay together cannot be divided "
+            "into training and held-out ones."
+        )
+    if scheme.splits == "groups" and folds is not None:
+        _check_groups(sizes, folds, label)
+    cuts: tuple[Cut, ...] = ()
+    if scheme.splits == "folds" and folds is not None:
+        cuts = tuple(stratifier.cut(frame, folds, seed, r) for r in range(repeats))
+    identifies, made_by = stratifier.identifies, stratifier.made_by
+    return Strata(
+        label, codes, len(sizes), cuts, identifies=identifies, made_by=made_by
+    )
+
+
+def _check_groups(sizes: NDArray[np.intp], groups: int, label: str) -> None:
+    """Refuse fewer strata than groups, and warn of one that is larger than a group."""
+    if len(sizes) < groups:
+        raise SchemeError(
+            f"{label} has {len(sizes)} distinct values, too few for {groups} groups of "
+            "whole strata; use a larger p."
+        )
+    share = -(-int(sizes.sum()) // groups)
+    if sizes.max() > share:
+        warn(
+            f"the largest stratum of {label} holds {sizes.max()} records, more than a "
+            f"group of {share}: groups differ in size.",
+            FoldWarning,
+        )
+
+
+def _records(
+    response: Response | None,
+    n: int,
+    strata: Strata | None,
+    repeat: int,
+    in_pairs: bool = False,
+) -> Records:
+    """Return what the scheme may know of the records in a repeat."""
+    codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
+    classes = 1 if response is None else response.classes
+    unit = None if strata is None else strata.codes
+    if in_pairs and response is not None and not response.by_class:
+        distinct, codes = np.unique(response.values, return_inverse=True)
+        return Records(codes, len(distinct), unit, numbers=True)
+    if strata is None or not strata.cuts:
+        return Records(codes, classes, unit)
+    cut = strata.cuts[repeat]
+    return Records(codes, classes, cut.codes, cut.allocation)
+
+
+def _filled(part: Holding) -> tuple[Holding, Sequence[int]]:
+    """Leave out folds in which no record falls, and return the labels of the others.
+
+    Folds on which several sites agree may be empty at one of them.
+    """
+    filled = np.flatnonzero(part.tests.sizes)
+    if len(filled) == len(part.tests):
+        return part, range(1, len(part.tests) + 1)
+    return Holding.of(part.tests.chosen(filled)), tuple((filled + 1).tolist())
+
+
+def _dealt(strata: Strata | None, parts: list[Holding]) -> Strata | None:
+    """Keep the fold of each unit, for other records, and the bins of these."""
+    if strata is None or not strata.cuts:
+        return strata
+    first, *others = strata.cuts
+    alike = all(cut.bins == first.bins for cut in others)
+    return replace(
+        strata,
+        cuts=tuple(replace(cut, codes=cut.codes[:0]) for cut in strata.cuts),
+        folds=tuple(part.unit_fold for part in parts if part.unit_fold is not None),
+        labels=tuple(range(1, len(part.tests) + 1) for part in parts),
+        bins=first.codes if alike and first.bins else None,
+    )
+
+
+def _sizes(
+    scheme: Scheme,
+    n: int,
+    groups: int | None,
+    p: float | None,
+    strata: Strata | None,
+) -> str:
+    """Return how large the groups of a partition are, in words."""
+    if scheme.splits != "groups" or groups is None:
+        return ""
+    if strata is not None:
+        return f"about {p}"
+    low, larger = divmod(n, groups)
+    if not larger:
+        return str(low)
+    return f"{low} or {low + 1}"
+
+
+def _said_pairs(pairs: int | None, possible: int) -> str:
+    """Say which pairs are held out, in words."""
+    if pairs is None:
+        return "every pair"
+    if pairs < possible:
+        return f"{pairs:,} of {possible:,} pairs"
+    return f"all {possible:,} pairs (so that nothing is random)"
+
+
+def _sentence(
+    scheme: Scheme,
+    n: int,
+    folds: int | None,
+    size: float | None,
+    strata: Strata | None,
+    again: str,
+    **words: str,
+) -> str:
+    said = scheme.sentence.format(
+        k=folds,
+        p=size,
+        sizes=_sizes(scheme, n, folds, size, strata),
+        share=f"{100 * (size or 0):.3g}%",
+        **words,
+    )
+    if strata is None:
+        return said + again
+    if strata.cuts:
+        said = strata.cuts[0].sentence(folds or 0)
+        if scheme.spreads:
+            said += (
+                ", classes as they fall"
+                if strata.cuts[0].allocation is not None
+                else ", each class spread as evenly as they allow"
+            )
+    elif scheme.by_stratum:
+        said = scheme.by_stratum.format(label=strata.label)
+    elif scheme.splits == "pairs":
+        said += f", their equals in {strata.label} kept out of training"
+    return f"{said}{again}; {strata.sentence}"

@@ -1,0 +1,225 @@
+"""The named schemes: what each holds out, what it takes, and its one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from statcv.errors import SchemeError, suggestion
+from statcv.folds.schemes import holdout as holding
+from statcv.folds.schemes import pairs
+from statcv.folds.schemes.holdout import Hold
+
+Splits = Literal["folds", "groups", "units", "pairs", "shares", "samples"]
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A named way to hold records out.
+
+    Attributes
+    ----------
+    name : str
+    sentence : str
+        What it does; ``{k}``, ``{p}``, ``{sizes}``, ``{share}``, ``{pairs}`` and
+        ``{unlike}`` stand for the number of folds, the size of a group, asked for and
+        come to, the share held out, which pairs are, and in what their records differ.
+    hold : callable
+        (records, k, share or pairs, rng) → who is held out in one repeat.
+    splits : {"folds", "groups", "units", "pairs", "shares", "samples"}
+        What a split holds out: one of k folds, a group of ``p`` records, one record
+        (or stratum), a pair, a random share ``p``, or what a bootstrap sample left.
+    held_at_random : bool
+        Whether who is held out together is a matter of chance.
+    repeats : int
+        How often it is drawn unless the caller says.
+    draws : int
+        How often the records to drop are drawn unless the caller says, where only
+        these are a matter of chance.
+    outcomes : tuple of str
+        The kinds of outcome that it admits.
+    spreads : bool
+        Whether classes are spread evenly over folds.
+    rebalance : str or None
+        How it evens out training sets where the caller does not say.
+    by_stratum : str
+        The sentence where strata are held out in place of records.
+    has_pairs : bool
+        Whether it takes ``pairs=``, and holds out a sample of them at random.
+    ranks_by_wins : bool
+        Whether a record is ranked by the pairs that it wins.
+    refits_judged : bool
+        Whether intervals by refits were studied under it.
+    """
+
+    name: str
+    sentence: str
+    hold: Hold
+    splits: Splits
+    held_at_random: bool = True
+    repeats: int = 1
+    draws: int = 1
+    outcomes: tuple[str, ...] = ("binary", "multiclass", "continuous")
+    spreads: bool = False
+    rebalance: str | None = None
+    by_stratum: str = ""
+    has_pairs: bool = False
+    ranks_by_wins: bool = False
+    refits_judged: bool = True
+
+    @property
+    def holds_out_pairs(self) -> bool:
+        """Whether pairs of records are held out, and only these are compared."""
+        return self.splits == "pairs"
+
+    @property
+    def compares_pairs(self) -> bool:
+        """Whether records are compared that the same fit did not train on."""
+        dropped = self.leaves_one_out and self.rebalance == "subsample"
+        return self.holds_out_pairs or dropped
+
+    @property
+    def leaves_one_out(self) -> bool:
+        """Whether each record, or cluster, is held out by itself."""
+        return self.splits == "units"
+
+    @property
+    def samples(self) -> bool:
+        """Whether training sets are bootstrap samples."""
+        return self.splits == "samples"
+
+    @property
+    def has_k(self) -> bool:
+        """Whether it takes ``k=``."""
+        return self.splits == "folds"
+
+    @property
+    def has_p(self) -> bool:
+        """Whether it takes ``p=``."""
+        return self.splits in ("groups", "shares")
+
+    @property
+    def random(self) -> bool:
+        """Whether it can be repeated, as it holds out or drops at random."""
+        return self.held_at_random or self.rebalance is not None
+
+
+CLASSES = ("binary", "multiclass")
+DRAWS = 20  # draws of dropped records over which rebalanced leave-one-out averages
+_BY_CLASS = holding.k_folds_by_class
+
+SCHEMES: dict[str, Scheme] = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme("kfold", "{k} random folds", holding.k_folds, "folds"),
+        Scheme(
+            "stratified_kfold",
+            "{k} folds with each class spread evenly",
+            _BY_CLASS,
+            "folds",
+            outcomes=CLASSES,
+            spreads=True,
+        ),
+        Scheme(
+            "rkfold",
+            "{k} folds with each class spread evenly",
+            _BY_CLASS,
+            "folds",
+            outcomes=CLASSES,
+            spreads=True,
+            rebalance="subsample",
+        ),
+        Scheme(
+            "loocv",
+            "leave-one-out, each record held out by itself",
+            holding.each_unit,
+            "units",
+            held_at_random=False,
+            draws=DRAWS,
+            by_stratum="leave-one-group-out, each {label} held out by itself",
+        ),
+        Scheme(
+            "rloocv",
+            "rebalanced leave-one-out, each record held out by itself",
+            holding.each_unit,
+            "units",
+            held_at_random=False,
+            draws=DRAWS,
+            rebalance="subsample",
+            by_stratum="rebalanced leave-one-group-out, each {label} held out by "
+            "itself",
+        ),
+        Scheme(
+            "lpocv",
+            "leave-{p}-out, a partition in random groups of {sizes}",
+            holding.k_folds,
+            "groups",
+            refits_judged=False,
+        ),
+        Scheme(
+            "stratified_lpocv",
+            "leave-{p}-out, a partition in groups of {sizes} with each class spread "
+            "evenly",
+            _BY_CLASS,
+            "groups",
+            outcomes=CLASSES,
+            spreads=True,
+            refits_judged=False,
+        ),
+        Scheme(
+            "rlpocv",
+            "rebalanced leave-{p}-out, a partition in groups of {sizes} with each "
+            "class spread evenly",
+            _BY_CLASS,
+            "groups",
+            outcomes=CLASSES,
+            spreads=True,
+            refits_judged=False,
+            rebalance="subsample",
+        ),
+        Scheme(
+            "leave_pair_out",
+            "leave-pair-out, {pairs} of records of different {unlike} held out",
+            pairs.unlike_pairs,
+            "pairs",
+            held_at_random=False,
+            has_pairs=True,
+        ),
+        Scheme(
+            "tournament_leave_pair_out",
+            "tournament leave-pair-out, every pair of records held out and a record "
+            "scored by the pairs that it wins",
+            pairs.pairs_of_records,
+            "pairs",
+            held_at_random=False,
+            outcomes=("binary",),
+            ranks_by_wins=True,
+        ),
+        Scheme(
+            "montecarlo",
+            "a random {share} of the records held out",
+            holding.random_share,
+            "shares",
+            repeats=25,
+            refits_judged=False,
+        ),
+        Scheme(
+            "bootstrap",
+            "a bootstrap sample to train on, the records not drawn held out",
+            holding.bootstrap_sample,
+            "samples",
+            repeats=100,
+            refits_judged=False,
+        ),
+    )
+}
+
+
+def get_scheme(name: str) -> Scheme:
+    """Return a scheme by name, or say which name is nearest."""
+    if name not in SCHEMES:
+        raise SchemeError(
+            f"there is no scheme {name!r}; there are {', '.join(SCHEMES)}."
+            + suggestion(name, SCHEMES)
+        )
+    return SCHEMES[name]

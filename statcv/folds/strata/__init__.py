@@ -1,0 +1,1 @@
+"""Records that stay together: values, quantile bins, hashes."""

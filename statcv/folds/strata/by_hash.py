@@ -1,0 +1,260 @@
+"""Strata of an identifier: a keyed hash is the fold, at every site that has the key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DataError,
+    SchemeError,
+)
+from statcv.folds.strata.hashing import (
+    FROM_ENVIRONMENT,
+    Digests,
+    Key,
+    assign,
+    check_k,
+    check_key,
+    even_thresholds,
+    keyed_digest,
+)
+from statcv.folds.strata.identifier_signs import warn_of_near_values
+from statcv.folds.strata.stratifier import (
+    Codes,
+    Cut,
+    Stratifier,
+    check_units,
+    columns_of,
+    is_truth,
+    names_of,
+    written_of,
+)
+
+KeyedBy = Literal["key", "environment", "nothing"]
+
+
+def by_hash(
+    columns: str | Sequence[str],
+    key: Key | None = FROM_ENVIRONMENT,
+    balanced: bool = False,
+) -> ByHash:
+    """Let the fold be a keyed hash of an identifier, the same wherever the key is.
+
+    Parameters
+    ----------
+    columns : str or list of str
+        Several columns count together (date of birth and sex).
+    key : bytes or str, optional
+        The secret; by default what the environment variable ``STATCV_KEY`` holds.
+        ``None`` is a hash that anyone can undo, and warns. A key that is given is
+        never shown, and is left out when the stratifier or its folds are pickled:
+        what is read back takes the key from the environment.
+    balanced : bool
+        Whether folds have about equal sizes, by thresholds on the hash, in place of
+        the hash modulo k.
+
+    Examples
+    --------
+    >>> by_hash(["dob", "sex"], key="our secret")
+    ByHash(columns=('dob', 'sex'), key=<key>, balanced=False)
+    """
+    if not isinstance(balanced, (bool, np.bool_)):
+        raise ArgumentTypeError(f"balanced must be True or False, not {balanced!r}.")
+    return ByHash(names_of(columns), HeldKey.of(key), bool(balanced))
+
+
+class HeldKey:
+    """A key that nothing shows: not its fields, its attributes, nor a pickle of it.
+
+    Parameters
+    ----------
+    keyed_by : {"key", "environment", "nothing"}
+        Where the key comes from.
+    value : bytes, str or None
+        The key, which :meth:`reveal` alone returns.
+    """
+
+    __slots__ = ("_reveal", "keyed_by")
+    keyed_by: KeyedBy
+    _reveal: Callable[[], Key | None]
+
+    def __init__(self, keyed_by: KeyedBy, value: Key | None) -> None:
+        object.__setattr__(self, "keyed_by", keyed_by)
+        object.__setattr__(self, "_reveal", lambda: value)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a key does not change; make another for {name}.")
+
+    def reveal(self) -> Key | None:
+        """Return the key."""
+        return self._reveal()
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, HeldKey):
+            return NotImplemented
+        same = self.keyed_by == other.keyed_by
+        return same and self.reveal() == other.reveal()
+
+    def __hash__(self) -> int:
+        return hash((self.keyed_by, self.reveal()))
+
+    @classmethod
+    def of(cls, key: Key | None) -> HeldKey:
+        """Hold a key as a caller gives it."""
+        if key is None:
+            return cls("nothing", None)
+        if key is FROM_ENVIRONMENT:
+            return cls("environment", key)
+        return cls("key", check_key(key))
+
+    @property
+    def trace(self) -> str | None:
+        """A few digits that tell another key, and not the key."""
+        value = self.reveal()
+        if value is None:
+            return None
+        return f"{int(keyed_digest(['which key'], value)[0]):014x}"[:6]
+
+    def __repr__(self) -> str:
+        return f"<{self.keyed_by}>"
+
+    def __copy__(self) -> HeldKey:
+        return self
+
+    def __deepcopy__(self, memo: object) -> HeldKey:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.keyed_by == "key":
+            return HeldKey, ("environment", FROM_ENVIRONMENT)
+        return HeldKey, (self.keyed_by, self.reveal())
+
+
+@dataclass(frozen=True)
+class ByHash(Stratifier):
+    """A keyed hash of one or several columns; see :func:`by_hash`.
+
+    Attributes
+    ----------
+    key : HeldKey
+    balanced : bool
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"id": [7, 8, 9, 7]})
+    >>> cut = by_hash("id", key="statcv").cut(frame, k=2)
+    >>> cut.codes, cut.sentence(2)
+    (array([0, 1, 0, 0]), '2 folds by keyed hash of id')
+    """
+
+    key: HeldKey = field(default_factory=lambda: HeldKey.of(FROM_ENVIRONMENT))
+    balanced: bool = False
+    made_by: ClassVar[str] = "by_hash"
+
+    @property
+    def random(self) -> bool:
+        """The hash alone tells the fold."""
+        return False
+
+    @property
+    def only_for_folds(self) -> str:
+        """Whether folds are to be of about equal size, where it was said."""
+        return "balanced=True" if self.balanced else ""
+
+    def values(self, frame: pd.DataFrame) -> Codes:
+        """Return codes of equal identifiers, whatever the key."""
+        return written_of(frame, self.columns, truth=False)[1]
+
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of identifiers that are nearly the same, which hash differently."""
+        warn_of_near_values(written_of(frame, self.columns, truth=False)[0], self.label)
+
+    def cut(
+        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
+    ) -> HashCut:
+        """Hash the values into k folds."""
+        k = check_k(k)
+        digests = _digests(frame, self.columns, self.key)
+        distinct, counts = np.unique(digests, return_counts=True)
+        check_units(counts, k, self.label, None)
+        bounds = even_thresholds(digests, k) if self.balanced else None
+        folds = _hash_folds(digests, k, bounds)
+        empty = int((np.bincount(folds, minlength=k) == 0).sum())
+        if empty:
+            raise SchemeError(
+                f"{empty} of k={k} folds by the hash of {self.label} would be empty, "
+                f"since it has only {len(distinct)} distinct values; use a smaller k, "
+                "or by_hash(…, balanced=True)."
+            )
+        return HashCut(self.columns, k, True, folds, self.key, self.key.trace, bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class HashCut(Cut):
+    """Folds by a keyed hash.
+
+    Attributes
+    ----------
+    key : HeldKey
+    trace : str or None
+        Tells another key from this one.
+    bounds : numpy.ndarray of uint64, or None
+        The least digest of each fold but the first; None: the digest modulo k.
+    """
+
+    key: HeldKey
+    trace: str | None = field(repr=False)
+    bounds: Digests | None
+
+    @property
+    def thresholds(self) -> Digests | None:
+        """The least digest of each fold but the first, if the folds are balanced."""
+        return self.bounds
+
+    def of(self, frame: pd.DataFrame) -> Codes:
+        """Return the fold of each record.
+
+        Raises
+        ------
+        ArgumentError
+            If the key, taken from the environment, is there no more, or is another.
+        """
+        if self.key.trace != self.trace:
+            raise ArgumentError(
+                f"the key in {FROM_ENVIRONMENT.value} is not the one by which the "
+                f"folds of {self.label} were made; set that one."
+            )
+        return _hash_folds(
+            _digests(frame, self.columns, self.key), self.units, self.bounds
+        )
+
+    def sentence(self, k: int) -> str:
+        """Say what the folds are."""
+        folds = f"{k} folds{'' if self.bounds is None else ' of about equal size'}"
+        if self.key.keyed_by == "nothing":
+            return f"{folds} by a hash of {self.label} without a key"
+        return f"{folds} by keyed hash of {self.label}"
+
+
+def _digests(frame: pd.DataFrame, columns: Sequence[str], key: HeldKey) -> Digests:
+    chosen = columns_of(frame, columns)
+    for name in columns:
+        if is_truth(chosen[name]):
+            written_of(frame, [name], truth=False)
+    try:
+        return keyed_digest(chosen, key.reveal())
+    except DataError as error:
+        raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
+
+
+def _hash_folds(digests: Digests, k: int, bounds: Digests | None) -> Codes:
+    if bounds is None:
+        return (digests % np.uint64(k)).astype(np.intp)
+    return assign(digests, bounds).astype(np.intp)

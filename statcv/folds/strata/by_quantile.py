@@ -1,0 +1,465 @@
+"""Quantile bins of a number, of about equal count, on thresholds that can be reused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import is_whole
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DataError,
+    FoldWarning,
+    plural,
+    warn,
+)
+from statcv.folds.strata.hashing import check_k, keyed_digest
+from statcv.folds.strata.identifier_signs import warn_of_identifier
+from statcv.folds.strata.identifiers import written
+from statcv.folds.strata.stratifier import (
+    Codes,
+    Cut,
+    Stratifier,
+    check_units,
+    columns_of,
+    is_truth,
+)
+from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
+
+Positions = NDArray[np.int64]
+_EXACT: Final = 1500  # values up to which every choice is weighed
+_NEVER: Final = np.int64(2**62)
+
+
+def even_cuts(counts: Any, bins: int) -> Positions:
+    """Return where to cut distinct values, in order, into bins of about equal count.
+
+    The sum of squared bin sizes is least, and so is their variance: sizes differ by
+    one at most where that can be. No bin is empty. Every choice of cuts is weighed
+    (dynamic programming) for up to some thousand values; with more, cuts near those of
+    a coarse grid, ever finer.
+
+    Parameters
+    ----------
+    counts : array-like of int
+        How many records have each distinct value, rising; at least ``bins`` values.
+    bins : int
+
+    Returns
+    -------
+    numpy.ndarray of int64, shape (bins - 1,)
+        The number of values below each cut.
+
+    Examples
+    --------
+    >>> even_cuts([40, 15, 15, 15, 15], bins=3)
+    array([1, 3])
+    """
+    below = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
+    values = len(below) - 1
+    if values <= _EXACT and bins * values * values <= 10**8:
+        return _least_squares(below, [np.arange(1, values)] * (bins - 1))
+    return _coarse_to_fine(below, bins)
+
+
+def _least_squares(below: Positions, places: list[Positions]) -> Positions:
+    """Choose one place for each cut, rising, with the least sum of squared sizes."""
+    before, cost = np.array([0]), np.array([0], dtype=np.int64)
+    back = []
+    for here in [*places, np.array([len(below) - 1])]:
+        sizes = below[here][:, None] - below[before]
+        total = np.where(here[:, None] > before, cost + sizes * sizes, _NEVER)
+        best = total.argmin(axis=1)
+        back.append(best)
+        before, cost = here, np.minimum(total[np.arange(len(here)), best], _NEVER)
+    cuts = np.empty(len(places), dtype=np.int64)
+    at = back[-1][0]
+    for j in range(len(places) - 1, -1, -1):
+        cuts[j], at = places[j][at], back[j][at]
+    return cuts
+
+
+def _coarse_to_fine(below: Positions, bins: int) -> Positions:
+    """Choose cuts on a coarse grid, then near them on finer ones.
+
+    What a heavy value holds above a bin's share says nothing of where the others
+    should be cut, so the grid runs over counts that are capped at that share.
+    """
+    counts = np.diff(below)
+    share = _share(counts, bins)
+    mass = np.concatenate([[0.0], np.cumsum(np.minimum(counts, share))])
+    last = len(below) - 1
+    places = []
+    for j in range(1, bins):
+        near = (j + np.arange(-64, 65) / 4) * share
+        right = np.searchsorted(mass, near)
+        # room for the cuts before and after
+        places.append(np.unique(np.clip([right - 1, right], j, last - (bins - j))))
+    cuts = _least_squares(below, places)
+    step, least = share / 4, _squares(below, cuts)
+    while True:
+        step = step / 8
+        near = mass[cuts][:, None] + np.arange(-16, 17) * step
+        beside = cuts[:, None] + np.arange(-8, 9)
+        both = np.hstack([np.searchsorted(mass, near), beside])
+        edge = np.arange(1, bins)[:, None]
+        both = np.clip(both, edge, last - (bins - edge))
+        cuts = _least_squares(below, [np.unique(row) for row in both])
+        before, least = least, _squares(below, cuts)
+        if step <= 1 and least == before:
+            return cuts
+
+
+def _squares(below: Positions, cuts: Positions) -> int:
+    sizes = np.diff(below[np.concatenate([[0], cuts, [len(below) - 1]])])
+    return int((sizes * sizes).sum())
+
+
+def _share(counts: Positions, bins: int) -> float:
+    """Return what a bin holds where heavier values have bins of their own."""
+    heaviest = np.sort(counts)[::-1]
+    rest = counts.sum() - np.concatenate([[0], np.cumsum(heaviest[: bins - 1])])
+    shares = rest / (bins - np.arange(bins))
+    fits = heaviest[:bins] <= shares
+    return float(shares[fits.argmax()] if fits.any() else shares[-1])
+
+
+# ---- bins of about equal count, on thresholds that can be reused ----
+
+
+def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQuantile:
+    """Cut a number, or a date, into bins of about equal count, or at thresholds.
+
+    Parameters
+    ----------
+    column : str
+        A column of numbers or dates (which count by day).
+    per_fold : int
+        With 1, each of k bins is a fold: a fold then tests values that its training
+        set lacks, and the estimate is pessimistic where the outcome depends on them.
+        With more, ``per_fold * k`` narrow bins are dealt to the folds at random, which
+        takes away nearly all of that bias. Records that are not quite equal part more
+        often then.
+    thresholds : array-like of numbers or dates, optional
+        Rising thresholds on which several sites agree, such as ``plan.thresholds`` of
+        one of them; a value equal to a threshold lies in the bin above. They fix the
+        number of folds: ``k - 1`` make ``k`` folds, ``per_fold * k - 1`` as many with
+        ``per_fold`` bins each. Bins are then allocated to folds by the seed alone, and
+        not by the records of a site, so that sites with the same thresholds and seed
+        have the same folds. To follow the allocation of a plan that was made without
+        thresholds, use its ``plan.stratifier``.
+
+    Examples
+    --------
+    >>> by_quantile("age", per_fold=20)
+    ByQuantile(columns=('age',), per_fold=20)
+    >>> by_quantile("age", thresholds=[35.5, 56])
+    ByQuantile(columns=('age',), per_fold=1, thresholds=[35.5, 56])
+    """
+    if not is_whole(per_fold):
+        raise ArgumentTypeError(f"per_fold must be a whole number, not {per_fold!r}.")
+    if per_fold < 1:
+        raise ArgumentError(f"per_fold={per_fold} is out of range: 1 or more.")
+    if not isinstance(column, str):
+        raise ArgumentTypeError(
+            f"by_quantile takes the name of one column, not {column!r}."
+        )
+    agreed = None if thresholds is None else Thresholds.of(thresholds)
+    if agreed is not None:
+        bins = len(agreed) + 1
+        if bins % per_fold or bins < 2 * per_fold:
+            raise ArgumentError(
+                f"{plural(len(agreed), 'threshold')} of {column} "
+                f"{'makes' if bins == 2 else 'make'} {bins} bins, from which no two or "
+                f"more folds of per_fold={per_fold} bins each can be made; k folds "
+                "need per_fold * k - 1 thresholds."
+            )
+    return ByQuantile((column,), int(per_fold), agreed)
+
+
+@dataclass(frozen=True, repr=False)
+class ByQuantile(Stratifier):
+    """Bins of about equal count, or at thresholds; see :func:`by_quantile`.
+
+    Attributes
+    ----------
+    per_fold : int
+    agreed : Thresholds or None
+        The thresholds that were given.
+    allocation : tuple of tuples of int, optional
+        The fold of each bin in each repeat, from 0, as taken from a plan.
+
+    Examples
+    --------
+    >>> frame = pd.DataFrame({"age": [30, 30, 41, 50, 62, 62]})
+    >>> cut = by_quantile("age").cut(frame, k=3)
+    >>> cut.codes, cut.thresholds
+    (array([0, 0, 1, 1, 2, 2]), array([35.5, 56. ]))
+    >>> cut.sentence(3)
+    '3 quantile bins of age, one a fold'
+    """
+
+    per_fold: int = 1
+    agreed: Thresholds | None = None
+    allocation: tuple[tuple[int, ...], ...] = ()
+    identifies: ClassVar[bool] = False
+    made_by: ClassVar[str] = "by_quantile"
+
+    @property
+    def random(self) -> bool:
+        """Whether other seeds, or repeats, allocate bins otherwise."""
+        return len(self.allocation) > 1 if self.allocation else self.per_fold > 1
+
+    @property
+    def only_for_folds(self) -> str:
+        """The number of bins a fold, or the thresholds, if they were given."""
+        if self.agreed is not None:
+            return f"thresholds={self.agreed.listed}"
+        return f"per_fold={self.per_fold}" if self.per_fold > 1 else ""
+
+    @property
+    def fixes_folds(self) -> bool:
+        """Whether the folds do not depend on the outcomes of the records."""
+        return self.per_fold == 1 or self.agreed is not None
+
+    @property
+    def n_folds(self) -> int | None:
+        """The number of folds that the thresholds make."""
+        if self.allocation:
+            return 1 + max(map(max, self.allocation))
+        return None if self.agreed is None else (len(self.agreed) + 1) // self.per_fold
+
+    def __repr__(self) -> str:
+        parts = f"columns={self.columns!r}, per_fold={self.per_fold}"
+        if self.agreed is not None:
+            parts += f", thresholds={self.agreed.listed}"
+        return f"ByQuantile({parts})"
+
+    def values(self, frame: pd.DataFrame) -> Codes:
+        """Return codes of equal numbers, rising with them."""
+        numbers, _ = _numbers(frame, self.columns[0])
+        return np.unique(numbers, return_inverse=True)[1].astype(np.intp)
+
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of a column that looks like an identifier."""
+        warn_of_identifier(frame, self.columns[0])
+
+    def cut(
+        self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0
+    ) -> QuantileCut:
+        """Cut the values into ``per_fold * k`` bins."""
+        k = check_k(k)
+        if self.agreed is not None:
+            return self._cut_at(self.agreed, frame, k, seed, repeat)
+        numbers, dates = _numbers(frame, self.columns[0])
+        distinct, counts = np.unique(numbers, return_counts=True)
+        check_units(counts, k, self.label, lambda i: _shown(distinct[i], dates))
+        bins = min(self.per_fold * k, len(distinct))
+        if bins < self.per_fold * k:
+            warn(
+                f"{self.label} has {len(distinct)} distinct values, so there are "
+                f"{bins} bins, not {self.per_fold * k} (per_fold={self.per_fold}).",
+                FoldWarning,
+            )
+        cuts = even_cuts(counts, bins)
+        bounds = _midway(distinct[cuts - 1], distinct[cuts])
+        if dates:
+            bounds = np.ceil(bounds)
+        codes = np.searchsorted(bounds, numbers, side="right")
+        at = Thresholds(tuple(bounds.tolist()), dates)
+        return QuantileCut(self.columns, bins, self.per_fold == 1, codes, at)
+
+    def fold_of_bins(self, seed: int = 0, repeat: int = 0) -> Codes:
+        """Return the fold, from 0, of each bin between the thresholds given.
+
+        Examples
+        --------
+        >>> by_quantile("age", thresholds=[35.5, 56]).fold_of_bins()
+        array([0, 1, 2])
+        """
+        bins = 1 if self.agreed is None else len(self.agreed) + 1
+        if not self.allocation:
+            if self.per_fold == 1:
+                return np.arange(bins)
+            return _allocate(bins, bins // self.per_fold, seed, repeat)
+        if repeat < len(self.allocation):
+            return np.array(self.allocation[repeat], dtype=np.intp)
+        raise ArgumentError(
+            f"the plan allocates the bins of {self.label} to folds in "
+            f"{plural(len(self.allocation), 'repeat')}; ask for no more."
+        )
+
+    def _cut_at(
+        self, at: Thresholds, frame: pd.DataFrame, k: int, seed: int, repeat: int
+    ) -> QuantileCut:
+        """Cut the values at given thresholds, and allocate the bins to folds."""
+        bins, folds = len(at) + 1, self.n_folds
+        if k != folds:
+            each = self.per_fold if bins == self.per_fold * (folds or 0) else 1
+            with_bins = f" of {each} bins" if each > 1 else ""
+            raise ArgumentError(
+                f"{plural(len(at), 'threshold')} of {self.label} "
+                f"{'makes' if bins == 2 else 'make'} {folds} folds{with_bins}, not "
+                f"k={k}; leave k out, or give other thresholds."
+            )
+        fold = self.fold_of_bins(seed, repeat)
+        fixed = bool((fold == np.arange(bins)).all())
+        cut = QuantileCut(self.columns, bins, fixed, np.empty(0, np.intp), at, fold)
+        cut = replace(cut, codes=cut.of(frame))
+        _warn_of_empty(np.bincount(fold[cut.codes], minlength=k), self.label)
+        return cut
+
+
+def _allocate(bins: int, k: int, seed: int, repeat: int) -> Codes:
+    """Allocate bins to folds, the same number to each, in an order of the seed.
+
+    The order is that of a hash, which is the same with every version of NumPy.
+    """
+    order = np.argsort(
+        keyed_digest(range(bins), f"statcv seed {seed} repeat {repeat}"), kind="stable"
+    )
+    fold = np.empty(bins, dtype=np.intp)
+    fold[order] = np.arange(bins) % k
+    return fold
+
+
+def _warn_of_empty(sizes: NDArray[np.intp], label: str) -> None:
+    """Warn, with the count, of folds in which no record falls."""
+    empty, filled = np.flatnonzero(sizes == 0) + 1, np.flatnonzero(sizes) + 1
+    if not len(empty):
+        return
+    listed = ", ".join(map(str, empty[:10])) + ", …" * (len(empty) > 10)
+    alone = ""
+    if len(filled) == 1:
+        alone = (
+            f" Fold {filled[0]} holds out every record, and leaves none to train on "
+            "here."
+        )
+    warn(
+        f"{len(empty)} of {len(sizes)} folds at the thresholds of {label} hold out no "
+        f"record: {listed}. The other folds keep their numbers.{alone}",
+        FoldWarning,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileCut(Cut):
+    """Half-open bins of a number.
+
+    Attributes
+    ----------
+    at : Thresholds
+        Each midway between two values unless given, and in the bin above.
+    allocated : numpy.ndarray of intp, or None
+        The fold of each bin, if the thresholds were given.
+    """
+
+    at: Thresholds
+    allocated: Codes | None = None
+
+    @property
+    def thresholds(self) -> NDArray[Any]:
+        """The least number, or day, of each bin but the first."""
+        return self.at.array
+
+    @property
+    def allocation(self) -> Codes | None:
+        """The fold of each bin, if it does not depend on the records."""
+        return super().allocation if self.allocated is None else self.allocated
+
+    @property
+    def bins(self) -> list[str]:
+        """The interval of each bin."""
+        return self.at.bins
+
+    def of(self, frame: pd.DataFrame) -> Codes:
+        """Return the bin of each record."""
+        numbers, dates = _numbers(frame, self.columns[0])
+        if dates != self.at.dates:
+            kinds = ("numbers", "dates")
+            raise DataError(
+                f"column {self.label!r} holds {kinds[dates]}, but the bins were made "
+                f"of {kinds[self.at.dates]}."
+            )
+        return np.searchsorted(self.at.bounds, numbers, side="right")
+
+    def sentence(self, k: int) -> str:
+        """Say what the folds are."""
+        bins = f"{self.units} quantile bins of {self.label}"
+        if self.allocated is not None:
+            bins = f"{self.units} bins of {self.label} at given thresholds"
+            if not self.fixed:
+                return f"{bins}, allocated to {k} folds"
+        return f"{bins}, one a fold" if self.fixed else f"{bins} allocated to {k} folds"
+
+
+def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]:
+    """Return a column as floats, and whether it holds dates."""
+    column = columns_of(frame, [name])[name]
+    if is_truth(column):
+        raise DataError(
+            f"column {name!r} holds truth values, which have no quantiles; "
+            f"by_value({name!r}) keeps each of the two whole."
+        )
+    if is_numeric(column):
+        _refuse_long(column, name)
+        if isinstance(column.dtype, np.dtype) and column.dtype == object:
+            column = column.astype(float)
+        floats = column.to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(floats + 0.0), False
+    if _is_date(column):
+        days, codes = written(column)
+        numbers = np.array(days, dtype="datetime64[D]").astype(np.int64)
+        return numbers.astype(float)[codes], True
+    raise DataError(
+        f"column {name!r} is {column.dtype}, and only numbers and dates have "
+        f"quantiles; use by_hash({name!r}) or by_value({name!r})."
+    )
+
+
+def _refuse_long(column: pd.Series[Any], name: str) -> None:
+    """Refuse whole numbers that floats cannot tell apart."""
+    if pd.api.types.infer_dtype(column) != "integer" or not len(column):
+        return
+    if max(int(column.max()), -int(column.min())) > EXACT:
+        raise DataError(
+            f"column {name!r} holds whole numbers above 2**53, which have no exact "
+            "quantiles and look like identifiers; "
+            f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
+        )
+
+
+def is_numeric(column: pd.Series[Any]) -> bool:
+    """Whether a column holds numbers, also as objects; truth values are none."""
+    if column.dtype == object:
+        numbers = ("integer", "floating", "mixed-integer-float", "decimal")
+        return pd.api.types.infer_dtype(column) in numbers
+    types = pd.api.types
+    return (
+        types.is_numeric_dtype(column)
+        and not types.is_bool_dtype(column)
+        and not types.is_complex_dtype(column)
+    )
+
+
+def _is_date(column: pd.Series[Any]) -> bool:
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return False
+    dates = ("date", "datetime", "datetime64")
+    return column.dtype.kind == "M" or pd.api.types.infer_dtype(column) in dates
+
+
+def _midway(low: NDArray[np.float64], high: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return bounds above ``low``, and not above ``high``."""
+    with np.errstate(invalid="ignore"):
+        middle = low / 2 + high / 2
+    return np.where(np.isfinite(middle) & (middle > low), middle, high)
+
+
+def _shown(number: float, date: bool) -> str:
+    return as_text(number, True) if date else f"{number:.15g}"

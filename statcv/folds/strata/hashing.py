@@ -1,0 +1,281 @@
+"""Folds from a keyed hash of an identifier: the same record, the same fold, anywhere.
+
+A value is brought to one written form (:mod:`statcv.folds.strata.identifiers`) and
+hashed by HMAC-SHA-256 under a secret key. The first seven bytes of the hash, as a
+big-endian number, are its *digest*; the fold is the digest modulo k, or the interval it
+lies in. Hospitals that share the key agree on every record without showing it, and so
+does a database (:func:`statcv.folds.strata.hashing_sql.sql_fold`).
+
+Make the key once, by ``python -c "import secrets; print(secrets.token_hex(32))"``, hand
+it over as a password, and keep it in the environment variable ``STATCV_KEY``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import is_whole
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    PrivacyWarning,
+    SchemeError,
+    warn,
+)
+from statcv.folds.strata.identifiers import check_present, one_column, rows, written
+from statcv.folds.strata.identifiers import normalise as normalise
+
+
+class _Origin(Enum):
+    ENVIRONMENT = "STATCV_KEY"
+
+
+FROM_ENVIRONMENT: Final = _Origin.ENVIRONMENT
+Key = bytes | str | Literal[_Origin.ENVIRONMENT]
+Folds = NDArray[np.int64]
+Digests = NDArray[np.uint64]
+_AT_ONCE = 2**17  # values hashed at a time, which bounds the memory beside the result
+
+
+# -- the hash -------------------------------------------------------------------------
+
+
+def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
+    """Return the digest of each value: the first seven bytes of its hash.
+
+    Parameters
+    ----------
+    values : Series, Index, array, list or DataFrame
+        What :func:`statcv.folds.strata.identifiers.normalise` reads; none may be
+        missing. The columns of a frame count together: what is hashed is their written
+        forms, in order, with U+001F between them (a text that holds it inside is
+        refused).
+    key : bytes or str, optional
+        The secret; text counts as its UTF-8 bytes. By default what the environment
+        variable ``STATCV_KEY`` holds. ``None`` is plain SHA-256, and warns.
+
+    Returns
+    -------
+    numpy.ndarray of uint64
+        Pseudonyms: whoever has the key can tell whose they are.
+
+    Raises
+    ------
+    DataError
+        If values are missing (they are counted), or cannot be hashed.
+    ArgumentError
+        If there is no key, or an empty one.
+
+    Examples
+    --------
+    >>> keyed_digest(["what do ya want for nothing?"], b"Jefe")
+    array([25856945554415733], dtype=uint64)
+    """
+    secret = None if key is None else check_key(key)
+    values = one_column(values)
+    check_present(values)
+    digests = np.empty(len(values), dtype=np.uint64)
+    for start in range(0, len(values), _AT_ONCE):
+        texts, codes = written(rows(values, start, start + _AT_ONCE))
+        hashes = _hashes(map(str.encode, texts), secret)
+        found = np.frombuffer(hashes, dtype=">u8")[::4] >> np.uint64(8)
+        digests[start : start + _AT_ONCE] = found[codes]
+    if secret is None:
+        warn(
+            "values are hashed without a key, so anyone can hash every candidate and "
+            "see which one fits: a century has 36 525 dates of birth, hashed in well "
+            "under a second. A digest then tells the date, a fold narrows it down. "
+            "Give key=, the same wherever records are compared.",
+            PrivacyWarning,
+        )
+    return digests
+
+
+def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds:
+    """Return the fold of each value, from 0: its digest modulo ``k``, at least 2.
+
+    It depends on value, ``k`` and key alone, so records that come later, or lie
+    elsewhere, fall where they would have. ``values`` and ``key`` are as
+    :func:`keyed_digest` takes them. Sizes are random; :func:`balanced_folds` are not.
+
+    Examples
+    --------
+    >>> keyed_fold([7, "7", 7.0, "007"], 5, key="statcv")
+    array([3, 3, 3, 1])
+    """
+    k = check_k(k)
+    digests = keyed_digest(values, key)
+    digests %= np.uint64(k)
+    return digests.view(np.int64)
+
+
+def balanced_folds(
+    values: Any, k: int, key: Key | None = FROM_ENVIRONMENT
+) -> tuple[Folds, Digests]:
+    """Return folds of about equal size, and the k - 1 thresholds between them.
+
+    Arguments are those of :func:`keyed_fold`. A threshold lies midway between two
+    distinct digests, where the count of records below comes nearest to its share, and
+    belongs to the fold above: sizes differ by one at most where values are distinct,
+    and none is empty. :func:`assign` deals other digests by the same thresholds.
+
+    Raises
+    ------
+    SchemeError
+        If there are fewer distinct values than folds.
+
+    Examples
+    --------
+    >>> folds, thresholds = balanced_folds(range(10), 3, key="statcv")
+    >>> np.bincount(folds)
+    array([3, 4, 3])
+    """
+    k = check_k(k)
+    digests = keyed_digest(values, key)
+    thresholds = even_thresholds(digests, k)
+    return assign(digests, thresholds), thresholds
+
+
+def even_thresholds(digests: Digests, k: int) -> Digests:
+    """Return the k - 1 thresholds of :func:`balanced_folds` for these digests."""
+    distinct, counts = np.unique(digests, return_counts=True)
+    if len(distinct) < k:
+        raise SchemeError(
+            f"{len(distinct)} distinct values cannot fill k={k} folds, since equal "
+            "values never part; use a smaller k."
+        )
+    below = np.concatenate([[0], np.cumsum(counts)]) * k
+    shares = np.arange(1, k) * len(digests)
+    cut = np.searchsorted(below, shares)
+    cut -= shares - below[cut - 1] < below[cut] - shares
+    step = np.arange(k - 1)  # cuts rise, and leave room on both sides
+    cut = np.maximum.accumulate(np.maximum(cut - step, 1)) + step
+    cut = np.minimum(cut, len(distinct) - (k - 1) + step)
+    low, high = distinct[cut - 1], distinct[cut]
+    return low + (high - low + np.uint64(1)) // np.uint64(2)
+
+
+def assign(digests: Any, thresholds: Any) -> Folds:
+    """Return which interval between rising thresholds each digest lies in, from 0.
+
+    Examples
+    --------
+    >>> assign([0, 9, 10, 99], thresholds=[10, 20])
+    array([0, 0, 1, 2])
+    """
+    below, bounds = np.asarray(digests), np.asarray(thresholds)
+    for array in (below, bounds):
+        if array.size and (array.dtype.kind not in "iu" or array.min() < 0):
+            raise ArgumentTypeError("digests and thresholds must be integers from 0.")
+    if bounds.ndim != 1 or (bounds[1:] <= bounds[:-1]).any():
+        raise ArgumentError("thresholds must be a list of rising numbers.")
+    below, bounds = below.astype(np.uint64), bounds.astype(np.uint64)
+    return np.searchsorted(bounds, below, side="right").astype(np.int64)
+
+
+def pads(key: Key = FROM_ENVIRONMENT) -> tuple[bytes, bytes]:
+    """Return the two 64-byte pads of a key, inner and outer, as RFC 2104 makes them.
+
+    ``sha256(outer + sha256(inner + text))`` is the text's HMAC. They give the key away.
+
+    Examples
+    --------
+    >>> inner, outer = pads("secret")
+    >>> inner[:6] + outer[:6]
+    b'ESUDSB/9?.9('
+    """
+    block = check_key(key)
+    block = hashlib.sha256(block).digest() if len(block) > 64 else block
+    block = block.ljust(64, b"\0")
+    return bytes(b ^ 0x36 for b in block), bytes(b ^ 0x5C for b in block)
+
+
+def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
+    """Return the 32-byte hashes of the messages, one after the other."""
+    hashes = bytearray()
+    if key is None:
+        for message in messages:
+            hashes += hashlib.sha256(message).digest()
+        return hashes
+    inner, outer = (hashlib.sha256(pad).copy for pad in pads(key))
+    for message in messages:  # states that hold the pads are copied, not made anew
+        first, second = inner(), outer()
+        first.update(message)
+        second.update(first.digest())
+        hashes += second.digest()
+    return hashes
+
+
+def check_key(key: Key) -> bytes:
+    """Return the bytes of a key, or say why it is none."""
+    if key is FROM_ENVIRONMENT:
+        held = os.environ.get(key.value)
+        if not held:
+            raise ArgumentError(
+                f"there is no key to hash with: set the environment variable "
+                f"{key.value}, give key=, or say key=None for a hash without one."
+            )
+        return os.fsencode(held)
+    if not isinstance(key, (bytes, str)):
+        raise ArgumentTypeError(f"key must be bytes or text, not {type(key).__name__}.")
+    if not key:
+        raise ArgumentError("the key is empty; key=None is a hash without one.")
+    return key.encode() if isinstance(key, str) else key
+
+
+def check_k(k: int) -> int:
+    """Return a number of folds, or say why it is none."""
+    if not is_whole(k):
+        raise ArgumentError(f"k must be a whole number, not {k!r}.")
+    if not 2 <= k <= 2**31:
+        raise ArgumentError(f"k={k} is out of range: from 2 to 2**31.")
+    return int(k)
+
+
+# -- test vectors ---------------------------------------------------------------------
+
+
+_LONG, _OWN = b"\xaa" * 131, b"statcv"
+
+# (key, value, written form, HMAC-SHA-256 in hex, fold of 5); the first three: RFC 4231
+# fmt: off
+TEST_VECTORS: Final[tuple[tuple[bytes, Any, str, str, int], ...]] = (
+    (b"\x0b" * 20, "Hi There", "Hi There",
+     "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7", 2),
+    (b"Jefe", "what do ya want for nothing?", "what do ya want for nothing?",
+     "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843", 3),
+    (_LONG, "Test Using Larger Than Block-Size Key - Hash Key First",
+     "Test Using Larger Than Block-Size Key - Hash Key First",
+     "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54", 3),
+    (_OWN, "", "",
+     "e2f48b39446564eb42e9355deea783e43f5e5c8aee0b47cde22595968a0c84bc", 0),
+    (_OWN, " 007\t", "007",
+     "871b5ca23855a449224559908f0beb1d5f72f3c7267e37d6785e1b6c9ae9cae8", 1),
+    (_OWN, 7.0, "7",
+     "47b4bedbf5a0eeb8920ffb9d121301c9e3c46067ffb8cd6e72d6b12bba421805", 3),
+    (_OWN, -0.0, "0",
+     "95fa499086bb2bd8d392c73528d5bfaafda4d8855b75516890bf2ffaaeeb31a5", 0),
+    (_OWN, Decimal("2.50"), "2.5",
+     "d2ebfe54f3b4b2c05b0daabd8dd55fcfabf12a19bcb656694bb2d028d69d4908", 4),
+    (_OWN, 1e-7, "1e-07",
+     "ed89378797b235482761b72b5db050a70492d5414821c7979ad7b143116bc4ed", 1),
+    (_OWN, 2**60, "1152921504606846976",
+     "6dabe1176d993e2b6630c99c590814cc9a112656109df79c8b5414dcb2acaff0", 2),
+    (_OWN, datetime(1970, 1, 2, 23), "1970-01-02",
+     "f6af959e135ead24fef22a153d088c248bbeca3ceb659295fcd669498074d13f", 4),
+    (_OWN, "Ame\u0301lie O'Neil", "Amélie O'Neil",
+     "3d61fce61a9f8ee2dbdfeacd8847e148e9a97294b17905424a02685eaf64944d", 2),
+    (_OWN, "\u3000山田 太郎\xa0", "山田 太郎",
+     "85b95115edfa48686fe03f2909e70ab852c2e885a0bf21bb9d319778e0165be1", 4),
+    (_OWN, "👩\u200d⚕\ufe0f", "👩\u200d⚕\ufe0f",
+     "cb6bcfa2c4934eadff8d979b393a2a32a562d53e16844f6e53888256a83990fb", 0),
+)

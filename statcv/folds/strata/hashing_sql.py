@@ -1,0 +1,275 @@
+"""Folds as SQL, by keyed hash or by thresholds: a database assigns its own records."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from statcv.errors import ArgumentError, suggestion
+from statcv.folds.strata.hashing import assign, check_k
+from statcv.folds.strata.identifiers import SEPARATOR
+from statcv.folds.strata.thresholds import Thresholds
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    quote: str
+    character: str
+    text: str
+    blob: str
+    hmac: str
+    digest: str
+    interval: Callable[[str, list[int]], str]
+    number: str
+    no_number: str
+    day: str
+    day_literal: str
+    literal: Callable[[float], str]
+
+
+def _sum_of_steps(digest: str, bounds: list[int]) -> str:
+    """Count thresholds by a sum, whose one digest DuckDB works out only once."""
+    steps = (f"CAST({digest} >= {bound} AS BIGINT)" for bound in bounds)
+    return f"({' + '.join(steps)})"
+
+
+def _listed(bounds: Iterable[int]) -> str:
+    return ", ".join(map(str, bounds))
+
+
+def _double(number: float) -> str:
+    return f"CAST('{number!r}' AS double precision)"
+
+
+def _real(number: float) -> str:
+    """Write a number for SQLite, which reads long decimals only nearly."""
+    few_digits = float(f"{number:.15g}") == number
+    if number == 0 or (few_digits and 1e-7 <= abs(number) < 1e15):
+        return f"{number:.15g}"
+    mantissa, exponent = math.frexp(number)
+    whole, power = int(mantissa * 2**53), exponent - 53
+    sign, steps = ("*" if power > 0 else "/"), [62] * (abs(power) // 62)
+    factors = (f" {sign} {2**step}" for step in [*steps, abs(power) % 62])
+    return f"(CAST({whole} AS REAL){''.join(factors)})"
+
+
+# in SQLite a misspelt name in "" would become its own text
+_DIALECTS = {
+    "duckdb": _Dialect(
+        quote='"',
+        character="chr({})",
+        text="nfc_normalize(trim(CAST({} AS VARCHAR), {}))",
+        blob="encode({})",
+        hmac="sha256(CAST($opad AS BLOB) || unhex(sha256(CAST($ipad AS BLOB) || {})))",
+        digest="CAST('0x' || substr({}, 1, 14) AS BIGINT)",
+        interval=_sum_of_steps,
+        number="CAST({} AS DOUBLE)",
+        no_number="{0} IS NULL OR isnan({0})",
+        day="CAST({} AS DATE)",
+        day_literal="DATE '{}'",
+        literal=_double,
+    ),
+    "sqlite": _Dialect(
+        quote="`",
+        character="char({})",
+        text="nfc_normalize(trim(CAST({} AS TEXT), {}))",
+        blob="CAST({} AS BLOB)",
+        hmac="sha256(CAST(:opad || sha256(CAST(:ipad || {} AS BLOB)) AS BLOB))",
+        digest="big_endian(substr({}, 1, 7))",
+        interval=lambda digest, bounds: f"interval_of({digest}, '{_listed(bounds)}')",
+        number="{}",
+        no_number="typeof({}) NOT IN ('integer', 'real')",
+        day="date({})",
+        day_literal="'{}'",
+        literal=_real,
+    ),
+    "postgresql": _Dialect(
+        quote='"',
+        character="chr({})",
+        text="normalize(btrim(CAST({} AS text), {}), NFC)",
+        blob="convert_to({}, 'UTF8')",
+        hmac="sha256(CAST(%(opad)s AS bytea) || sha256(CAST(%(ipad)s AS bytea) || {}))",
+        digest="('x' || encode(substr({}, 1, 7), 'hex'))::bit(56)::bigint",
+        interval=lambda digest, bounds: (
+            f"width_bucket({digest}, ARRAY[{_listed(bounds)}]::bigint[])"
+        ),
+        number="CAST({} AS double precision)",
+        no_number="{0} IS NULL OR {0} = CAST('NaN' AS double precision)",
+        day="CAST({} AS date)",
+        day_literal="DATE '{}'",
+        literal=_double,
+    ),
+}
+_WHITE_SPACE = [code for code in range(0x3001) if chr(code).isspace()]
+
+
+def sql_fold(
+    column: str | Sequence[str], k: int, dialect: str, thresholds: Any = None
+) -> str:
+    """Return an SQL expression for the fold of each row.
+
+    The fold is that of :func:`statcv.folds.strata.hashing.keyed_fold`; with thresholds,
+    the interval in which the digest lies. The expression holds no key: its two
+    :func:`statcv.folds.strata.hashing.pads` are bound as parameters. Text is brought to
+    its written form in SQL, so the column may hold any text (without U+0000), or whole
+    numbers of an integer type; turn floats and dates into text first. NULL stays NULL.
+
+    Parameters
+    ----------
+    column : str or list of str
+        Its name, which is quoted. Several count together, as those of a frame do; that
+        no text holds U+001F inside is not checked.
+    k : int
+        The number of folds.
+    dialect : {"duckdb", "sqlite", "postgresql"}
+        DuckDB (:func:`register_duckdb`) takes ``$ipad`` and ``$opad``, SQLite
+        (:func:`register_sqlite`) ``:ipad`` and ``:opad``, PostgreSQL (13 or later,
+        UTF-8) ``%(ipad)s`` and ``%(opad)s`` of psycopg 3. psycopg2 would write them
+        into the query; a server that logs statements logs parameters too, unless
+        ``log_parameter_max_length`` is 0.
+    thresholds : array-like of int, optional
+        The k - 1 of :func:`statcv.folds.strata.hashing.balanced_folds`. They are
+        written into the expression, being no secret.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from statcv.folds.strata.hashing import pads
+    >>> connection = sqlite3.connect(":memory:")
+    >>> register_sqlite(connection)
+    >>> query = f"SELECT {sql_fold('id', 5, 'sqlite')} FROM (SELECT '007' AS id)"
+    >>> inner, outer = pads("statcv")
+    >>> connection.execute(query, {"ipad": inner, "opad": outer}).fetchone()
+    (1,)
+    >>> connection.close()
+    """
+    k, sql = check_k(k), _named(dialect)
+    columns = [column] if isinstance(column, str) else column
+    if not isinstance(columns, (list, tuple)) or not columns:
+        raise ArgumentError(f"column must be the name of a column, not {column!r}.")
+    character = sql.character.format
+    space = " || ".join(map(character, _WHITE_SPACE))
+    names = (_quoted(name, sql.quote, dialect) for name in columns)
+    texts = (sql.text.format(name, space) for name in names)
+    text = f" || {character(ord(SEPARATOR))} || ".join(texts)
+    digest = sql.digest.format(sql.hmac.format(sql.blob.format(text)))
+    if thresholds is None:
+        return f"mod({digest}, {k})" if dialect == "postgresql" else f"{digest} % {k}"
+    assign([], thresholds)  # says what is wrong with them
+    bounds = [int(bound) for bound in thresholds]
+    if len(bounds) != k - 1:
+        raise ArgumentError(f"{len(bounds)} thresholds do not make k={k} folds.")
+    return sql.interval(digest, bounds)
+
+
+def sql_bins(
+    column: str, thresholds: Any, dialect: str, folds: Sequence[int] | None = None
+) -> str:
+    """Return an SQL expression for the fold of each row, by thresholds of a covariate.
+
+    The fold is that of ``by_quantile(column, thresholds=…)``, numbered from 1. What is
+    missing, or not a number, is NULL.
+
+    Parameters
+    ----------
+    column : str
+        Its name, which is quoted. It holds numbers; or dates, which SQLite has as text
+        such as ``1990-01-31``.
+    thresholds : array-like of numbers or dates
+        As :func:`statcv.by_quantile` takes them, such as ``plan.thresholds``.
+    dialect : {"duckdb", "sqlite", "postgresql"}
+        In that of PostgreSQL a per cent sign of the name is doubled, for psycopg.
+    folds : sequence of int, optional
+        The fold of each bin, one more than there are thresholds. Unless given, each bin
+        is a fold: 1, 2, ….
+
+    Examples
+    --------
+    >>> print(sql_bins("age", [35.5, 56], "sqlite"))
+    CASE WHEN typeof(`age`) NOT IN ('integer', 'real') THEN NULL
+      WHEN `age` < 35.5 THEN 1
+      WHEN `age` < 56 THEN 2
+      ELSE 3 END
+    """
+    sql, at = _named(dialect), Thresholds.of(thresholds)
+    if folds is None:
+        folds = range(1, len(at) + 2)
+    if len(folds) != len(at) + 1:
+        raise ArgumentError(
+            f"{len(at)} thresholds make {len(at) + 1} bins, but {len(folds)} folds are "
+            "given."
+        )
+    name = _quoted(column, sql.quote, dialect)
+    if at.dates:
+        value = sql.day.format(name)
+        missing = f"{value} IS NULL"
+        literals = [sql.day_literal.format(text) for text in at.texts]
+    else:
+        value = sql.number.format(name)
+        missing = sql.no_number.format(value)
+        literals = [sql.literal(number) for number in at.values]
+    lines = [f"CASE WHEN {missing} THEN NULL"]
+    for literal, fold in zip(literals, folds, strict=False):
+        lines.append(f"  WHEN {value} < {literal} THEN {int(fold)}")
+    lines.append(f"  ELSE {int(folds[-1])} END")
+    return "\n".join(lines)
+
+
+def _named(dialect: str) -> _Dialect:
+    if dialect not in _DIALECTS:
+        raise ArgumentError(
+            f"there is no dialect {dialect!r}; there are {', '.join(_DIALECTS)}."
+            + suggestion(dialect, _DIALECTS)
+        )
+    return _DIALECTS[dialect]
+
+
+def _quoted(name: str, quote: str, dialect: str) -> str:
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ArgumentError(f"column must be the name of a column, not {name!r}.")
+    quoted = quote + name.replace(quote, 2 * quote) + quote
+    # psycopg takes a single per cent sign for a parameter
+    return quoted.replace("%", "%%") if dialect == "postgresql" else quoted
+
+
+def register_sqlite(connection: Any) -> None:
+    """Give an ``sqlite3`` connection the functions that the expression calls."""
+    encoding = connection.execute("PRAGMA encoding").fetchone()[0]
+    if encoding != "UTF-8":
+        raise ArgumentError(f"the database must hold text as UTF-8, not {encoding}.")
+    functions: dict[str, Callable[[Any], Any]] = {
+        "sha256": lambda x: None if x is None else hashlib.sha256(x).digest(),
+        "nfc_normalize": lambda x: x and unicodedata.normalize("NFC", x),
+        "big_endian": lambda x: x and int.from_bytes(x, "big"),
+    }
+    for name, function in functions.items():
+        connection.create_function(name, 1, function, deterministic=True)
+    connection.create_function("interval_of", 2, _interval_of, deterministic=True)
+
+
+def _interval_of(digest: int | None, bounds: str) -> int | None:
+    return None if digest is None else bisect_right(_read(bounds), digest)
+
+
+@lru_cache(maxsize=8)
+def _read(bounds: str) -> tuple[int, ...]:
+    return tuple(map(int, bounds.split(", ")))
+
+
+def register_duckdb(connection: Any) -> None:
+    """Give a DuckDB connection ``sha256`` of a blob, which it lacks before 1.1."""
+    kinds = "SELECT parameter_types FROM duckdb_functions() WHERE function_name = "
+    if (["BLOB"],) not in connection.execute(kinds + "'sha256'").fetchall():
+        connection.create_function(
+            "sha256",
+            lambda x: None if x is None else hashlib.sha256(x).hexdigest(),
+            ["BLOB"],
+            "VARCHAR",
+            null_handling="special",
+        )

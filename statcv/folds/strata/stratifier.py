@@ -1,0 +1,237 @@
+"""What a stratifier is: a covariate whose equal values are held out together.
+
+It tells which records hold equal values, and cuts them into *units* for k folds: bins
+of a number, classes of a hash, whole values. A unit is a fold by itself (*fixed*), or
+free to be dealt to one.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    FoldWarning,
+    SchemeError,
+    plural,
+    suggestion,
+    warn,
+)
+from statcv.folds.strata.identifiers import count_missing, written
+from statcv.folds.strata.thresholds import intervals
+
+Codes = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Cut(ABC):
+    """A stratifier's values cut for k folds: the unit in which a record falls.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    units : int
+        Number of units, k at least.
+    fixed : bool
+        Whether unit j is fold j; else units are free to be dealt to folds.
+    codes : numpy.ndarray of intp
+        The unit of each record that was cut, as :meth:`of` would tell.
+    """
+
+    columns: tuple[str, ...]
+    units: int
+    fixed: bool
+    codes: Codes = field(repr=False)
+
+    @property
+    def label(self) -> str:
+        """The columns in one name."""
+        return " + ".join(self.columns)
+
+    @property
+    def thresholds(self) -> NDArray[Any] | None:
+        """The least number, or digest, of each unit but the first, if it has one."""
+        return None
+
+    @property
+    def allocation(self) -> Codes | None:
+        """The fold of each unit, if it does not depend on the records."""
+        return np.arange(self.units) if self.fixed else None
+
+    @property
+    def bins(self) -> list[str]:
+        """The interval between thresholds that each unit is, if it is one."""
+        return (
+            [] if self.thresholds is None else intervals([*map(str, self.thresholds)])
+        )
+
+    @abstractmethod
+    def of(self, frame: pd.DataFrame) -> Codes:
+        """Return the unit of each record of these or other data; -1 for none."""
+
+    @abstractmethod
+    def sentence(self, k: int) -> str:
+        """Say what the folds are."""
+
+
+@dataclass(frozen=True)
+class Stratifier(ABC):
+    """One or several columns whose equal values never part.
+
+    Attributes
+    ----------
+    columns : tuple of str
+    identifies : bool
+        Whether records with equal values are one cluster, as of a person; the columns
+        are then no predictors in ``y ~ .``.
+    made_by : str
+        The name of the function that makes it.
+    """
+
+    columns: tuple[str, ...]
+    identifies: ClassVar[bool] = True
+    made_by: ClassVar[str]
+
+    @property
+    def label(self) -> str:
+        """The columns in one name."""
+        return " + ".join(self.columns)
+
+    @property
+    @abstractmethod
+    def random(self) -> bool:
+        """Whether other seeds and repeats give other folds."""
+
+    @property
+    def only_for_folds(self) -> str:
+        """What it says that has a meaning for k folds alone, if anything."""
+        return ""
+
+    @property
+    def fixes_folds(self) -> bool:
+        """Whether values alone say which fold a record falls in."""
+        return True
+
+    @property
+    def n_folds(self) -> int | None:
+        """The number of folds on which it insists, whatever the records."""
+        return None
+
+    def values(self, frame: pd.DataFrame) -> Codes:
+        """Return which records hold equal values: codes from 0."""
+        return written_of(frame, self.columns)[1]
+
+    @abstractmethod
+    def warn(self, frame: pd.DataFrame, named: bool = False) -> None:
+        """Warn of signs that the columns were meant otherwise.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            The records.
+        named : bool
+            Whether the caller gave bare names of columns, no stratifier.
+        """
+
+    @abstractmethod
+    def cut(self, frame: pd.DataFrame, k: int, seed: int = 0, repeat: int = 0) -> Cut:
+        """Cut the values into units for k folds.
+
+        Raises
+        ------
+        SchemeError
+            If there are fewer distinct values than folds.
+        DataError
+            If values are missing, or of a kind that cannot be cut.
+        """
+
+
+def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Return the columns, none of which may be lacking or have missing values."""
+    for name in columns:
+        if name not in frame.columns:
+            raise ColumnError(
+                f"stratify={name!r} is no column of the data."
+                + suggestion(name, map(str, frame.columns))
+            )
+        if count := count_missing(frame[name]):
+            raise DataError(
+                f"the stratifier {name!r} is missing in {count} of {len(frame)} "
+                "records, and what is missing has no fold; leave those rows out "
+                f"(data.dropna(subset=[{name!r}])), or give each a value of its own."
+            )
+    return frame[list(columns)]
+
+
+def written_of(
+    frame: pd.DataFrame, columns: Sequence[str], truth: bool = True
+) -> tuple[list[str], Codes]:
+    """Return distinct written forms, and the code of each record."""
+    chosen = columns_of(frame, columns)
+    for name in columns:
+        if is_truth(chosen[name]):
+            if not truth:
+                raise DataError(
+                    f"stratify={name!r} is a column of truth values, which do not "
+                    f"identify; by_value({name!r}) keeps each of the two whole."
+                )
+            chosen = chosen.assign(**{name: chosen[name].astype(object).map(str)})
+    try:
+        return written(chosen)
+    except DataError as error:
+        raise DataError(f"stratify={' + '.join(columns)!r}: {error}") from None
+
+
+def is_truth(column: pd.Series[Any]) -> bool:
+    """Whether a column holds truth values."""
+    return pd.api.types.is_bool_dtype(column) or (
+        column.dtype == object and pd.api.types.infer_dtype(column) == "boolean"
+    )
+
+
+def check_units(
+    counts: NDArray[np.intp], k: int, label: str, name: Callable[[int], str] | None
+) -> None:
+    """Refuse fewer values than folds; warn where one value is more than a fold."""
+    n = int(counts.sum())
+    if len(counts) < k:
+        raise SchemeError(
+            f"{label} has {plural(len(counts), 'distinct value')}, which cannot fill "
+            f"k={k} folds, since equal values never part; use a smaller k."
+        )
+    heavy = int((counts > -(-n // k)).sum())
+    if heavy:
+        largest = int(counts.argmax())
+        which = "the largest" if name is None else f"{label}={name(largest)}"
+        warn(
+            f"{plural(heavy, 'value')} of {label} {'has' if heavy == 1 else 'have'} "
+            f"more than 1/{k} of the records: {which} has {counts[largest]} of {n}. "
+            "Equal values never part, so the folds differ in size.",
+            FoldWarning,
+        )
+
+
+def names_of(columns: str | Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns as a caller gives them, each once."""
+    names = (columns,) if isinstance(columns, str) else columns
+    if not isinstance(names, (list, tuple)) or not all(
+        isinstance(name, str) for name in names
+    ):
+        raise ArgumentTypeError(
+            f"columns must be a name or a list of names, not {columns!r}."
+        )
+    if not names:
+        raise ArgumentError("a stratifier needs a column; give its name.")
+    if len(set(names)) < len(names):
+        raise ArgumentError(f"a column is named twice in {list(names)!r}.")
+    return tuple(names)

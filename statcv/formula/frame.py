@@ -1,0 +1,249 @@
+"""Any data frame in, a pandas frame of plain NumPy columns out."""
+
+from __future__ import annotations
+
+from typing import Any, TypeGuard
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ColumnError,
+    DataError,
+    FrameError,
+    MissingPackageError,
+    suggestion,
+)
+
+
+def as_frame(data: object) -> pd.DataFrame:
+    """Return ``data`` as a pandas frame with one label a row and text names.
+
+    Parameters
+    ----------
+    data : data frame
+        pandas, or anything narwhals knows: polars, pyarrow, DuckDB, Modin, …
+
+    Returns
+    -------
+    pandas.DataFrame
+        The same object where it was pandas already; it is never changed.
+
+    Raises
+    ------
+    FrameError
+        If ``data`` is no data frame.
+    DataError
+        If it is empty, or a row label or a column name occurs twice.
+    """
+    frame = data if isinstance(data, pd.DataFrame) else _through_narwhals(data)
+    if len(frame) == 0:
+        raise DataError("the data frame is empty: it has no rows.")
+    if frame.shape[1] == 0:
+        raise DataError("the data frame is empty: it has no columns.")
+    odd = [name for name in frame.columns if not isinstance(name, str)]
+    if odd:
+        raise DataError(
+            f"column names must be text, but {odd[0]!r} is not; "
+            "rename the columns, for instance data.columns.astype(str)."
+        )
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()]
+        raise DataError(f"column {twice[0]!r} occurs more than once in the data.")
+    if not frame.index.is_unique:
+        labels = frame.index[frame.index.duplicated()]
+        raise DataError(
+            f"{len(labels)} row labels of the data occur more than once (first: "
+            f"{shown_label(labels[0])}), so predictions could not be told apart; "
+            "use data.reset_index(drop=True)."
+        )
+    return frame
+
+
+def shown_label(label: Any) -> str:
+    """Return a row's label as messages show it: ``3``, not ``np.int64(3)``."""
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
+    """Return which values are missing, NaN in nullable and Arrow numbers too."""
+    if is_number(column.dtype):
+        values = column.to_numpy()
+        return np.asarray(values != values)  # NaN alone
+    if isinstance(column.dtype, np.dtype) or not pd.api.types.is_float_dtype(column):
+        return np.asarray(column.isna())
+    values = column.to_numpy(dtype=float, na_value=np.nan)
+    return np.asarray(np.isnan(values))
+
+
+def is_number(dtype: Any) -> TypeGuard[np.dtype[Any]]:
+    """Tell whether a dtype is one of NumPy's numbers."""
+    return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
+
+
+def _through_narwhals(data: object) -> pd.DataFrame:
+    import narwhals as nw
+
+    try:
+        native: Any = nw.from_native(data, series_only=False)
+    except TypeError:
+        hint = "; wrap it in pandas.DataFrame(…)" if _looks_tabular(data) else ""
+        raise FrameError(
+            f"data must be a data frame, not {type(data).__name__}{hint}."
+        ) from None
+    if isinstance(native, nw.LazyFrame):
+        native = native.collect()
+    if native.implementation.is_polars():
+        # its categories come in the order in which the process met them
+        unordered = [n for n, kind in native.schema.items() if kind == nw.Categorical]
+        native = native.with_columns(nw.col(name).cast(nw.String) for name in unordered)
+    try:
+        return pd.DataFrame(native.to_pandas())
+    except ImportError as error:  # polars needs pyarrow for this
+        raise MissingPackageError(
+            f"reading a {type(data).__module__.split('.')[0]} frame needs pyarrow: "
+            "pip install pyarrow"
+        ) from error
+
+
+def _looks_tabular(data: object) -> bool:
+    return isinstance(data, (dict, list, np.ndarray))
+
+
+def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    """Turn nullable, Arrow, text and object columns into what patsy can read.
+
+    Numbers become float64 or an integer type, truth values bool, text and
+    categories a ``Categorical`` of the levels that occur (text sorted, as R's
+    factor; declared categories in their own order). Missing values stay missing:
+    as NaN in numbers (truth values turn into numbers then) and in categories.
+    Dates stay dates.
+    """
+    dtype = column.dtype
+    if is_number(dtype):
+        return column.astype(float) if dtype.itemsize < 4 else column
+    if isinstance(dtype, pd.CategoricalDtype):
+        return column.cat.remove_unused_categories()
+    if pd.api.types.is_bool_dtype(dtype):
+        if column.isna().any():
+            return column.astype("Float64").astype(float)
+        return column.astype(bool)
+    if pd.api.types.is_numeric_dtype(dtype):
+        if pd.api.types.is_complex_dtype(dtype):
+            raise DataError(f"column {name!r} holds complex numbers.")
+        return _plain_number(column)
+    if pd.api.types.is_datetime64_any_dtype(dtype):
+        return column.astype("datetime64[ns]") if dtype.kind != "M" else column
+    if pd.api.types.is_timedelta64_dtype(dtype):
+        raise DataError(
+            f"column {name!r} holds time differences; turn them into numbers, "
+            "for instance with .dt.total_seconds()."
+        )
+    return _plain_object(column, name)
+
+
+def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:
+    if column.isna().any() or not pd.api.types.is_integer_dtype(column.dtype):
+        values = column.to_numpy(dtype=float, na_value=np.nan)
+    else:
+        values = column.to_numpy(dtype=np.int64)
+    return pd.Series(values, index=column.index, name=column.name)
+
+
+def _plain_object(column: pd.Series[Any], name: str) -> pd.Series[Any]:
+    values = column.astype(object).where(column.notna(), None)
+    present = [value for value in values if value is not None]
+    if all(isinstance(value, str) for value in present):
+        return _factor(values, sorted(set(present)))
+    if all(isinstance(value, (bool, np.bool_)) for value in present):
+        truth = values.map({True: 1.0, False: 0.0}).astype(float)
+        return truth if truth.isna().any() else truth.astype(bool)
+    if all(_is_date(value) for value in present):
+        return pd.to_datetime(values)
+    try:
+        return values.where(values.notna(), np.nan).astype(float)
+    except (TypeError, ValueError):
+        kinds = sorted({type(value).__name__ for value in present})
+        raise DataError(
+            f"column {name!r} mixes values of several types ({', '.join(kinds)}); "
+            "make them all numbers or all text."
+        ) from None
+
+
+def _is_date(value: object) -> bool:
+    from datetime import date
+
+    return isinstance(value, date)
+
+
+def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:
+    return pd.Series(
+        pd.Categorical(values, categories=levels), index=values.index, name=values.name
+    )
+
+
+# ---- what a call gives a value a row for, beside the formula: weights, folds ----
+
+
+def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
+    """Return a value for each row of the data.
+
+    Parameters
+    ----------
+    values : str or array-like
+        The name of a column; a series, matched by its labels; or an array in the
+        order of the rows.
+    frame : pandas.DataFrame
+    name : str
+        The argument, for messages.
+
+    Raises
+    ------
+    ColumnError
+        If there is no column of that name.
+    DataError
+        If values do not fit the rows.
+    """
+    if isinstance(values, str):
+        if values not in frame.columns:
+            raise ColumnError(
+                f"{name}={values!r} is no column of the data."
+                + suggestion(values, frame.columns)
+            )
+        return frame[values]
+    if isinstance(values, pd.Series):
+        if not values.index.is_unique or not values.index.isin(frame.index).all():
+            raise DataError(
+                f"{name}= is a series whose labels are not those of the data."
+            )
+        return values.reindex(frame.index).rename(name)
+    array = np.asarray(values)
+    if array.ndim != 1 or len(array) != len(frame):
+        raise DataError(
+            f"{name}= must have one value for each of the {len(frame)} rows of the "
+            f"data, but has the shape {array.shape}."
+        )
+    return pd.Series(array, index=frame.index, name=name)
+
+
+def row_weights(
+    values: Any, frame: pd.DataFrame, kept: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Return the weights of the kept rows.
+
+    Raises
+    ------
+    DataError
+        If weights are missing, negative, infinite, or all zero.
+    """
+    column = row_values(values, frame, "weights").iloc[kept]
+    if not pd.api.types.is_numeric_dtype(column.dtype):
+        raise DataError(f"the weights must be numbers, not {column.dtype}.")
+    weights = column.to_numpy(dtype=float, na_value=np.nan)
+    if not np.isfinite(weights).all():
+        count = int((~np.isfinite(weights)).sum())
+        raise DataError(f"the weights are missing or infinite in {count} rows.")
+    if (weights < 0).any() or not (weights > 0).any():
+        raise DataError("the weights must be 0 or more, and some above 0.")
+    return np.asarray(weights)

@@ -1,0 +1,359 @@
+"""Functions that formulas may call besides those of patsy.
+
+What is written stays the code of the term; what is evaluated has the names of the
+columns in place of the patterns.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ColumnError, DataError, FormulaError, suggestion
+from statcv.formula.quoting import quoted
+
+
+class Poly:
+    """Orthogonal polynomials of a numeric column, learnt on the training rows.
+
+    ``poly(x, 3)`` in a formula gives three columns that are orthonormal over the
+    rows on which they were learnt; other rows are evaluated with the learnt
+    three-term recurrence (Kennedy & Gentle 1980, §8.2), as R's ``predict`` on a
+    ``poly`` does.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[NDArray[np.float64]] = []
+        self._centre: NDArray[np.float64] = np.empty(0)
+        self._norm: NDArray[np.float64] = np.empty(0)
+
+    def memorize_chunk(self, x: Any, degree: int = 1) -> None:
+        """Take in training values."""
+        self._degree = degree
+        self._chunks.append(np.asarray(x, dtype=float))
+
+    def memorize_finish(self) -> None:
+        """Learn the recurrence from all training values."""
+        x = np.concatenate(self._chunks)
+        self._chunks = []
+        degree = self._degree
+        if not isinstance(degree, int) or degree < 1:
+            raise FormulaError(f"poly() needs a degree of 1 or more, not {degree!r}.")
+        if len(np.unique(x)) <= degree:
+            raise FormulaError(
+                f"poly() of degree {degree} needs more than {degree} distinct "
+                f"values in every training set, and one has {len(np.unique(x))}."
+            )
+        centre, norm = [], [1.0, float(len(x))]
+        before, now = np.zeros_like(x), np.ones_like(x)
+        for _ in range(degree):
+            centre.append(float((x * now**2).sum() / norm[-1]))
+            after = (x - centre[-1]) * now - norm[-1] / norm[-2] * before
+            before, now = now, after
+            norm.append(float((now**2).sum()))
+        self._centre, self._norm = np.array(centre), np.array(norm)
+
+    def transform(self, x: Any, degree: int = 1) -> NDArray[np.float64]:
+        """Return the columns of degree 1, …, ``degree`` at ``x``."""
+        x = np.asarray(x, dtype=float)
+        columns = np.empty((len(x), degree))
+        before, now = np.zeros_like(x), np.ones_like(x)
+        for j in range(degree):
+            ratio = self._norm[j + 1] / self._norm[j]
+            before, now = now, (x - self._centre[j]) * now - ratio * before
+            columns[:, j] = now / np.sqrt(self._norm[j + 2])
+        return columns
+
+
+def poly(x: Any, degree: int = 1) -> NDArray[np.float64]:
+    """Orthogonal polynomials; inside a formula they are learnt on training rows.
+
+    >>> import numpy as np
+    >>> columns = poly(np.arange(5.0), 2)
+    >>> np.round(columns.T @ columns, 12) + 0.0
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    learnt = Poly()
+    learnt.memorize_chunk(x, degree)
+    learnt.memorize_finish()
+    return learnt.transform(x, degree)
+
+
+poly.__patsy_stateful_transform__ = Poly  # type: ignore[attr-defined]
+
+
+# ---- log-ratios of the parts of a whole, as formula terms ----
+
+Floats = NDArray[np.float64]
+LEARNING_ARGUMENT = "prevalence"  # with which clr() learns from the training rows
+
+
+def clr(
+    *parts: Any, pseudocount: float | None = None, prevalence: float | None = None
+) -> Floats:
+    """Centred log-ratios of the parts of a whole, a column a part.
+
+    The logarithm of each part less the mean logarithm of all parts of the row
+    (Aitchison 1986, §4.6). Without ``pseudocount`` it does not matter whether parts are
+    counts or shares.
+
+    Parameters
+    ----------
+    *parts : array_like of shape (n,)
+        Two or more, none negative; in a formula columns, or expressions of them, and
+        ``columns("lactobacillus_*")`` for those that match a pattern.
+    pseudocount : float, optional
+        Added to every part, since 0 has no logarithm. It matters: the ratio of a part
+        that is there to one that is not is hardly more than a choice of it.
+    prevalence : float, optional
+        Use only parts that are above 0 in more than this share of the rows. Inside a
+        formula they are chosen anew by each training set; the column of a part that was
+        not chosen is 0 there.
+
+    Returns
+    -------
+    numpy.ndarray of shape (n, parts)
+        Each row sums to 0: beside an intercept the coefficients of a model are told
+        apart by a penalty, or not at all.
+
+    Raises
+    ------
+    DataError
+        If a part is negative, or 0 without a pseudocount.
+    FormulaError
+        If there are fewer than two parts, or an argument is out of range.
+
+    Examples
+    --------
+    >>> clr([1.0, 3.0], [1.0, 1.0], [1.0, 9.0]).round(3).tolist()
+    [[0.0, 0.0, 0.0], [0.0, -1.099, 1.099]]
+    """
+    learnt = Clr()
+    learnt.memorize_chunk(*parts, pseudocount=pseudocount, prevalence=prevalence)
+    learnt.memorize_finish()
+    return learnt.transform(*parts, pseudocount=pseudocount, prevalence=prevalence)
+
+
+class Clr:
+    """The parts that are frequent in the training rows, and their log-ratios."""
+
+    def __init__(self) -> None:
+        self._present: list[NDArray[np.bool_]] = []
+        self._chosen: NDArray[np.bool_] = np.empty(0, dtype=bool)
+        self._prevalence: float | None = None
+
+    def memorize_chunk(
+        self,
+        *parts: Any,
+        pseudocount: float | None = None,
+        prevalence: float | None = None,
+    ) -> None:
+        """Take in training rows."""
+        _check_share(prevalence)
+        self._prevalence = prevalence
+        self._present.append(_side_by_side(parts) > 0)
+
+    def memorize_finish(self) -> None:
+        """Choose the parts that are there in more than the share of the rows."""
+        present = np.concatenate(self._present)
+        self._present = []
+        self._chosen = np.ones(present.shape[1], dtype=bool)
+        if self._prevalence is None:
+            return
+        self._chosen = present.mean(axis=0) > self._prevalence
+        count = int(self._chosen.sum())
+        if count < 2:
+            raise FormulaError(
+                f"clr(): {count} of {present.shape[1]} parts are above 0 in more than "
+                f"the share {self._prevalence:g} of {len(present)} training rows, and "
+                "a ratio needs two; lower prevalence=."
+            )
+
+    def transform(
+        self,
+        *parts: Any,
+        pseudocount: float | None = None,
+        prevalence: float | None = None,
+    ) -> Floats:
+        """Return the log-ratios among the chosen parts, and 0 for the others."""
+        values = _side_by_side(parts)
+        ratios = np.zeros_like(values)
+        chosen = np.flatnonzero(self._chosen)
+        names = [_name(parts[j], int(j)) for j in chosen]
+        log = np.log(_above_zero(values[:, chosen], names, pseudocount))
+        ratios[:, chosen] = log - log.mean(axis=1, keepdims=True)
+        return ratios
+
+
+def _side_by_side(parts: Sequence[Any]) -> Floats:
+    if len(parts) < 2:
+        raise FormulaError(f"clr() needs two parts or more, not {len(parts)}.")
+    columns = []
+    for j, part in enumerate(parts):
+        values = np.asarray(part)
+        if values.dtype.kind not in "iuf" or values.ndim != 1:
+            raise FormulaError(
+                f"clr() needs columns of numbers, and {_name(part, j)} is none."
+            )
+        columns.append(values.astype(float))
+    return np.column_stack(columns)
+
+
+def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats:
+    """Return the parts with the pseudocount added, or say which cannot be used."""
+    negative = (values < 0).sum(axis=0)
+    if negative.any():
+        j = int(negative.argmax())
+        raise DataError(
+            f"clr(): {names[j]} is negative in {negative[j]} of {len(values)} rows; "
+            "parts of a whole are 0 or more."
+        )
+    if pseudocount is not None:
+        if not (_is_number(pseudocount) and 0 < pseudocount < np.inf):
+            raise FormulaError(
+                f"clr() adds a pseudocount above 0 to every part, not {pseudocount!r}."
+            )
+        return np.asarray(values + pseudocount)
+    zero = (values == 0).sum(axis=0)
+    if zero.any():
+        j, others = int(zero.argmax()), int((zero > 0).sum()) - 1
+        more = f", and so are {others} other parts in some" if others else ""
+        raise DataError(
+            f"clr(): {names[j]} is 0 in {zero[j]} of {len(values)} rows{more}, and 0 "
+            "has no logarithm; add something small to every part by pseudocount=, for "
+            "instance pseudocount=1e-6 to shares or 0.5 to counts."
+        )
+    return values
+
+
+def _check_share(prevalence: object) -> None:
+    if prevalence is None:
+        return
+    if not (_is_number(prevalence) and 0 <= prevalence < 1):
+        raise FormulaError(
+            "clr() takes as prevalence= a share of the rows from 0 to below 1, not "
+            f"{prevalence!r}."
+        )
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _name(part: Any, j: int) -> str:
+    name = getattr(part, "name", None)
+    return f"part {j + 1}" if name is None else repr(name)
+
+
+# ---- calls that take many columns, as of ``columns("bmi_*")`` ----
+
+SELECTOR = "columns"
+
+
+def is_selection(node: ast.AST) -> bool:
+    """Tell whether a node is a call of ``columns``."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == SELECTOR
+    )
+
+
+def spread(
+    arguments: Iterable[ast.expr], columns: Collection[str], code: str
+) -> list[ast.expr]:
+    """Put the columns that match in place of each ``columns(…)``.
+
+    Parameters
+    ----------
+    arguments : iterable of ast.expr
+        Of a call.
+    columns : collection of str
+        Of the data.
+    code : str
+        The term, for messages.
+
+    Raises
+    ------
+    ColumnError
+        If no column matches a pattern.
+    FormulaError
+        If something else than patterns is given.
+    """
+    found: list[ast.expr] = []
+    for argument in arguments:
+        if is_selection(argument):
+            names = _matching(argument, columns, code)
+            found += [_named(name) for name in names]
+        else:
+            found.append(argument)
+    return found
+
+
+def labels_of_parts(
+    tree: ast.Expression, function: str, columns: Collection[str], code: str
+) -> tuple[str, ...]:
+    """Return a label a part for an expression with one call of a function of parts.
+
+    ``scale(clr(a, b))`` has the labels ``scale(clr(a))`` and ``scale(clr(b))``. The
+    tree is changed.
+    """
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == function
+    ]
+    if len(calls) != 1:
+        return ()
+    (call,) = calls
+    parts = spread(call.args, columns, code)
+    call.keywords = []
+    labels = []
+    for part in parts:
+        call.args = [part]
+        labels.append(ast.unparse(tree))
+    return tuple(labels)
+
+
+def outside_a_call(code: str) -> FormulaError:
+    """Return the error of ``columns(…)`` where it is no argument of a function."""
+    return FormulaError(
+        f"columns() in {code!r} stands for the arguments of a function, as in "
+        'clr(columns("lactobacillus_*")); it is no term by itself.'
+    )
+
+
+def _matching(call: ast.expr, columns: Collection[str], code: str) -> list[str]:
+    assert isinstance(call, ast.Call)
+    patterns = [
+        argument.value
+        for argument in call.args
+        if isinstance(argument, ast.Constant) and isinstance(argument.value, str)
+    ]
+    if not patterns or call.keywords or len(patterns) < len(call.args):
+        raise FormulaError(
+            f"columns() takes patterns in quotes, in {code!r}: "
+            'columns("lactobacillus_*", "gardnerella_1").'
+        )
+    names: dict[str, None] = {}
+    for pattern in patterns:
+        matched = [name for name in columns if fnmatchcase(name, pattern)]
+        if not matched:
+            raise ColumnError(
+                f"no column of the data matches {pattern!r}."
+                + suggestion(pattern, columns)
+            )
+        names |= dict.fromkeys(matched)
+    return list(names)
+
+
+def _named(column: str) -> ast.expr:
+    return ast.parse(quoted(column), mode="eval").body

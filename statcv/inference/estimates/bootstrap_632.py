@@ -1,0 +1,209 @@
+"""The .632 and .632+ rules: the apparent and the out-of-bag value of a metric, joined.
+
+A bootstrap sample holds about .632 of the records, so that what it leaves out is
+predicted worse than by a fit on all of them; the apparent value errs the other way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import check_level
+from statcv.errors import MetricError
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.values import casewise_by_record, values_by_split
+from statcv.inference.intervals.interval import Interval
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+DRAWN = 0.632  # the share of the records that a bootstrap sample holds
+MOST = 250_000  # pairs of an outcome and a prediction that are looked at
+NO_INTERVAL = (
+    "it joins two values of the same records, and no standard error is offered; the "
+    "out-of-bag mean has one (how='per_fold')"
+)
+
+
+@dataclass(frozen=True)
+class Bootstrap632:
+    """What the .632 and .632+ rules join (Efron & Tibshirani 1997).
+
+    Attributes
+    ----------
+    apparent : float
+        The metric of the fit on all records, on those same records.
+    out_of_bag : float
+        The leave-one-out bootstrap: the metric on what the samples left out.
+    no_information : float
+        The metric where outcomes have nothing to do with the predictions.
+    greater_is_better : bool
+        The metric's direction.
+
+    Examples
+    --------
+    >>> wrong = Bootstrap632(0.0, 0.5, 0.5, greater_is_better=False)
+    >>> wrong.overfitting, wrong.plain, round(wrong.plus, 12)
+    (1.0, 0.316, 0.5)
+    """
+
+    apparent: float
+    out_of_bag: float
+    no_information: float
+    greater_is_better: bool
+
+    @property
+    def overfitting(self) -> float:
+        """The relative overfitting rate, from 0 to 1 (their equations 28 and 31)."""
+        sign = 1.0 if self.greater_is_better else -1.0
+        lost = sign * (self.apparent - self.out_of_bag)
+        most = sign * (self.apparent - self.no_information)
+        if np.isnan(lost + most):
+            return np.nan
+        return min(lost / most, 1.0) if lost > 0 and most > 0 else 0.0
+
+    @property
+    def plain(self) -> float:
+        """The .632 value (24)."""
+        return (1 - DRAWN) * self.apparent + DRAWN * self.out_of_bag
+
+    @property
+    def plus(self) -> float:
+        """The .632+ value (32).
+
+        Where the out-of-bag value is no worse than no information that is
+        ``(1 - w) apparent + w out_of_bag`` with ``w = .632 / (1 - .368 overfitting)``.
+        """
+        rate = self.overfitting
+        no_worse = max if self.greater_is_better else min
+        bounded = no_worse(self.out_of_bag, self.no_information)
+        more = (1 - DRAWN) * DRAWN * rate / (1 - (1 - DRAWN) * rate)
+        return self.plain + (bounded - self.apparent) * more
+
+
+@dataclass(frozen=True)
+class BootstrapEstimate(Estimate):
+    """An estimate by the .632 or .632+ rule, with what it was joined from.
+
+    Attributes
+    ----------
+    parts : Bootstrap632
+    """
+
+    parts: Bootstrap632 = field(kw_only=True)
+
+
+def bootstrap_estimate(
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    fitted: Floats,
+    level: float,
+    threshold: float | None = None,
+) -> BootstrapEstimate:
+    """Estimate a metric by the .632 or the .632+ rule.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of bootstrap samples.
+    metric : Metric
+    how : {".632", ".632+"}
+    fitted : numpy.ndarray, shape (n,) or (n, classes)
+        Predictions of the fit on all records, for those records.
+    level : float
+        Of the interval, which there is none.
+    threshold : float, optional
+        Of the fit on all records, where it has one.
+    """
+    check_level(level, MetricError)
+    values = _out_of_bag(scores, metric)
+    parts = join_values(scores, metric, fitted, threshold)
+    return BootstrapEstimate(
+        metric=metric.name,
+        label=metric.label,
+        how=how,
+        value=parts.plain if how == ".632" else parts.plus,
+        level=level,
+        n_undefined=int(np.isnan(values).sum()),
+        n_values=len(values),
+        sd=np.nan,
+        make=partial(Interval.none, NO_INTERVAL),
+        parts=parts,
+    )
+
+
+def join_values(
+    scores: Scores, metric: Metric, fitted: Floats, threshold: float | None = None
+) -> Bootstrap632:
+    """Return the apparent, the out-of-bag and the no-information value of a metric."""
+    read = metric.readable(fitted, scores.probabilities, threshold)
+    values = _out_of_bag(scores, metric)
+    defined = values[~np.isnan(values)]
+    mean = np.full(len(scores.y), scores.y.mean()) if metric.uses_baseline else None
+    return Bootstrap632(
+        apparent=float(metric(scores.y, read, mean, threshold)),
+        out_of_bag=float(defined.mean()) if len(defined) else np.nan,
+        no_information=no_information(metric, scores.y, read, threshold),
+        greater_is_better=metric.greater_is_better,
+    )
+
+
+def _out_of_bag(scores: Scores, metric: Metric) -> Floats:
+    """Return a value a record where the metric is a mean over them, else a sample.
+
+    The value of a record is the mean over the samples that left it out.
+    """
+    if metric.casewise is None:
+        return values_by_split(scores, metric)
+    rows, values = casewise_by_record(scores, metric)
+    of_all = np.full(len(scores.y), np.nan)
+    of_all[rows] = values
+    return of_all
+
+
+def no_information(
+    metric: Metric,
+    y: NDArray[np.generic],
+    predicted: Floats,
+    threshold: float | None = None,
+) -> float:
+    """Return what a metric comes to where outcomes and predictions are independent.
+
+    That is its value over all n² pairs of the outcome of one record and the
+    prediction for another (or the same): for errors the textbook double mean, for
+    auROC ½, for auPR the share of positives. Above 500 records it is taken over
+    250 000 of the pairs, in which every record comes equally often.
+
+    Parameters
+    ----------
+    metric : Metric
+    y : numpy.ndarray, shape (n,)
+    predicted : numpy.ndarray, shape (n,) or (n, classes)
+        What the metric reads of the predictions.
+    threshold : float, optional
+        Above which class 1 is predicted.
+
+    Examples
+    --------
+    >>> from statcv.metrics import METRICS
+    >>> y, predicted = np.array([0, 0, 0, 1]), np.array([0.1, 0.2, 0.7, 0.8])
+    >>> no_information(METRICS["accuracy"], y, predicted)
+    0.5
+    >>> no_information(METRICS["auroc"], y, predicted)
+    0.5
+    """
+    n = len(y)
+    count = min(n, max(MOST // n, 1))
+    shifts = np.arange(count) * n // count
+    if count < n:  # in the order of the data neighbours may be alike
+        predicted = predicted[np.random.default_rng(0).permutation(n)]
+    other = (np.arange(n) + shifts[:, None]) % n
+    outcomes = np.tile(y, count)
+    mean = np.full(len(outcomes), outcomes.mean()) if metric.uses_baseline else None
+    return float(metric(outcomes, predicted[other.ravel()], mean, threshold))

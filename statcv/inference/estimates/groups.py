@@ -1,0 +1,100 @@
+"""Estimates of groups of the records, each by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.meta.effects import RandomEffects, random_effects
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+
+def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
+    """Return the held-out predictions of some of the records.
+
+    Parameters
+    ----------
+    scores : Scores
+    members : numpy.ndarray of bool, shape (n,)
+        The records that count. Of a tournament, pairs count if both records do.
+    """
+    where = members[scores.row]
+    if scores.tournament:
+        where = np.bincount(scores.split, ~where, scores.n_splits)[scores.split] == 0
+    used, split = np.unique(scores.split[where], return_inverse=True)
+    left = scores.left
+    kept = members[left.row]
+    threshold = scores.threshold
+    return replace(
+        scores,
+        split=split,
+        row=scores.row[where],
+        predicted=scores.predicted[where],
+        repeat=scores.repeat[used],
+        n_train=scores.n_train[used],
+        baseline=scores.baseline[used],
+        left=replace(
+            left,
+            fit=left.fit[kept],
+            row=left.row[kept],
+            predicted=left.predicted[kept],
+            held=left.held[kept],
+        ),
+        threshold=None if threshold is None else threshold[where],
+    )
+
+
+def joined_groups(
+    values: Floats, ses: Floats, metric: Metric, level: float
+) -> RandomEffects:
+    """Join the estimates of groups by random effects.
+
+    A share such as auROC is joined on the logit scale (Snell, Ensor, Debray, Moons &
+    Riley 2018), on which ``se`` and ``tau2`` then are; estimate and intervals are on
+    its own scale again. A group without a standard error, or with a share of 0 or 1,
+    is left out.
+
+    Parameters
+    ----------
+    values, ses : numpy.ndarray, shape (groups,)
+    metric : Metric
+    level : float
+    """
+    from scipy.special import expit, logit
+
+    if metric.bounds != (0.0, 1.0):
+        return random_effects(values, ses, level)
+    inside = (values > 0) & (values < 1)
+    share = np.where(inside, values, np.nan)
+    spread = ses / (share * (1 - share))
+    found = random_effects(logit(share), spread, level)
+    return replace(
+        found,
+        estimate=float(expit(found.estimate)),
+        lower=float(expit(found.lower)),
+        upper=float(expit(found.upper)),
+        prediction_lower=float(expit(found.prediction_lower)),
+        prediction_upper=float(expit(found.prediction_upper)),
+        method=f"{found.method}, on the logit scale",
+    )
+
+
+def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
+    """Estimate a metric in one group.
+
+    Paired where the scheme compares pairs, of which both are in the group; else
+    pooled, since few folds of a group have both classes. In a group that is one source
+    (as a held-out site is by itself) records are what varies.
+    """
+    sources = None if scores.clusters is None else scores.clusters[scores.row]
+    if sources is not None and len(np.unique(sources)) == 1:
+        scores = replace(scores, clusters=None)
+    how = "paired" if scores.compares(metric) else "pooled"
+    return make_estimate(scores, metric, how, level)

@@ -1,0 +1,455 @@
+"""What a model without predictors scores under these folds, and what it should.
+
+Held-out outcomes move the mean of the records that are left, so that a model which
+predicts nothing but that mean can be far from no skill under a plan: below it, as
+leave-one-out has it, or above, where class weights turn the mean around.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine import Held, Setup
+from statcv.errors import MetricError
+from statcv.folds import FoldPlan
+from statcv.inference.estimates.values import (
+    pooled_values,
+    values_by_repeat,
+    values_by_split,
+)
+from statcv.inference.scores import Scores
+from statcv.metrics import METRICS, Metric
+from statcv.models import TrainingSet
+from statcv.models.thresholds import RULES, Thresholded, best_thresholds
+from statcv.models.without_predictors import (
+    fitted_to_constant,
+    predicted_without,
+    uses_no_predictors,
+)
+
+
+def mean_model_hand_till(
+    scores: Scores, plan: FoldPlan, weights: NDArray[Any] | None = None
+) -> float:
+    """Return Hand and Till's pooled auROC of the classes' shares in the training sets.
+
+    Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
+    the share of the held-out record's class is the smaller one.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of several classes.
+    plan : FoldPlan
+    weights : numpy.ndarray, shape (n,), optional
+        Weights of the records in the fits; in rebalanced training sets classes have
+        equal totals of these too.
+
+    Returns
+    -------
+    float
+        The mean over the repeats that hold out every class; NaN if none does.
+
+    References
+    ----------
+    Austin, Pe'er & Korem (2024); Hand & Till (2001), Machine Learning 45:171.
+    """
+    weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
+    total = plan.training_means(weighed)
+    shares = [
+        plan.mean_over_fits(plan.training_means(weighed * (scores.y == code)) / total)
+        for code in range(scores.n_classes)
+    ]
+    alone = np.column_stack(shares)[scores.split]
+    values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def mean_model_concordance(scores: Scores) -> float:
+    """Return the pooled concordance of the training means of a number alone.
+
+    0 under leave-one-out, where each mean falls as the held-out value rises.
+
+    Parameters
+    ----------
+    scores : Scores
+        Of a continuous outcome.
+
+    Returns
+    -------
+    float
+        The mean over the repeats that hold out different values; NaN if none does.
+    """
+    alone = scores.baseline[scores.split]
+    values = pooled_values(replace(scores, predicted=alone), METRICS["concordance"])
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+# ---- what a model without predictors scores under these folds, and what it should ----
+
+Floats = NDArray[np.float64]
+
+MATERIAL = 0.1  # share of the way from no skill to perfect that is told
+ROUNDING = 1e-9  # a difference that is rounding
+ORDERS = 20  # random orders of equal predictions
+ENOUGH = 4000  # predictions that are looked at first
+SHARE, RECORDS = 0.05, 2000  # of the fits, or training records, that this may take
+
+
+@dataclass(frozen=True)
+class NoSkill:
+    """A metric of the model without predictors, under the folds and at no skill.
+
+    Attributes
+    ----------
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+        How the metric is stated for these folds.
+    value : float
+        The value of no skill: the metric of one constant prediction for all records.
+    found : float
+        What the model without predictors scores under the plan.
+    perfect : float
+        The value of perfect predictions; NaN where there are none on its scale.
+    n : int
+        The number of records held out.
+    """
+
+    metric: Metric
+    how: str
+    value: float
+    found: float
+    perfect: float
+    n: int
+
+    @property
+    def bias(self) -> float:
+        """How far the folds move a model without predictors."""
+        off = self.found - self.value
+        return 0.0 if abs(off) <= ROUNDING * max(1.0, abs(self.value)) else off
+
+    @property
+    def material(self) -> bool:
+        """Whether it is more than a tenth of the way from no skill to perfect."""
+        return self.exceeds(MATERIAL)
+
+    @property
+    def told(self) -> bool:
+        """Whether it is worth a word beside one that is material."""
+        return self.exceeds(MATERIAL / 5)
+
+    def exceeds(self, share: float) -> bool:
+        """Whether it is more than a share of the way from no skill to perfect.
+
+        The mean loss of a mean, or of probabilities, is greater by about 2/n where it
+        is of other records, and by three times that at most as chance has it: this is
+        what fewer training records cost, and no bias.
+        """
+        if self.metric.reads not in ("order", "classes"):
+            share += 6 / self.n
+        span = abs(self.perfect - self.value)
+        return bool(span > 0 and abs(self.bias) > share * span)
+
+    @property
+    def sentence(self) -> str:
+        """The bias in words: metric, size and direction."""
+        way = "low" if self.bias < 0 else "high"
+        return (
+            f"{self.metric.label} {self.found:.3f} where no skill is {self.value:.3f} "
+            f"({abs(self.bias):.3f} too {way})"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Constants:
+    """What the fits predict without predictors.
+
+    Attributes
+    ----------
+    by_split : numpy.ndarray, shape (splits,) or (splits, classes)
+    overall : numpy.ndarray, shape () or (classes,)
+        What a fit to all records predicts.
+    cuts : numpy.ndarray, shape (splits + 1,), or None
+        The threshold of each split, and of the fit to all records.
+    shifts : tuple of float
+        What is added in turn, since a score of 0 speaks for neither class.
+    own : bool
+        Whether the model has no predictors itself, so that its predictions are these.
+    """
+
+    by_split: Floats
+    overall: Floats
+    cuts: Floats | None = None
+    shifts: tuple[float, ...] = (0.0,)
+    own: bool = False
+
+    def at_no_skill(self, scores: Scores, shift: float) -> Scores:
+        """Return the scores with one prediction for all records."""
+        mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
+        shape = (len(scores.row), *self.overall.shape)
+        cuts = scores.threshold
+        return replace(
+            scores,
+            predicted=np.broadcast_to(self.overall + shift, shape),
+            baseline=np.full(scores.n_splits, mean),
+            threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
+        )
+
+    def under_folds(self, scores: Scores, shift: float) -> Scores:
+        """Return the scores with one prediction in each split."""
+        if self.own:
+            return scores
+        cuts = scores.threshold
+        return replace(
+            scores,
+            predicted=(self.by_split + shift)[scores.split],
+            threshold=cuts if self.cuts is None else self.cuts[scores.split],
+        )
+
+    @property
+    def same(self) -> bool:
+        """Whether all fits predict the same, so that the folds give nothing away."""
+        if self.own:
+            return False
+        with np.errstate(invalid="ignore"):  # of infinite decision values
+            spread = np.ptp(self.by_split, axis=0).max()
+        cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
+        return bool(spread <= ROUNDING and cuts <= ROUNDING)
+
+
+def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
+    """Return one row per metric: how, no skill, without predictors, bias."""
+    return pd.DataFrame(
+        {
+            "metric": [row.metric.name for row in rows],
+            "how": [row.how for row in rows],
+            "no_skill": [row.value for row in rows],
+            "without_predictors": [row.found for row in rows],
+            "bias": [row.bias for row in rows],
+        }
+    )
+
+
+def no_skill(
+    constants: Constants | None, scores: Scores, metrics: Sequence[Metric]
+) -> tuple[NoSkill, ...]:
+    """Score the model without predictors under a plan.
+
+    Parameters
+    ----------
+    constants : Constants or None
+        What it predicts; None for predictions of a model fitted to other records.
+    scores : Scores
+        The held-out predictions, whose thresholds are taken over where they are fixed.
+    metrics : sequence of Metric
+
+    Returns
+    -------
+    tuple of NoSkill
+        One for each metric, stated as the headline states it. NaN for measures of
+        calibration, which a constant prediction has right.
+    """
+    return tuple(
+        _scored(metric, scores.headline(metric), scores, constants)
+        for metric in metrics
+    )
+
+
+def is_suspect(
+    constants: Constants | None, scores: Scores, metrics: Sequence[Metric]
+) -> bool:
+    """Tell, from some of the predictions, whether the folds may move a metric.
+
+    So that nothing is computed of all of them where training sets are alike.
+    """
+    if constants is None or constants.same or not len(scores.row):
+        return False
+    step = -(-len(scores.row) // ENOUGH)
+    if step == 1:
+        return True
+    some = slice(None, None, step)
+    cuts = scores.threshold
+    part = replace(
+        scores,
+        split=scores.split[some],
+        row=scores.row[some],
+        predicted=scores.predicted[some],
+        threshold=None if cuts is None else cuts[some],
+    )
+    return any(
+        _scored(metric, scores.headline(metric), part, constants).exceeds(MATERIAL / 2)
+        for metric in metrics
+    )
+
+
+def _scored(
+    metric: Metric, how: str, scores: Scores, constants: Constants | None
+) -> NoSkill:
+    n = len(np.unique(scores.row))
+    if constants is None or metric.target is not None:
+        return NoSkill(metric, how, math.nan, math.nan, math.nan, n)
+    perfect = _value(metric, _perfect(scores), "pooled")
+    order = metric.of_random_order()
+    if order is not None:  # of ties it has another value than of a random order
+        value = found = _value(order, scores, how)
+        if how == "pooled" and not constants.same:
+            plain = constants.under_folds(scores, 0.0)
+            own = constants.own
+            found = _value(metric, plain, how) if own else _in_ties(metric, plain)
+        return NoSkill(metric, how, value, found, perfect, n)
+    found = value = math.nan
+    for shift in constants.shifts:
+        at_all = _value(metric, constants.at_no_skill(scores, shift), "pooled")
+        here = at_all
+        if not (constants.same or (metric.rank and how != "pooled")):  # else all tie
+            here = _value(metric, constants.under_folds(scores, shift), how)
+        if math.isnan(found) or abs(here - at_all) > abs(found - value):
+            found, value = here, at_all
+    return NoSkill(metric, how, value, found, perfect, n)
+
+
+def _in_ties(metric: Metric, scores: Scores) -> float:
+    """Return a pooled metric of ranks, the mean over orders of equal predictions."""
+    steps = np.diff(np.unique(scores.predicted))
+    small = 0.1 * steps[steps > ROUNDING].min(initial=1.0)
+    rng = np.random.default_rng(0)
+    draws = [
+        _value(
+            metric,
+            replace(
+                scores,
+                predicted=scores.predicted + small * rng.uniform(size=len(scores.row)),
+            ),
+            "pooled",
+        )
+        for _ in range(ORDERS)
+    ]
+    return float(np.mean(draws))
+
+
+def _perfect(scores: Scores) -> Scores:
+    y = scores.y[scores.row]
+    if scores.predicted.ndim == 1:
+        binary = scores.y.dtype.kind in "iub"
+        best = y.astype(float)
+        if binary and not scores.probabilities:
+            best = 2 * best - 1
+        return replace(scores, predicted=best, threshold=None)
+    return replace(scores, predicted=np.eye(scores.n_classes)[y])
+
+
+def _value(metric: Metric, scores: Scores, how: str) -> float:
+    """Return the metric stated in a way; NaN where it has no value.
+
+    Nor has a caller's own function that does not admit what is constant, or perfect.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if how == "per_fold":
+                values = values_by_split(scores, metric)
+            else:
+                values = values_by_repeat(scores, metric, how)
+    except MetricError:
+        return math.nan
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else math.nan
+
+
+# ---- the constants ----
+
+
+def constants_of(setup: Setup, held: Held) -> Constants | None:
+    """Return what the fits of a plan predict without predictors.
+
+    Parameters
+    ----------
+    setup : Setup
+        The design, the plan and the model, with its class weights and threshold.
+    held : Held
+
+    Returns
+    -------
+    Constants or None
+        None where nothing was trained on these records.
+    """
+    if not setup.plan.n_train.any():
+        return None
+    plan, model, y = setup.plan, setup.model, setup.design.y
+    kind = setup.design.outcome.kind
+    margins = None
+    if kind == "binary" and not held.probabilities:
+        margins = _margins(setup)
+    if margins is not None:
+        by_fit, at_all = margins
+        shifts = (0.0, 1e-6, -1e-6)
+        return Constants(plan.mean_over_fits(by_fit), at_all, shifts=shifts)
+    weights = np.ones(plan.n)
+    if setup.weights is not None and not plan.rebalanced:
+        weights = setup.weights  # else classes weigh the same in every training set
+    levels = range(len(setup.design.outcome.levels))
+    values = [y] if kind == "continuous" else [y == code for code in levels]
+    total = plan.training_means(weights)
+    shares = [plan.training_means(weights * one) / total for one in values]
+    of_all = [np.average(one, weights=weights) for one in values]
+    table = np.vstack([np.column_stack(shares), of_all])
+    predicted = predicted_without(model, table)
+    overall = predicted[-1]
+    cuts = None
+    if isinstance(model, Thresholded):
+        chosen = _rule_on_constants(model, table, predicted)
+        cuts = np.append(plan.mean_over_fits(chosen[:-1]), chosen[-1])
+    by_split = np.column_stack(
+        [
+            plan.mean_over_fits(column)
+            for column in predicted[:-1].reshape(plan.n_fits, -1).T
+        ]
+    ).reshape(plan.n_splits, *predicted.shape[1:])
+    own = predicted.ndim == 1 and uses_no_predictors(model)
+    if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
+        overall = np.asarray(fitted)
+    return Constants(by_split, np.asarray(overall), cuts, own=own)
+
+
+def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
+    """Return the threshold that the rule chooses where all predictions are equal."""
+    y = np.tile([0, 1], (len(shares), 1))
+    pair = np.column_stack([predicted, predicted])
+    return best_thresholds(RULES[model.rule], y, pair, shares)
+
+
+def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
+    """Return the decision values of fits to a constant, one for each composition.
+
+    None where the estimator cannot be so fitted, or there are too many to be quick, by
+    their number and size, so that the same call always warns of the same.
+    """
+    plan, y = setup.plan, setup.design.y
+    if setup.weights is not None or plan.weighting is not None:
+        return None
+    counts, _ = plan.counts(y, 2)
+    kinds, first, of = np.unique(counts, axis=0, return_index=True, return_inverse=True)
+    fits = len(kinds) + 1
+    if fits > SHARE * plan.n_fits and fits * plan.n > RECORDS:
+        return None
+    found = [fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first]
+    found.append(fitted_to_constant(setup.model, setup.records))
+    if any(value is None for value in found):
+        return None
+    values = np.array(found, dtype=float)
+    return values[of.ravel()], values[-1]
+
+
+def _training(setup: Setup, plan: FoldPlan, fit: int) -> TrainingSet:
+    records, rows = setup.records, plan.train(int(fit))
+    return replace(records, X=records.X[rows], y=records.y[rows], weights=None)

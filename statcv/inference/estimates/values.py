@@ -1,0 +1,300 @@
+"""A metric in each repeat, or in each fold: pooled, per fold, or paired."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.inference.estimates.pairs import paired_values
+from statcv.inference.estimates.slopes import paired_slopes
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric, auroc_by_group, concordance_by_group
+
+Floats = NDArray[np.float64]
+
+
+def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return the metric in each repeat; NaN where it has no value.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+        ``per_fold`` is the mean over the folds of the repeat that have a value.
+    """
+    if how == "pooled":
+        return pooled_values(scores, metric)
+    if how == "paired" and metric.pairs == "slope":
+        return paired_slopes(scores)
+    if how == "paired":
+        return paired_values(scores, metric)
+    values = values_by_split(scores, metric)
+    known, repeats = ~np.isnan(values), len(scores.by_repeat)
+    repeat = np.unique(scores.repeat, return_inverse=True)[1][known]
+    total = np.bincount(repeat, values[known], repeats)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(total / np.bincount(repeat, None, repeats))
+
+
+# ---- what a metric reads ----
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Predictions that a metric is had from at once: of a repeat, or of a fold.
+
+    Attributes
+    ----------
+    row : numpy.ndarray of int, shape (m,)
+        The record of each.
+    y : numpy.ndarray, shape (m,)
+    read : numpy.ndarray, shape (m,) or (m, classes)
+        What the metric reads of the predictions.
+    baseline, threshold : numpy.ndarray, shape (m,), or None
+        Where the metric takes them.
+    """
+
+    row: NDArray[np.intp]
+    y: NDArray[Any]
+    read: Floats
+    baseline: Floats | None
+    threshold: Floats | None
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric; NaN where it has no value.
+
+        That is a metric of ranks where a class is absent (average precision would be
+        1 where there is nothing but positives), and a share of variance in a single
+        record.
+        """
+        classes = 2 if self.read.ndim == 1 else self.read.shape[1]
+        if ranks_classes(metric) and len(np.unique(self.y)) < classes:
+            return np.nan
+        if metric.uses_baseline and len(self.y) < 2:
+            return np.nan
+        return score(metric, self.y, self.read, self.baseline, self.threshold)
+
+    def taken(self, times: NDArray[np.intp]) -> Part:
+        """Take each prediction a number of times, ``times`` of shape (m,)."""
+        where = np.repeat(np.arange(len(times)), times)
+        return Part(
+            row=self.row[where],
+            y=self.y[where],
+            read=self.read[where],
+            baseline=None if self.baseline is None else self.baseline[where],
+            threshold=None if self.threshold is None else self.threshold[where],
+        )
+
+
+def ranks_classes(metric: Metric) -> bool:
+    """Tell whether a metric ranks records of one class against those of another."""
+    return metric.rank and "continuous" not in metric.outcomes
+
+
+def score(
+    metric: Metric,
+    y: NDArray[Any],
+    read: Floats,
+    baseline: Floats | None,
+    threshold: Floats | None,
+) -> float:
+    """Return a metric of what it reads, with the thresholds where there are any."""
+    return float(metric(y, read, baseline, threshold))
+
+
+def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
+    """Return what a metric reads of predictions."""
+    cuts = thresholds(scores, metric)
+    return metric.readable(predicted, scores.probabilities, cuts)
+
+
+def thresholds(scores: Scores, metric: Metric) -> Floats | None:
+    """Return the thresholds where the metric depends on them and there are any."""
+    return scores.threshold if metric.cuts else None
+
+
+def part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+    """Return the predictions at some places, as the metric reads them."""
+    cuts = thresholds(scores, metric)
+    return Part(
+        row=scores.row[where],
+        y=scores.y[scores.row[where]],
+        read=readable(scores, metric, scores.predicted[where]),
+        baseline=scores.baseline[scores.split[where]] if metric.uses_baseline else None,
+        threshold=None if cuts is None else cuts[where],
+    )
+
+
+def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+    """Return the predictions of a repeat, each record once.
+
+    Of a record that was held out more than once predictions are averaged, and so are
+    the baseline and the threshold: class 1 is predicted where the mean prediction is
+    above the mean threshold.
+    """
+    if not scores.overlapping:
+        return part(scores, metric, where)
+    rows, predicted = scores.by_record(where, metric.rank)
+    place = np.unique(scores.row[where], return_inverse=True)[1]
+    times, cuts = np.bincount(place), thresholds(scores, metric)
+    baseline = None
+    if metric.uses_baseline:
+        baseline = np.bincount(place, scores.baseline[scores.split[where]]) / times
+    return Part(
+        row=rows,
+        y=scores.y[rows],
+        read=readable(scores, metric, predicted),
+        baseline=baseline,
+        threshold=None if cuts is None else np.bincount(place, cuts[where]) / times,
+    )
+
+
+def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
+    """Return the predictions of each split."""
+    return [
+        part(scores, metric, np.arange(start, stop))
+        for start, stop in itertools.pairwise(scores.starts)
+    ]
+
+
+# ---- pooled ----
+
+
+def pooled_values(scores: Scores, metric: Metric) -> Floats:
+    """Return the metric of all held-out predictions of each repeat."""
+    if metric.is_auroc and not scores.overlapping:
+        y, repeats = scores.y[scores.row], len(scores.by_repeat)
+        read = readable(scores, metric, scores.predicted)
+        return auroc_by_group(y, read, scores.repeat_number, repeats)
+    if metric.casewise is not None:
+        losses = casewise(scores, metric)
+        return np.array(
+            [_mean_by_record(scores, losses, where) for where in scores.by_repeat]
+        )
+    parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
+    return np.array([one.value(metric) for one in parts])
+
+
+def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
+    """Return the mean loss; a record that is held out more than once counts once."""
+    if not scores.overlapping:
+        return float(losses[where].mean())
+    place = np.unique(scores.row[where], return_inverse=True)[1]
+    return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
+
+
+# ---- per fold ----
+
+
+def values_by_split(scores: Scores, metric: Metric) -> Floats:
+    """Return the metric in each split; NaN where it has no value."""
+    sizes = np.diff(scores.starts)
+    if metric.casewise is not None:
+        return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
+    if metric.is_auroc:
+        y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+        return auroc_by_group(y, read, scores.split, scores.n_splits)
+    if metric.pairs == "numbers":
+        y = scores.y[scores.row]
+        return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[
+            0
+        ]
+    values = np.full(scores.n_splits, np.nan)
+    admitted = scores.all_classes if ranks_classes(metric) else sizes > 0
+    for split in np.flatnonzero(admitted):
+        where = np.arange(scores.starts[split], scores.starts[split + 1])
+        values[split] = part(scores, metric, where).value(metric)
+    return values
+
+
+# ---- casewise ----
+
+
+def casewise(scores: Scores, metric: Metric) -> Floats:
+    """Return the loss of each prediction."""
+    assert metric.casewise is not None
+    y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+    cuts = thresholds(scores, metric)
+    if cuts is None:
+        return metric.casewise(y, read)
+    return metric.casewise(y, read, threshold=cuts)
+
+
+def casewise_by_record(
+    scores: Scores, metric: Metric
+) -> tuple[NDArray[np.intp], Floats]:
+    """Return the records held out, and the mean loss of each."""
+    losses = casewise(scores, metric)
+    rows, place = np.unique(scores.row, return_inverse=True)
+    return rows, np.bincount(place, losses) / np.bincount(place)
+
+
+def losses_by_cell(
+    scores: Scores, metric: Metric, how: str
+) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
+    """Return record and loss of each prediction, and where each cell begins.
+
+    Cells are folds, or what a repeat held out: there a record's losses are averaged.
+    """
+    losses = casewise(scores, metric)
+    if how == "per_fold":
+        filled = np.diff(scores.starts) > 0
+        return scores.row, losses, scores.starts[:-1][filled]
+    if not scores.overlapping:
+        return scores.row, losses, np.array([one[0] for one in scores.by_repeat])
+    rows, means = [], []
+    for where in scores.by_repeat:
+        row, place = np.unique(scores.row[where], return_inverse=True)
+        rows.append(row)
+        means.append(np.bincount(place, losses[where]) / np.bincount(place))
+    first = np.cumsum([0, *map(len, rows[:-1])])
+    return np.concatenate(rows), np.concatenate(means), first
+
+
+def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return a value for each record whose mean over held-out records is the estimate.
+
+    For a mean over records that all repeats hold out that is the record's mean loss.
+    Where cells (folds, or repeats) hold out different records, it is the estimate plus
+    n times what the record's losses move the mean over cells.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+        One with a loss for each record.
+    how : {"pooled", "per_fold"}
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        NaN for records that are never held out. Where a loss is not finite, the mean
+        loss of each record.
+    """
+    row, loss, first = losses_by_cell(scores, metric, how)
+    n = len(scores.y)
+    times = np.bincount(row, None, n)
+    sizes = np.diff([*first, len(row)])
+    if len(first) == 1 or not np.isfinite(loss).all() or _alike(row, first, sizes):
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.bincount(row, loss, n) / times)
+    means = np.add.reduceat(loss, first) / sizes
+    weight = np.repeat(1 / (sizes * len(first)), sizes)
+    moved = np.bincount(row, (loss - np.repeat(means, sizes)) * weight, n)
+    shares = means.mean() + np.count_nonzero(times) * moved
+    return np.where(times > 0, shares, np.nan)
+
+
+def _alike(
+    row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
+) -> bool:
+    """Tell whether all cells hold the same records."""
+    if np.ptp(sizes):
+        return False
+    cells = np.sort(row.reshape(len(first), -1), axis=1)
+    return bool((cells == cells[0]).all())

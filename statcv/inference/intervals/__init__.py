@@ -1,0 +1,1 @@
+"""Intervals that take the fits as given."""

@@ -1,0 +1,143 @@
+"""An auROC of exactly 1 or 0: the interval that its records allow."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from statcv.inference.estimates.pairs import concordant_pairs
+from statcv.inference.estimates.values import pooled_values
+from statcv.inference.intervals.interval import Interval
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric, round_significant
+from statcv.metrics.areas.placements import (
+    FEWEST,
+    disjoint_pairs,
+    limits_at_end,
+    pick_disjoint,
+)
+
+ENDS = (0.0, 1.0)
+GIVEN = "takes the fits as given"
+OF_OTHERS = "the model was fitted to other records and does not vary"
+OF_FOLDS = (
+    "the training means alone rank all pairs wrong under these folds, so that an auROC "
+    "of 0 tells nothing of the model"
+)
+REVERSED = (
+    "the predictions are no more than the training means reversed, which rank all "
+    "pairs right under these folds whatever the data, so that an auROC of 1 tells "
+    "nothing of the model"
+)
+ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
+
+
+def at_end(metric: Metric, value: float) -> bool:
+    """Tell whether an estimate is an auROC of exactly 1 or 0."""
+    return metric.is_auroc and value in ENDS
+
+
+def interval_at_end(
+    made: Interval, scores: Scores, metric: Metric, how: str, value: float, level: float
+) -> Interval:
+    """Return the exact bound where an auROC of 1 or 0 leaves no other interval.
+
+    Parameters
+    ----------
+    made : Interval
+        What there is; it stays where it has limits, or the estimate is no such auROC.
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    value, level : float
+
+    Returns
+    -------
+    Interval
+        Without a standard error. ``made`` where fewer than two pairs share no record.
+        None, with the reason, where the training means alone rank all pairs wrong, as
+        under leave-one-out: a pooled auROC of 0 is then one of the folds, since each
+        fit depends on whom it left out. So is one of 1 where the predictions are the
+        training means reversed; a model that has learnt from predictors may have it,
+        too.
+    """
+    if not at_end(metric, value):
+        return made
+    if how == "pooled" and _means_rank_wrong(scores, metric):
+        if value == 0:
+            return replace(Interval.none(OF_FOLDS), name=made.name)
+        if _are_means(scores):
+            return replace(Interval.none(REVERSED), name=made.name)
+    if not np.isnan(made.lower):
+        return made
+    pairs = compared_disjoint(scores, how)
+    if pairs < FEWEST:
+        return made
+    unit = "record" if scores.clusters is None else "source"
+    side = "right" if value == 1 else "wrong"
+    lower, upper = limits_at_end(value, pairs, level)
+    return replace(
+        made,
+        lower=lower,
+        upper=upper,
+        method=f"exact bound on {pairs} disjoint pairs",
+        assumes=ASSUMES.format(
+            of=OF_OTHERS if scores.external else GIVEN,
+            pairs=pairs,
+            unit=unit,
+            side=side,
+        ),
+        pairs=pairs,
+    )
+
+
+def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
+    """Tell whether training means in place of predictions have a pooled auROC of 0."""
+    if scores.external:
+        return False
+    alone = replace(scores, predicted=scores.baseline[scores.split])
+    return not pooled_values(alone, metric).any()
+
+
+def _are_means(scores: Scores) -> bool:
+    """Tell whether predictions follow from the training means, and vary no more.
+
+    Predictions of 0 and 1 may follow from them as well, but vary more.
+    """
+    means = round_significant(scores.baseline[scores.split])
+    group = np.unique(means, return_inverse=True)[1]
+    first = np.unique(group, return_index=True)[1]
+    alike = np.allclose(scores.predicted, scores.predicted[first][group], 1e-12, 1e-12)
+    return bool(alike and np.ptp(scores.predicted) <= np.ptp(means) * (1 + 1e-9))
+
+
+def compared_disjoint(scores: Scores, how: str) -> int:
+    """Return how many pairs that an auROC compares share no record (or source).
+
+    Parameters
+    ----------
+    scores : Scores
+    how : {"pooled", "per_fold", "paired"}
+        Pooled, all pairs of a repeat are compared. Else those of a fold, or what one
+        fit left out: of several repeats those with most such pairs count, and where
+        folds share records or sources, of several folds.
+    """
+    if np.isnan(scores.predicted).any() or np.isnan(scores.left.predicted).any():
+        return 0
+    listed = concordant_pairs(scores) if how == "paired" else None
+    codes = scores.clusters
+    if listed is not None:
+        first, second = listed.first, listed.second
+        if codes is not None:
+            first, second = codes[first], codes[second]
+        return pick_disjoint(first, second)
+    folds = np.split(np.arange(len(scores.row)), scores.starts[1:-1])
+    each = []
+    for where in scores.by_repeat if how == "pooled" else folds:
+        rows = np.unique(scores.row[where])
+        own = None if codes is None else codes[rows]
+        each.append(disjoint_pairs(scores.y[rows] == 1, own))
+    if how == "pooled" or scores.overlapping or scores.parted:
+        return max(each)
+    return int(np.bincount(scores.repeat, each).max())

@@ -1,0 +1,450 @@
+"""The bootstrap of held-out predictions: records are drawn again, the fits stay.
+
+Records are drawn with replacement within their class, so that every sample has as
+many of each; sources of several records are drawn whole. Pooled, a record that is drawn
+comes with its predictions in all repeats. Per fold (and for pairs within folds) records
+are drawn inside their fold, which keeps the folds' sizes and classes: so that takes one
+repeat, since another has other folds. (Drawn from all folds, records of small folds
+vary too much: a fold may lose a class, and its pairs weigh products.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import RESAMPLE_HELD
+from statcv.inference.estimates.pairs import concordant_pairs
+from statcv.inference.estimates.values import (
+    Part,
+    fold_parts,
+    losses_by_cell,
+    pooled_part,
+)
+from statcv.inference.intervals.influence import Compared
+from statcv.inference.intervals.interval import (
+    NOTHING,
+    RECORDS_ONLY,
+    SOURCES_ONLY,
+    Interval,
+)
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+from statcv.metrics.areas.placements import normal_quantile
+
+Floats = NDArray[np.float64]
+
+
+def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
+    """Return the percentile limits of bootstrap replicates.
+
+    Between two order statistics they are interpolated on the normal scale, as in
+    Davison & Hinkley (1997), equation 5.8. NaN beyond the replicates.
+
+    Examples
+    --------
+    >>> percentile_limits(np.arange(1.0, 1000.0), 0.95)
+    (25.0, 975.0)
+    """
+    from scipy.special import ndtr
+
+    z = normal_quantile(level)
+    return _at(replicates, float(ndtr(-z))), _at(replicates, float(ndtr(z)))
+
+
+def bca_limits(
+    replicates: Floats, value: float, moved: Floats, level: float
+) -> tuple[float, float]:
+    """Return the bias-corrected and accelerated limits of bootstrap replicates.
+
+    Parameters
+    ----------
+    replicates : numpy.ndarray
+        Those that equal the estimate count half for the bias, which matters where it
+        has few values.
+    value : float
+        The estimate.
+    moved : numpy.ndarray
+        How far each record moves it: for the acceleration, a sixth of the sum of
+        cubes over the sum of squares to the power of 1.5.
+    level : float
+
+    Returns
+    -------
+    lower, upper : float
+        NaN where all replicates are on one side of the estimate, or a corrected
+        percentile is beyond them.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171.
+
+    Examples
+    --------
+    >>> values, moved = np.arange(1.0, 1000.0), np.array([-1.0, 1.0])
+    >>> bca_limits(values, 500.0, moved, 0.95) == percentile_limits(values, 0.95)
+    True
+    """
+    from scipy.special import ndtr, ndtri
+
+    slack = 1e-12 * max(1.0, abs(value))
+    below = float((replicates < value - slack).sum())
+    below += float((np.abs(replicates - value) <= slack).sum()) / 2
+    squares = float((moved**2).sum())
+    if not 0 < below < len(replicates) or not squares > 0:
+        return np.nan, np.nan
+    bias = float(ndtri(below / len(replicates)))
+    acceleration = float((moved**3).sum()) / (6 * squares**1.5)
+    z = normal_quantile(level)
+    limits = []
+    for side in (bias - z, bias + z):
+        scale = 1 - acceleration * side
+        share = float(ndtr(bias + side / scale)) if scale > 0 else np.nan
+        limits.append(_at(replicates, share))
+    return limits[0], limits[1]
+
+
+def _at(replicates: Floats, share: float) -> float:
+    """Return a quantile of replicates; NaN where it lies beyond them."""
+    from scipy.special import ndtri
+
+    place = (len(replicates) + 1) * share
+    if not 1 - 1e-9 <= place <= len(replicates) + 1e-9:
+        return np.nan
+    k, ordered = int(np.floor(place + 1e-9)), np.sort(replicates)
+    if abs(place - k) <= 1e-9:
+        return float(ordered[k - 1])
+    low, high, at = ndtri(np.array([k, k + 1, place]) / (len(replicates) + 1))
+    step = ordered[k] - ordered[k - 1]
+    return float(ordered[k - 1] + (at - low) / (high - low) * step)
+
+
+# ---- what is drawn as a whole, and from among which ----
+
+Numbers = NDArray[np.intp]
+Statistic = Callable[[Floats], Floats]
+
+MOST_DELETED = 1000  # groups of units that the jackknife leaves out
+
+
+def within_folds(scores: Scores, how: str) -> bool:
+    """Tell whether records are drawn inside their fold."""
+    return how == "per_fold" or (how == "paired" and not scores.pairwise)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Records, or sources of several records, and the strata they are drawn from.
+
+    Attributes
+    ----------
+    unit : numpy.ndarray of int, shape (n,)
+        The unit of each record; -1 for one that is never held out.
+    strata : tuple of numpy.ndarray of int
+        Units that are drawn from among each other.
+    fold : numpy.ndarray of int, shape (strata,)
+        The fold of each; 0 where folds do not matter.
+    sources : bool
+        Whether units are sources of several records.
+    """
+
+    unit: Numbers
+    strata: tuple[Numbers, ...]
+    fold: Numbers
+    sources: bool
+
+    @classmethod
+    def of(cls, scores: Scores, metric: Metric, how: str) -> Units:
+        """Tell what is drawn for an estimate."""
+        held = np.unique(scores.row)
+        first, unit = held, np.full(len(scores.y), -1)
+        unit[held] = np.arange(len(held))
+        if scores.clusters is not None:
+            _, begin, number = np.unique(
+                scores.clusters[held], return_index=True, return_inverse=True
+            )
+            first, unit[held] = held[begin], number
+        fold = np.zeros(len(first), dtype=np.intp)
+        if within_folds(scores, how):
+            fold = fold_of(scores)[first]
+        sort = np.zeros(len(first), dtype=np.intp)
+        classes = "continuous" not in metric.outcomes or scores.y.dtype.kind in "iub"
+        if scores.clusters is None and classes:
+            sort = np.unique(scores.y[first], return_inverse=True)[1]
+        cell = np.unique(fold * (int(sort.max()) + 1) + sort, return_inverse=True)[1]
+        order = np.argsort(cell, kind="stable")
+        strata = np.split(order, np.flatnonzero(np.diff(cell[order])) + 1)
+        own = np.array([fold[members[0]] for members in strata])
+        return cls(unit, tuple(strata), own, scores.clusters is not None)
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return int(self.unit.max()) + 1
+
+    def check(self) -> tuple[str, str]:
+        """Say why nothing can be drawn, and what does not vary though it should."""
+        single = np.array([len(members) < 2 for members in self.strata])
+        if not single.any():
+            return "", ""
+        noun = "source" if self.sources else "record"
+        if (self.fold == 0).all():
+            some = "there is" if len(self.strata) == 1 else "one class has"
+            return f"{some} a single {noun}", ""
+        folds, few = len(np.unique(self.fold)), len(np.unique(self.fold[single]))
+        of = "" if self.sources else " of a class"
+        if few == folds:
+            return f"every fold holds a single {noun}{of}", ""
+        return "", (
+            f"{few} of {folds} folds hold a single {noun}{of}, whose variation they "
+            "do not show"
+        )
+
+    def drawn(self, samples: int, rng: np.random.Generator) -> Floats:
+        """Return how often each record comes in each sample, shape (samples, n)."""
+        times = np.empty((samples, self.count))
+        for members in self.strata:
+            size = len(members)
+            which = rng.integers(0, size, (samples, size))
+            which += size * np.arange(samples)[:, None]
+            counts = np.bincount(which.ravel(), minlength=samples * size)
+            times[:, members] = counts.reshape(samples, size)
+        return self._of_records(times)
+
+    def jackknife(
+        self, statistic: Statistic, size: int, rng: np.random.Generator
+    ) -> Iterator[Floats]:
+        """Yield for each stratum how far each unit, or group of units, moves a metric.
+
+        That is (g - 1)/g times the mean of the values without one of the g groups,
+        less the value without this one. Above a thousand units they are left out by
+        random groups.
+
+        Parameters
+        ----------
+        statistic : callable
+            Weights of shape (times, n) → values of shape (times,).
+        size : int
+            How many are computed at once.
+        rng : numpy.random.Generator
+        """
+        together = -(-self.count // MOST_DELETED)
+        for stratum in self.strata:
+            members = rng.permutation(stratum) if together > 1 else stratum
+            groups = np.arange(len(members)) // together
+            g = int(groups[-1]) + 1
+            if g < 2:
+                continue
+            values = []
+            for start in range(0, g, size):
+                stop = min(start + size, g)
+                times = np.ones((stop - start, self.count))
+                own = np.flatnonzero((groups >= start) & (groups < stop))
+                times[groups[own] - start, members[own]] = 0.0
+                values.append(statistic(self._of_records(times)))
+            without = np.concatenate(values)
+            yield (g - 1) / g * (without.mean() - without)
+
+    def _of_records(self, times: Floats) -> Floats:
+        """Return how often each record comes, where units come so often."""
+        never = np.zeros((len(times), 1))
+        return np.concatenate([times, never], axis=1)[:, self.unit]
+
+
+def fold_of(scores: Scores) -> Numbers:
+    """Return the split that holds out each record, the last where several do."""
+    fold = np.zeros(len(scores.y), dtype=np.intp)
+    fold[scores.row] = scores.split
+    return fold
+
+
+# ---- records are drawn again, the fits stay ----
+
+
+SAMPLES = 2000
+MORE = 5  # times as many where corrected limits lie beyond them
+MOST_UNDEFINED = 0.05  # of the samples
+BEYOND = "its limits lie beyond what was resampled"
+CELLS = 2**21  # weights that are held at once
+
+
+def bootstrap_interval(
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    level: float,
+    *,
+    seed: int,
+    bca: bool = False,
+    n_boot: int = SAMPLES,
+) -> Interval:
+    """Interval of an estimate by a bootstrap of its held-out predictions.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+        One for which `why_not_resampled` knows no reason.
+    level : float
+    seed : int
+        The same gives the same interval.
+    bca : bool
+        Correct the percentiles for bias and acceleration (Efron 1987); the
+        acceleration is by the jackknife over records or sources.
+    n_boot : int
+        Samples; five times as many where corrected limits lie beyond them.
+
+    References
+    ----------
+    Efron (1987), JASA 82:171; Davison & Hinkley (1997), Bootstrap Methods and their
+    Application, chapters 3 (several samples) and 5.
+    """
+    units = Units.of(scores, metric, how)
+    reason, single = units.check()
+    if reason:
+        return Interval.none(reason)
+    statistic = weighted_metric(scores, metric, how)
+    value = float(statistic(np.ones((1, len(scores.y))))[0])
+    if np.isnan(value):
+        return Interval.none("it has no value")
+    rng = np.random.default_rng(
+        np.random.SeedSequence(seed, spawn_key=(RESAMPLE_HELD,))
+    )
+    size = max(1, CELLS // max(len(scores.row), len(scores.left.row), 1))
+    moved = None
+    if bca:
+        moved = np.concatenate(list(units.jackknife(statistic, size, rng)))
+        if np.isnan(moved).any():
+            return Interval.none("without some of the records it has no value")
+    drawn = _drawn(units, statistic, n_boot, size, rng)
+    limits, why = _limits(drawn, value, moved, level)
+    if why == BEYOND and bca:
+        more = _drawn(units, statistic, (MORE - 1) * n_boot, size, rng)
+        drawn = np.concatenate([drawn, more])
+        limits, why = _limits(drawn, value, moved, level)
+    if why:
+        return Interval.none(why)
+    known = drawn[np.isfinite(drawn)]
+    lost = len(drawn) - len(known)
+    method = f"{'BCa' if bca else 'percentile'} bootstrap of held-out predictions"
+    assumes = RECORDS_ONLY
+    if scores.clusters is not None:
+        method, assumes = f"{method} by source", SOURCES_ONLY
+    if lost:
+        assumes += f"; {lost} of {len(drawn)} resamples have no value"
+    if single:
+        assumes += f"; {single}"
+    return Interval(*limits, float(known.std(ddof=1)), method, assumes)
+
+
+def _drawn(
+    units: Units, statistic: Statistic, n: int, size: int, rng: np.random.Generator
+) -> Floats:
+    """Return the statistic of n samples, so many of them at once."""
+    values = [
+        statistic(units.drawn(min(size, n - start), rng)) for start in range(0, n, size)
+    ]
+    return np.concatenate(values)
+
+
+def _limits(
+    drawn: Floats, value: float, moved: Floats | None, level: float
+) -> tuple[tuple[float, float], str]:
+    """Return the limits of the samples, or why there are none."""
+    known, none = drawn[np.isfinite(drawn)], (np.nan, np.nan)
+    lost = len(drawn) - len(known)
+    if lost > MOST_UNDEFINED * len(drawn):
+        return none, f"it has no value in {lost} of {len(drawn)} resamples"
+    if np.ptp(known) <= 1e-12 * np.abs(known).max():
+        return none, f"all resamples have the same value, {NOTHING}"
+    if moved is None:
+        limits = percentile_limits(known, level)
+    else:
+        limits = bca_limits(known, value, moved, level)
+    return limits, BEYOND if np.isnan(limits).any() else ""
+
+
+def why_not_resampled(scores: Scores, how: str) -> str:
+    """Say why a bootstrap of the predictions means nothing there; empty if it does."""
+    within = within_folds(scores, how)
+    if (within and len(scores.by_repeat) > 1) or (how == "pooled" and scores.apart):
+        return "a record is in another fold in each repeat, and resampling keeps folds"
+    if within and scores.overlapping:
+        return "a record is in several folds, and resampling keeps folds"
+    if within and scores.clusters is not None:
+        source = scores.clusters[scores.row]
+        of_source = np.zeros(int(source.max()) + 1, dtype=np.intp)
+        of_source[source] = scores.split
+        if (of_source[source] != scores.split).any():
+            return "records of one source are in several folds"
+    if how == "paired" and scores.pairwise:
+        return _why_not_paired(scores)
+    return ""
+
+
+def _why_not_paired(scores: Scores) -> str:
+    """Say why pairs of one fit are not resampled, unless all pairs were left out."""
+    pairs = concordant_pairs(scores)
+    if pairs is None:
+        return "there are too many pairs"
+    ones = int((scores.y == 1).sum())
+    cells = pairs.first.astype(np.int64) * len(scores.y) + pairs.second
+    if len(np.unique(cells)) == ones * (len(scores.y) - ones):
+        return ""
+    return (
+        "resampled records count the variation of single pairs too often where each "
+        "record meets few others"
+    )
+
+
+# ---- what is computed of each sample ----
+
+
+def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
+    """Return the estimate as a function of how often each record comes.
+
+    It takes weights of shape (times, n) and returns (times,) values: auROC and means
+    over records of all at once, other metrics of one after the other.
+    """
+    if metric.is_auroc:
+        what = Compared.of(scores, how)
+        return lambda weights: what.value(weights[:, what.row])
+    if metric.root_of is not None:
+        return _weighted_mean(scores, metric.root_of, how, root=True)
+    if metric.casewise is not None:
+        return _weighted_mean(scores, metric, how)
+    if how == "per_fold":
+        parts = fold_parts(scores, metric)
+    else:
+        parts = [pooled_part(scores, metric, where) for where in scores.by_repeat]
+    return lambda weights: np.array([_one_by_one(metric, parts, w) for w in weights])
+
+
+def _weighted_mean(
+    scores: Scores, metric: Metric, how: str, root: bool = False
+) -> Statistic:
+    """Return the mean over cells of the weighted mean loss (or its root) in each."""
+    row, loss, first = losses_by_cell(scores, metric, how)
+
+    def mean(weights: Floats) -> Floats:
+        chosen = weights[:, row]
+        total = np.add.reduceat(chosen * loss, first, axis=1)
+        count = np.add.reduceat(chosen, first, axis=1)
+        known = count > 0
+        value = np.divide(total, count, out=np.zeros_like(total), where=known)
+        value = np.sqrt(value) if root else value
+        with np.errstate(invalid="ignore"):
+            return np.asarray(value.sum(axis=1) / known.sum(axis=1))
+
+    return mean
+
+
+def _one_by_one(metric: Metric, parts: list[Part], weights: Floats) -> float:
+    times = weights.astype(np.intp)
+    values = [part.taken(times[part.row]).value(metric) for part in parts]
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else np.nan

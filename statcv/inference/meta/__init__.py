@@ -1,0 +1,1 @@
+"""Estimates and p-values of several data sets joined."""

@@ -1,0 +1,209 @@
+"""P-values of several data sets as one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.errors import ArgumentError, DataError
+from statcv.inference.tests.htest import check_alternative
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class CombinedP:
+    """P-values of several independent tests as one.
+
+    Attributes
+    ----------
+    method : {"Fisher", "Stouffer"}
+    statistic : float
+    df : float
+        Degrees of freedom of Fisher's χ²; NaN for Stouffer's z.
+    p_value : float
+    n : int
+        How many were combined.
+    reason : str
+        Why there is no number, or why it says little; empty where all is well.
+    """
+
+    method: str
+    statistic: float
+    df: float
+    p_value: float
+    n: int
+    reason: str = ""
+
+
+def one_sided(p: ArrayLike, direction: ArrayLike, alternative: str) -> Floats:
+    """Return one-sided p-values of two-sided ones and the signs of their statistics.
+
+    Of a test whose statistic is symmetric about 0 under the null hypothesis.
+
+    Parameters
+    ----------
+    p : array_like of shape (k,)
+        Two-sided.
+    direction : array_like of shape (k,)
+        Numbers with the signs of the statistics.
+    alternative : {"greater", "less"}
+
+    Examples
+    --------
+    >>> one_sided([0.04, 0.2], [1.5, -0.3], "greater").tolist()
+    [0.02, 0.9]
+    """
+    check_alternative(alternative)
+    half, sign = np.asarray(p, dtype=float) / 2, np.sign(direction)
+    toward = sign if alternative == "greater" else -sign
+    return np.where(toward == 0, 0.5, np.where(toward > 0, half, 1 - half))
+
+
+def fisher(p: ArrayLike) -> CombinedP:
+    """Combine independent p-values by Fisher's method: −2 Σ log p is χ² with 2k df.
+
+    Two-sided p-values are combined without regard to the directions of the effects.
+
+    Parameters
+    ----------
+    p : array_like of shape (k,)
+
+    Returns
+    -------
+    CombinedP
+        NaN with the reason where a p-value is NaN.
+
+    Raises
+    ------
+    DataError
+        If there is none, or one is not between 0 and 1.
+
+    References
+    ----------
+    Fisher (1932), Statistical Methods for Research Workers, 4th ed., §21.1.
+
+    Examples
+    --------
+    >>> round(fisher([0.38976, 0.12437, 0.04829, 0.03233]).p_value, 5)
+    0.01498
+    """
+    from scipy.special import chdtrc
+
+    values, missing = _checked(p)
+    df = 2.0 * len(values)
+    if missing:
+        return CombinedP("Fisher", np.nan, df, np.nan, len(values), missing)
+    with np.errstate(divide="ignore"):
+        statistic = float(-2 * np.log(values).sum()) + 0.0
+    return CombinedP(
+        "Fisher",
+        statistic,
+        df,
+        float(chdtrc(df, statistic)),
+        len(values),
+        _zero(values),
+    )
+
+
+def stouffer(
+    p: ArrayLike,
+    *,
+    direction: ArrayLike | None = None,
+    alternative: str = "two-sided",
+    weights: ArrayLike | None = None,
+) -> CombinedP:
+    """Combine independent p-values by Stouffer's method, with weights.
+
+    z = Σ w z / √Σ w² of normal deviates. The power is greatest with weights 1/se; √n
+    comes near it where data sets are alike in all but size.
+
+    Parameters
+    ----------
+    p : array_like of shape (k,)
+        Two-sided ones of which `direction` tells the side; or without it p-values of
+        any kind, which are combined as they are, by z = Φ⁻¹(1 − p).
+    direction : array_like of shape (k,), optional
+        Numbers with the signs of the statistics.
+    alternative : {"two-sided", "greater", "less"}
+        With directions, the side of the combined p-value.
+    weights : array_like of shape (k,), optional
+        Equal where not given.
+
+    Returns
+    -------
+    CombinedP
+        NaN with the reason where a p-value is NaN, or certainties contradict.
+
+    Raises
+    ------
+    DataError
+        If there is none, or one is not between 0 and 1.
+    ArgumentError
+        If weights do not fit.
+
+    References
+    ----------
+    Stouffer et al. (1949), The American Soldier; Lipták (1958), Publ. Math. Inst.
+    Hung. Acad. Sci. 3:171; Zaykin (2011), J. Evol. Biol. 24:1836 (weights).
+
+    Examples
+    --------
+    >>> round(stouffer([0.1, 0.1]).p_value, 4)
+    0.035
+    >>> stouffer([0.1, 0.1], direction=[1, -1]).p_value
+    1.0
+    """
+    from scipy.special import ndtr, ndtri
+
+    check_alternative(alternative)
+    values, missing = _checked(p)
+    k = len(values)
+    scale = np.ones(k) if weights is None else np.asarray(weights, dtype=float)
+    if scale.shape != (k,):
+        raise ArgumentError(f"weights must be {k} numbers, one a p-value.")
+    if not (np.isfinite(scale).all() and (scale >= 0).all() and scale.any()):
+        raise ArgumentError("weights must be finite, 0 or more, and some above 0.")
+    if missing:
+        return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, missing)
+    if direction is None:
+        z, side = -ndtri(values), "greater"
+    else:
+        sign, side = np.sign(np.asarray(direction, dtype=float)), alternative
+        z = np.where(sign == 0, 0.0, sign * -ndtri(values / 2))
+    used = scale > 0
+    if np.isposinf(z[used]).any() and np.isneginf(z[used]).any():
+        why = "certainties outweigh each other: one deviate is ∞ and another −∞"
+        return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, why)
+    statistic = float(scale[used] @ z[used] / np.sqrt((scale**2).sum()))
+    tails = {"greater": ndtr(-statistic), "less": ndtr(statistic)}
+    tail = float(tails.get(side, 2 * ndtr(-abs(statistic))))
+    return CombinedP("Stouffer", statistic, np.nan, tail, k, _zero(values[used]))
+
+
+def _checked(p: ArrayLike) -> tuple[Floats, str]:
+    """Return p-values as an array, and what is missing of them."""
+    values = np.asarray(p, dtype=float)
+    if values.ndim != 1 or not len(values):
+        raise DataError(
+            f"p-values must be a list of one or more, not of shape {values.shape}."
+        )
+    outside = values[(values < 0) | (values > 1)]
+    if len(outside):
+        raise DataError(f"{outside[0]:g} is no p-value: it is not between 0 and 1.")
+    missing = int(np.isnan(values).sum())
+    return values, (
+        f"{missing} of {len(values)} data sets have no p-value; leave them out of what "
+        "is combined, or give them a test that has one"
+        if missing
+        else ""
+    )
+
+
+def _zero(values: Floats) -> str:
+    zeros = int((values == 0).sum())
+    if not zeros:
+        return ""
+    return f"{zeros} of {len(values)} p-values are 0, which decides all"

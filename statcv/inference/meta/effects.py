@@ -1,0 +1,258 @@
+"""Estimates of several data sets or sites as one: meta-analysis by random effects.
+
+Each estimate varies about the value of its own data set, and those values about a
+common mean: their standard deviation is tau.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.arguments import check_level
+from statcv.errors import ArgumentError, DataError
+from statcv.metrics.areas.placements import normal_quantile
+
+Floats = NDArray[np.float64]
+METHODS = ("REML", "DL")
+GRID = 60  # values of tau² at which the likelihood is looked at
+
+
+@dataclass(frozen=True)
+class RandomEffects:
+    """The mean over data sets, and how far they differ.
+
+    Attributes
+    ----------
+    estimate, se, lower, upper, level : float
+        The mean with its interval.
+    tau2, i2 : float
+        Variance between data sets; its share of the variance of an estimate, 0 to 1.
+    q, p_heterogeneity : float
+        Cochran's Q, and the p-value of the hypothesis that tau is 0.
+    prediction_lower, prediction_upper : float
+        Prediction interval: where the value of a further data set would lie, by t
+        with k − 2 degrees of freedom; NaN for two data sets.
+    n : int
+        Data sets.
+    method : str
+    reason : str
+        Why a number is missing or says little; empty where all is well.
+    """
+
+    estimate: float
+    se: float
+    lower: float
+    upper: float
+    tau2: float
+    i2: float
+    q: float
+    p_heterogeneity: float
+    prediction_lower: float
+    prediction_upper: float
+    level: float
+    n: int
+    method: str
+    reason: str = ""
+
+
+def random_effects(
+    estimates: ArrayLike,
+    ses: ArrayLike,
+    level: float = 0.95,
+    *,
+    method: str = "REML",
+    hartung_knapp: bool = True,
+) -> RandomEffects:
+    """Join estimates of several data sets by a random-effects model.
+
+    Parameters
+    ----------
+    estimates, ses : array_like of shape (k,)
+        An estimate and its standard error a data set. A data set without one of
+        them (NaN), or whose standard error is 0, is left out and counted in
+        ``reason``.
+    level : float, default 0.95
+        Of the intervals.
+    method : {"REML", "DL"}
+        How tau² is estimated: restricted maximum likelihood, or DerSimonian and
+        Laird's moments.
+    hartung_knapp : bool, default True
+        Take the standard error of the mean from the spread that the estimates show,
+        and t with k − 1 degrees of freedom; else the weights' standard error and the
+        normal distribution, which is too narrow for few data sets. Where the
+        estimates lie closer together than their own errors explain, the standard
+        error stays that of the weights (the modified variant), and ``method`` says
+        so: without that the interval could be narrower than that of a fixed effect.
+
+    Returns
+    -------
+    RandomEffects
+        With NaN and the reason where fewer than two data sets are left; the estimate
+        of a single one is its own.
+
+    Raises
+    ------
+    DataError
+        If lengths differ, or a standard error is negative.
+    ArgumentError
+        If ``method`` or ``level`` is out of range.
+
+    References
+    ----------
+    DerSimonian & Laird (1986), Controlled Clinical Trials 7:177; Hartung & Knapp
+    (2001), Statistics in Medicine 20:3875; Röver, Knapp & Friede (2015), BMC Med.
+    Res. Methodol. 15:99 (its modification); Higgins & Thompson (2002), Statistics in
+    Medicine 21:1539 (I²); Higgins, Thompson & Spiegelhalter (2009), JRSS A 172:137
+    (prediction); Viechtbauer (2005), J. Educ. Behav. Stat. 30:261 (REML).
+
+    Examples
+    --------
+    >>> found = random_effects([0.10, 0.30, 0.35, 0.65], [0.1, 0.1, 0.1, 0.2])
+    >>> round(found.estimate, 3), round(found.lower, 3), round(found.upper, 3)
+    (0.306, -0.008, 0.62)
+    >>> round(found.tau2, 4), round(found.i2, 2)
+    (0.0182, 0.58)
+    """
+    _check(level, method)
+    every, se = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
+    if every.ndim != 1 or every.shape != se.shape:
+        raise DataError(
+            f"estimates and ses must be as long as each other, one number a data set, "
+            f"not of shapes {every.shape} and {se.shape}."
+        )
+    if (se < 0).any():
+        raise DataError(f"a standard error is negative: {se[se < 0][0]:g}.")
+    known = np.isfinite(every) & np.isfinite(se) & (se > 0)
+    y, variance = every[known], se[known] ** 2
+    reason = ""
+    if not known.all():
+        reason = (
+            f"{int((~known).sum())} of {len(known)} data sets are left out: without "
+            "an estimate, or a standard error above 0"
+        )
+    if len(y) < 2:
+        few = "one data set has" if len(y) else "no data set has"
+        alone = float(y[0]) if len(y) else np.nan
+        return _nothing(alone, level, len(y), method, f"{few} both; it takes two")
+    return _joined(y, variance, level, method, hartung_knapp, reason)
+
+
+def _check(level: float, method: str) -> None:
+    if method not in METHODS:
+        raise ArgumentError(f"method must be 'REML' or 'DL', not {method!r}.")
+    check_level(level)
+
+
+def _nothing(
+    estimate: float, level: float, n: int, method: str, reason: str
+) -> RandomEffects:
+    nan = float("nan")
+    return RandomEffects(
+        estimate=estimate,
+        se=nan,
+        lower=nan,
+        upper=nan,
+        tau2=nan,
+        i2=nan,
+        q=nan,
+        p_heterogeneity=nan,
+        prediction_lower=nan,
+        prediction_upper=nan,
+        level=level,
+        n=n,
+        method=method,
+        reason=reason,
+    )
+
+
+def _joined(
+    y: Floats,
+    variance: Floats,
+    level: float,
+    method: str,
+    hartung_knapp: bool,
+    reason: str,
+) -> RandomEffects:
+    from scipy.special import chdtrc, stdtrit
+
+    k, fixed = len(y), 1 / variance
+    q = float(fixed @ (y - _mean(y, fixed)) ** 2)
+    tau2 = _dersimonian_laird(fixed, q) if method == "DL" else _reml(y, variance)
+    weights = 1 / (variance + tau2)
+    mean = _mean(y, weights)
+    se = float(1 / np.sqrt(weights.sum()))
+    quantile, how = normal_quantile(level), f"{method}, normal"
+    if hartung_knapp:
+        spread = float(weights @ (y - mean) ** 2) / (k - 1)
+        se *= float(np.sqrt(max(1.0, spread)))
+        quantile = float(stdtrit(k - 1, (1 + level) / 2))
+        how = f"{method}, Hartung–Knapp"
+        if spread < 1 - 1e-9:  # REML of two data sets gives 1, but for rounding
+            how += f" modified (factor 1 instead of {spread:.2g})"
+    typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
+    half, beyond = quantile * se, np.nan
+    if k > 2:
+        further = float(stdtrit(k - 2, (1 + level) / 2))
+        beyond = further * float(np.sqrt(se**2 + tau2))
+    else:
+        few = "a prediction interval takes three data sets"
+        reason = f"{reason}; {few}" if reason else few
+    return RandomEffects(
+        estimate=mean,
+        se=se,
+        lower=mean - half,
+        upper=mean + half,
+        tau2=tau2,
+        i2=float(tau2 / (tau2 + typical)),
+        q=q,
+        p_heterogeneity=float(chdtrc(k - 1, q)),
+        prediction_lower=mean - beyond,
+        prediction_upper=mean + beyond,
+        level=level,
+        n=k,
+        method=how,
+        reason=reason,
+    )
+
+
+def _mean(y: Floats, weights: Floats) -> float:
+    return float(weights @ y / weights.sum())
+
+
+def _dersimonian_laird(fixed: Floats, q: float) -> float:
+    """Return tau² by moments: Q less its expectation, at least 0."""
+    scale = fixed.sum() - (fixed**2).sum() / fixed.sum()
+    return max(0.0, float((q - len(fixed) + 1) / scale))
+
+
+def _reml(y: Floats, variance: Floats) -> float:
+    """Return tau² by restricted maximum likelihood.
+
+    The likelihood can have several peaks: it is looked at on a grid from 0 on, and
+    the highest of the peaks found is climbed.
+    """
+    from scipy.optimize import brentq
+
+    def likelihood(tau2: float) -> float:
+        weights = 1 / (variance + tau2)
+        rest = weights @ (y - _mean(y, weights)) ** 2
+        return float(np.log(weights).sum() - np.log(weights.sum()) - rest) / 2
+
+    def slope(tau2: float) -> float:
+        weights = 1 / (variance + tau2)
+        rest = weights**2 @ (y - _mean(y, weights)) ** 2
+        return float(rest - weights.sum() + (weights**2).sum() / weights.sum()) / 2
+
+    largest = float(np.ptp(y) ** 2 + variance.max())  # the slope is negative beyond
+    grid = np.concatenate([[0.0], largest * np.geomspace(1e-8, 1, GRID)])
+    slopes = np.array([slope(tau2) for tau2 in grid])
+    turns = np.flatnonzero((slopes[:-1] > 0) & (slopes[1:] <= 0))
+    peaks = [0.0] if slopes[0] <= 0 else []
+    peaks += [
+        float(brentq(slope, grid[i], grid[i + 1], xtol=1e-16, rtol=1e-14))
+        for i in turns
+    ]
+    return max(peaks, key=likelihood)

@@ -1,0 +1,1 @@
+"""Results compared on the records that they share."""

@@ -1,0 +1,478 @@
+"""What is compared of results, and how: estimates, and their differences in pairs.
+
+Every choice of a comparison is made here: the metric, the way in which it is stated,
+and the test. Estimates, differences, intervals and p-values are of that one metric,
+stated in that one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import PERMUTATION, check_level, is_whole
+from statcv.errors import (
+    ArgumentError,
+    ComparisonError,
+    MetricError,
+    plural,
+    suggestion,
+)
+from statcv.inference import HOWS, Estimate, Scores, make_estimate, values_by_split
+from statcv.inference.estimates.values import share_by_record
+from statcv.inference.paired.delong import paired_delong
+from statcv.inference.paired.methods import PairedMethod, paired_method
+from statcv.inference.paired.records import (
+    NULL,
+    Records,
+    against_null,
+    caveat,
+    check_results,
+    pooling_caveat,
+    same_folds,
+)
+from statcv.inference.paired.tests import (
+    PairedTest,
+    paired_corrected_t,
+    paired_jackknife,
+    paired_permutation,
+    paired_t,
+)
+from statcv.inference.paired.threshold import at_common_threshold
+from statcv.inference.readable import Readable
+from statcv.metrics import Metric, get_metric
+
+Floats = NDArray[np.float64]
+
+TIMES = 9999  # random swaps of a permutation test
+DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
+AVERAGED = "pooled, averaged"  # one metric of each record's mean prediction
+# column of adjusted p-values, its heading, and the name that statsmodels has for it
+ADJUSTED = {
+    "holm": ("p_holm", "p (Holm)", "holm"),
+    "bh": ("p_bh", "p (BH)", "fdr_bh"),
+    "none": ("p", "p", ""),
+}
+AGAINST_NULL = (
+    "against a model without predictors this is a test of skill; result.test() "
+    "permutes the outcome and fits everything again, which keeps its error rate"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Contrasts:
+    """Results of the same records, compared pair by pair.
+
+    Attributes
+    ----------
+    results : dict of str to result
+    metric : Metric
+    how : {"pooled", "pooled, averaged", "per_fold", "paired"}
+        The way in which the metric is stated and tested.
+    level : float
+    method : PairedMethod
+        The test, and what it assumes.
+    reference : str or None
+        The result with which the others are compared; None for all pairs.
+    seed, n_permutations : int
+        Seed and number of swaps of a permutation test.
+    """
+
+    results: Mapping[str, Readable]
+    metric: Metric
+    how: str
+    level: float
+    method: PairedMethod
+    reference: str | None = None
+    seed: int = 0
+    n_permutations: int = TIMES
+
+    @cached_property
+    def records(self) -> Records:
+        """The held-out predictions of all results, records in one order."""
+        return Records(self.results, self.metric, self.reference)
+
+    @property
+    def stated(self) -> str:
+        """The metric and the way in which it is stated, in words."""
+        label, how = self.metric.label, self.how.replace("_", " ")
+        if label.endswith(")"):
+            return f"{label[:-1]}, {how})"
+        return f"{label} ({how})"
+
+    # ---- estimates ----
+
+    @cached_property
+    def estimates(self) -> dict[str, Estimate]:
+        """The estimate of each result, whose interval is made when it is looked at."""
+        return {name: self._estimate(name) for name in self.results}
+
+    def _estimate(self, name: str) -> Estimate:
+        if self.how == AVERAGED:
+            scores = self.records.averaged[name]
+            found = make_estimate(scores, self.metric, "pooled", self.level)
+            return replace(found, how=AVERAGED)
+        if name == NULL and self.records.null_ranks_nobody:
+            scores = self.records.scores[name]
+            return make_estimate(scores, self.metric, self.how, self.level)
+        return self.results[name].estimate(self.metric, self.how, self.level)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One row per result."""
+        rows = {
+            name: {
+                "estimate": found.value,
+                "lower": found.lower,
+                "upper": found.upper,
+                "how": found.how,
+            }
+            for name, found in self.estimates.items()
+        }
+        return pd.DataFrame.from_dict(rows, orient="index")
+
+    # ---- differences ----
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The names that are compared, the earlier or the reference first."""
+        if self.reference is None:
+            return list(combinations(self.results, 2))
+        others = [name for name in self.results if name != self.reference]
+        return [(self.reference, other) for other in others]
+
+    @cached_property
+    def differences(self) -> pd.DataFrame:
+        """One row per pair of results."""
+        rows = [self._row(number, *pair) for number, pair in enumerate(self.pairs)]
+        table = pd.DataFrame(rows)
+        place = list(table.columns).index("p") + 1
+        for way, (column, _, name) in ADJUSTED.items():
+            if way != "none":
+                table.insert(place, column, _adjusted(table["p"].to_numpy(), name))
+                place += 1
+        return table
+
+    def _row(self, number: int, first: str, second: str) -> dict[str, Any]:
+        test = self._test(number, first, second)
+        return {
+            "first": first,
+            "second": second,
+            "difference": test.difference,
+            "se": test.se,
+            "lower": test.lower,
+            "upper": test.upper,
+            "statistic": test.statistic,
+            "p": test.p_value,
+            "caveat": "; ".join(filter(None, self._caveats(first, second, test))),
+        }
+
+    def _caveats(self, first: str, second: str, test: PairedTest) -> list[str]:
+        """Say what a reader must know of a pair before the p-value is believed."""
+        a, b = self.results[first], self.results[second]
+        told = [test.reason, caveat(a, b), *self._headline_caveats(first, second)]
+        for name in (first, second):
+            found = self.estimates[name]
+            if 0 < found.n_undefined < found.n_values:
+                unit = "fold" if found.how == "per_fold" else "repeat"
+                told.append(
+                    f"{found.label} has no value in {found.n_undefined} of "
+                    f"{plural(found.n_values, unit)} of {name}"
+                )
+        if self.metric.rank and self.how in ("pooled", AVERAGED):
+            told.append(pooling_caveat(a, b))
+        refits = [getattr(r.learner, "refits", True) for r in self.results.values()]
+        if against_null(self.results, self.reference) and all(refits):
+            told.append(AGAINST_NULL)
+        return list(dict.fromkeys(told))
+
+    def _headline_caveats(self, first: str, second: str) -> list[str]:
+        """Say which headlines are stated in another way than what is compared."""
+        how = self.how.partition(",")[0]
+        told: dict[str, list[str]] = {}
+        for name in (first, second):
+            headline = self.results[name].scores.headline(self.metric)
+            if headline != how:
+                told.setdefault(headline.replace("_", " "), []).append(name)
+        if not told:
+            return []
+        said = [f"{way} for {' and '.join(names)}" for way, names in told.items()]
+        named = self.how.replace("_", " ")
+        return [f"compared {named}, while the headline is {' and '.join(said)}"]
+
+    # ---- tests ----
+
+    def _test(self, number: int, first: str, second: str) -> PairedTest:
+        """Test the difference of the two estimates of the table."""
+        before, after = (self.estimates[name].value for name in (first, second))
+        with np.errstate(invalid="ignore"):
+            difference = float(np.subtract(after, before))
+        made = self._made(number, first, second, difference)
+        return replace(made, difference=0.0 if made.statistic == 0 else difference)
+
+    def _made(
+        self, number: int, first: str, second: str, difference: float
+    ) -> PairedTest:
+        if self.method.name == "corrected_t":
+            return self._by_fold(first, second)
+        if self.method.name == "permutation":
+            return self._permuted(number, first, second)
+        if self.method.name == "t":
+            change = self.changes(first, second)
+            clusters = self.clusters(first, second)
+            return paired_t(change, clusters, self.level)
+        if self.method.name == "corrected_jackknife":
+            return self._refitted(first, second, difference)
+        return self._delong(first, second, self.how, difference)
+
+    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
+        """Return the cluster of each record of a pair that was held out."""
+        codes = self.records.clusters(first, second)
+        return None if codes is None else codes[: len(self.records.labels)]
+
+    def changes(self, first: str, second: str) -> Floats:
+        """Return what each record adds to the difference of a mean over records.
+
+        Their mean is the difference.
+        """
+        averaged = self.how == AVERAGED
+        scores = self.records.averaged if averaged else self.records.scores
+        how = "pooled" if averaged else self.how
+        shares = [
+            share_by_record(scores[name], self.metric, how) for name in (first, second)
+        ]
+        where = [
+            self.results[name].design.labels.get_indexer(self.records.labels)
+            for name in (first, second)
+        ]
+        return np.asarray(shares[1][where[1]] - shares[0][where[0]])
+
+    def _delong(
+        self, first: str, second: str, how: str, difference: float
+    ) -> PairedTest:
+        return paired_delong(
+            *self.records.sides(first, second),
+            how,
+            difference,
+            self.records.clusters(first, second),
+            self.level,
+        )
+
+    def _permuted(self, number: int, first: str, second: str) -> PairedTest:
+        records = self.records
+        a, b = (records.predictions[name] for name in (first, second))
+        stream = np.random.SeedSequence(self.seed, spawn_key=(PERMUTATION, number, 0))
+        return paired_permutation(
+            self.metric,
+            records.value,
+            records.y,
+            a,
+            b,
+            self.clusters(first, second),
+            self.n_permutations,
+            np.random.default_rng(stream),
+        )
+
+    def _refitted(self, first: str, second: str, difference: float) -> PairedTest:
+        a, b = self.results[first], self.results[second]
+        if not a.design.labels.equals(b.design.labels):
+            why = "the records are in another order, or not all of them were held out"
+            return PairedTest.none(difference, why)
+        try:
+            before_each = a.jackknife(self.metric, self.how)
+            after_each = b.jackknife(self.metric, self.how)
+        except MetricError as error:
+            return PairedTest.none(difference, str(error).removesuffix("."))
+        pooled = [make_estimate(r.scores, self.metric, "pooled").value for r in (a, b)]
+        given = self._delong(first, second, "pooled", pooled[1] - pooled[0])
+        return paired_jackknife(before_each, after_each, difference, given, self.level)
+
+    def _by_fold(self, first: str, second: str) -> PairedTest:
+        a, b = self.records.scores[first], self.records.scores[second]
+        change = values_by_split(b, self.metric) - values_by_split(a, self.metric)
+        held = np.diff(a.starts).astype(float)
+        return paired_corrected_t(change, a.n_train, held, self.level)
+
+    @property
+    def clustered(self) -> bool:
+        """Whether records of one cluster are counted as dependent."""
+        return self.method.name != "corrected_t" and any(
+            self.records.clusters(*pair) is not None for pair in self.pairs
+        )
+
+
+# ---- the choices ----
+
+
+def contrast(
+    results: Mapping[str, Readable],
+    metric: str | Metric | None = None,
+    level: float = 0.95,
+    *,
+    how: str | None = None,
+    test: str | None = None,
+    reference: str | None = None,
+    seed: int | None = None,
+    n_permutations: int | None = None,
+) -> Contrasts:
+    """Check that results can be compared, and choose what is compared, and how.
+
+    Parameters
+    ----------
+    results : dict of str to result
+    metric, level, how, test, reference, seed, n_permutations
+        As :func:`statcv.compare` takes them.
+
+    Raises
+    ------
+    ComparisonError
+        If there are fewer than two, or they differ in their records, or the metric
+        has no such test.
+    ArgumentError, MetricError
+        If an argument makes no sense.
+    """
+    check_level(level, ComparisonError)
+    check_results(results)
+    if reference is not None and reference not in results:
+        raise ArgumentError(
+            f"reference={reference!r} is none of the results: {', '.join(results)}; "
+            "'null' is the model without predictors." + suggestion(reference, results)
+        )
+    first = next(iter(results.values()))
+    chosen = chosen_metric(first, metric)
+    # the model without predictors has no threshold
+    without = NULL if against_null(results, reference) else None
+    models = [result.scores for name, result in results.items() if name != without]
+    chosen = at_common_threshold(chosen, models)
+    scores = [result.scores for result in results.values()]
+    way = _check_how(how, chosen) or common_how(scores, chosen)
+    cheap = test is None and chosen.is_auroc and reference != NULL
+    cheap = cheap and all(
+        result.refits_are_cheap(chosen, way)
+        and result.design.labels.equals(first.design.labels)
+        for result in results.values()
+    )
+    method = paired_method(test, chosen, cheap)
+    found = Contrasts(
+        results=results,
+        metric=chosen,
+        how=_how_of(method, way, how, scores),
+        level=level,
+        method=method,
+        reference=reference,
+        seed=first.seed if seed is None else seed,
+        n_permutations=_times(n_permutations, method),
+    )
+    if method.name == "corrected_t":
+        _check_folds(found)
+    return found
+
+
+def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
+    """Return the metric by which results are compared, the usual one unless given.
+
+    Raises
+    ------
+    MetricError
+        If it is unknown, or is not for the outcome.
+    """
+    outcome = first.design.outcome
+    own = {one.name: one for one in first.chosen_metrics}
+    named = DEFAULTS[outcome.kind] if metric is None else metric
+    chosen = own.get(named) if isinstance(named, str) else None
+    chosen = chosen or get_metric(named)
+    chosen.check_outcome(outcome.kind, outcome.name)
+    return chosen
+
+
+def common_how(scores: Sequence[Scores], metric: Metric) -> str:
+    """Return the headline of all results, or where these differ "pooled"."""
+    hows = {one.headline(metric) for one in scores}
+    return hows.pop() if len(hows) == 1 else "pooled"
+
+
+def _check_how(how: str | None, metric: Metric) -> str | None:
+    if how is None:
+        return None
+    if how not in HOWS:
+        raise MetricError(
+            f"how must be one of {', '.join(HOWS)}, not {how!r}."
+            + suggestion(how, HOWS)
+        )
+    if how == "paired" and metric.pairs is None:
+        raise MetricError(f"{metric.label} is not available with how='paired'.")
+    return how
+
+
+def _how_of(
+    method: PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
+) -> str:
+    """Return the way in which a test compares estimates.
+
+    Raises
+    ------
+    ArgumentError
+        If another is asked for than the test has.
+    """
+    if not method.how:
+        if method.name == "t" and way == "paired":
+            raise ArgumentError("how='paired' means nothing for a t test over records.")
+        return way
+    if asked not in (None, method.how):
+        raise ArgumentError(
+            f"how={asked!r} means nothing for test={method.name!r}, which compares "
+            f"{method.how.replace('_', ' ')}."
+        )
+    several = any(len(one.by_repeat) > 1 or one.overlapping for one in scores)
+    return AVERAGED if method.how == "pooled" and several else method.how
+
+
+def _times(n_permutations: int | None, method: PairedMethod) -> int:
+    if n_permutations is None:
+        return TIMES
+    if method.name != "permutation":
+        raise ArgumentError(
+            f"n_permutations={n_permutations!r} means nothing for test="
+            f"{method.name!r}; it is for test='permutation'."
+        )
+    if not is_whole(n_permutations) or n_permutations < 1:
+        raise ArgumentError(
+            f"n_permutations must be an integer from 1, not {n_permutations!r}."
+        )
+    return int(n_permutations)
+
+
+def _check_folds(contrasts: Contrasts) -> None:
+    """Refuse to compare fold by fold what has no folds in common."""
+    for first, second in contrasts.pairs:
+        a, b = contrasts.results[first], contrasts.results[second]
+        if not same_folds(a, b):
+            raise ComparisonError(
+                f"test='corrected_t' compares fold by fold, but {first!r} and "
+                f"{second!r} do not have the same folds ({a.plan.fingerprint} and "
+                f"{b.plan.fingerprint}); fit both on one plan, as b.update(scheme="
+                "a.plan) does, or use a test of records."
+            )
+        if a.plan.n_splits < 2:
+            raise ComparisonError(
+                "test='corrected_t' compares fold by fold, but there is one fold only."
+            )
+
+
+def _adjusted(p: Floats, name: str) -> Floats:
+    """Adjust p-values for how many there are, those that are NaN left out."""
+    known = ~np.isnan(p)
+    if known.sum() < 2:
+        return p
+    from statsmodels.stats.multitest import multipletests
+
+    adjusted = np.full(len(p), np.nan)
+    adjusted[known] = multipletests(p[known], method=name)[1]
+    return adjusted

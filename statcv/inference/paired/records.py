@@ -1,0 +1,382 @@
+"""Which results can be compared, their names and caveats, and their common records."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import ComparisonError
+from statcv.folds.audit.audit import LEANS
+from statcv.inference.paired.delong import Side
+from statcv.inference.paired.tests import joined_clusters
+from statcv.inference.readable import Readable
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric, round_significant
+from statcv.models import Mean
+
+Floats = NDArray[np.float64]
+LONG = 24  # a name longer than this makes the tables too wide
+SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
+DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
+STRATIFIERS_DIFFER = "tests what the folds keep together, not the models: {} against {}"
+FOLDS_DIFFER = "the folds differ, which adds to the difference"
+
+
+# ---- the records ----
+
+
+def check_results(results: Mapping[str, Any]) -> None:
+    """Refuse what are not results of the same records and outcome.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    if len(results) < 2:
+        raise ComparisonError(
+            f"compare() needs two results or more, not {len(results)}."
+        )
+    for name, result in results.items():
+        if not is_result(result):
+            hint = "; a formula needs data=" if isinstance(result, str) else ""
+            raise ComparisonError(
+                f"{name!r} is a {type(result).__name__}, not a result of cv(){hint}."
+            )
+    check_same_records(results)
+
+
+def is_result(one: Any) -> bool:
+    """Tell whether an object is a result of cross-validation."""
+    return hasattr(one, "scores") and hasattr(one, "design")
+
+
+def check_same_records(results: Mapping[str, Readable]) -> None:
+    """Refuse results of different records or outcomes.
+
+    Raises
+    ------
+    ComparisonError
+    """
+    first, *others = results
+    for other in others:
+        _same_records(first, results[first], other, results[other])
+
+
+def held_out(result: Readable) -> pd.Index[Any]:
+    """Return the labels of the records that were held out."""
+    return result.design.labels[result.scores.mean_prediction()[0]]
+
+
+def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
+    rows_a, rows_b = held_out(a), held_out(b)
+    only = len(rows_a.symmetric_difference(rows_b))
+    if only:
+        raise ComparisonError(
+            f"{first!r} and {second!r} are not of the same records: {len(rows_a)} and "
+            f"{len(rows_b)} rows, {only} of them in one only. Fit both on the rows "
+            "complete for both."
+        )
+    y_a, y_b = a.design.outcome, b.design.outcome
+    codes_a, codes_b = observed(a, rows_a), observed(b, rows_a)
+    if y_a.kind != y_b.kind or not np.array_equal(codes_a, codes_b):
+        raise ComparisonError(
+            f"{first!r} and {second!r} do not have the same outcome: {y_a.name} and "
+            f"{y_b.name} differ in kind, coding or values."
+        )
+
+
+def observed(result: Readable, labels: pd.Index[Any]) -> NDArray[np.generic]:
+    """Return the coded outcome of records, in the order of their labels."""
+    design = result.design
+    return np.asarray(design.y[design.labels.get_indexer(labels)])
+
+
+# ---- their names ----
+
+
+def name_results(results: Sequence[Any]) -> dict[str, Any]:
+    """Name results by that in which they differ, if that is short."""
+    if len(results) < 2 or not all(map(is_result, results)):
+        return {f"argument {i}": r for i, r in enumerate(results, start=1)}
+    told = _differences(results, [r.plan.scheme for r in results])
+    names = [", ".join(parts) for parts in zip(*told, strict=True)]
+    if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
+        return dict(zip(names, results, strict=True))
+    return {f"result {i}": r for i, r in enumerate(results, start=1)}
+
+
+def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
+    """Describe each result by that in which they differ, unless its name does."""
+    told = _differences(
+        [*results.values()], [r.plan.sentence for r in results.values()]
+    )
+    texts = ["; ".join(parts) for parts in zip(*told, strict=True)]
+    return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
+
+
+def _differences(
+    results: Sequence[Readable], schemes: Sequence[str]
+) -> list[Sequence[str]]:
+    """Return the aspects in which results differ; their seeds only if in no other.
+
+    Predictions made elsewhere do not depend on a seed.
+    """
+    aspects: list[Sequence[str]] = [
+        schemes,
+        [r.learner.label for r in results],
+        [r.design.formula.text for r in results],
+        ["unweighted" if r.weights is None else "weighted" for r in results],
+    ]
+    told = [texts for texts in aspects if len(set(texts)) > 1]
+    if not told and all(getattr(r.learner, "refits", True) for r in results):
+        return [[f"seed {r.seed}" for r in results]]
+    return told or [[r.learner.label for r in results]]
+
+
+# ---- caveats ----
+
+
+def same_folds(a: Readable, b: Readable) -> bool:
+    """Tell whether two results hold out, and drop, the same records in every fold."""
+    alike = a.design.labels.equals(b.design.labels)
+    return alike and a.plan.fingerprint == b.plan.fingerprint
+
+
+def caveat(a: Readable, b: Readable) -> str:
+    """Say what else than the models differs between two results."""
+    if same_folds(a, b):
+        return ""
+    if _models_differ(a, b):
+        return FOLDS_DIFFER
+    if a.plan.scheme != b.plan.scheme:
+        return SCHEMES_DIFFER
+    kept = [_kept_together(result) for result in (a, b)]
+    return STRATIFIERS_DIFFER.format(*kept) if kept[0] != kept[1] else DRAWS_DIFFER
+
+
+def _kept_together(result: Readable) -> str:
+    strata = result.plan.strata
+    return "nothing" if strata is None else f"equal {strata.label}"
+
+
+def _models_differ(a: Readable, b: Readable) -> bool:
+    """Return whether the models or their data differ."""
+    return (
+        a.learner.label != b.learner.label
+        or a.design.names != b.design.names
+        or not np.array_equal(a.design.matrix, b.design.matrix, equal_nan=True)
+        or not np.array_equal(_weights(a), _weights(b))
+    )
+
+
+def _weights(result: Readable) -> Floats:
+    return np.ones(result.design.n) if result.weights is None else result.weights
+
+
+def pooling_caveat(a: Readable, b: Readable) -> str:
+    """Say where pooling is biased, for tests of pooled predictions."""
+    worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
+    if not abs(worst.mean_model_auroc - 0.5) > LEANS:
+        return ""
+    return (
+        "pooled over folds whose training means give labels away: the training mean "
+        f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
+    )
+
+
+# ---- each record once: its predictions averaged, and what a metric reads of them ----
+
+
+def averaged(scores: Scores) -> Scores:
+    """Return the predictions of each record averaged, as those of one repeat.
+
+    Each record is a split of its own; so its baseline is averaged too. The records
+    are in the order of ``scores.mean_prediction()``.
+
+    Parameters
+    ----------
+    scores : Scores
+    """
+    row, predicted = scores.mean_prediction()
+    place = np.searchsorted(row, scores.row)
+    times = np.bincount(place)
+    count, none = len(row), np.empty(0, dtype=np.intp)
+    nothing = replace(
+        scores.left,
+        fit=none,
+        row=none,
+        predicted=scores.left.predicted[:0],
+        held=np.empty(0, dtype=bool),
+        repeat=none,
+    )
+    return replace(
+        scores,
+        split=np.arange(count),
+        row=row,
+        predicted=predicted,
+        repeat=np.zeros(count, dtype=np.intp),
+        n_train=np.bincount(place, scores.n_train[scores.split]) / times,
+        baseline=np.bincount(place, scores.baseline[scores.split]) / times,
+        left=nothing,
+        pairwise=False,
+        tournament=False,
+        threshold=scores.mean_threshold,
+    )
+
+
+def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
+    """Return what a metric reads of each record's mean prediction.
+
+    Where there are thresholds and it reads classes, these: 0 and 1, NaN where a
+    threshold is missing.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+
+    Returns
+    -------
+    numpy.ndarray, shape (records,) or (records, classes)
+        In the order of ``scores.mean_prediction()``.
+    """
+    predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
+    if cuts is not None and metric.reads == "classes":
+        positive = round_significant(predicted) > round_significant(cuts)
+        return np.where(np.isnan(cuts), np.nan, positive)
+    return metric.readable(predicted, scores.probabilities)
+
+
+# ---- held-out predictions of several results, in one order of records ----
+
+NULL = "null"  # what the model without predictors is called
+
+
+def against_null(results: Mapping[str, Readable], reference: str | None) -> bool:
+    """Tell whether results are compared with the model without predictors."""
+    return reference == NULL and isinstance(results[NULL].learner, Mean)
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """What a metric reads of each result, records in the order of the first.
+
+    Attributes
+    ----------
+    results : dict of str to result
+    metric : Metric
+    reference : str or None
+    """
+
+    results: Mapping[str, Readable]
+    metric: Metric
+    reference: str | None
+
+    @cached_property
+    def labels(self) -> pd.Index[Any]:
+        """The labels of the records that were held out."""
+        return held_out(self.first)
+
+    @property
+    def first(self) -> Readable:
+        """The first result."""
+        return next(iter(self.results.values()))
+
+    @cached_property
+    def y(self) -> NDArray[Any]:
+        """The coded outcome of each record."""
+        return observed(self.first, self.labels)
+
+    # ---- the predictions ----
+
+    @cached_property
+    def scores(self) -> dict[str, Scores]:
+        """The held-out predictions of each result.
+
+        To a metric of ranks the model without predictors ranks nobody, whatever the
+        training means of the folds give away.
+        """
+        found = {name: result.scores for name, result in self.results.items()}
+        if self.null_ranks_nobody:
+            null = found[NULL]
+            left = np.full_like(null.left.predicted, 0.5)
+            found[NULL] = replace(
+                null,
+                predicted=np.full_like(null.predicted, 0.5),
+                left=replace(null.left, predicted=left),
+            )
+        return found
+
+    @property
+    def null_ranks_nobody(self) -> bool:
+        """Whether the reference is the model without predictors, of a rank metric."""
+        return self.metric.rank and against_null(self.results, self.reference)
+
+    @cached_property
+    def averaged(self) -> dict[str, Scores]:
+        """The predictions of each record averaged, with the baseline of the first."""
+        found = {name: averaged(scores) for name, scores in self.scores.items()}
+        baseline = next(iter(found.values())).baseline
+        return {
+            name: replace(one, baseline=baseline[self.labels.get_indexer(held)])
+            for (name, one), held in zip(
+                found.items(), map(held_out, self.results.values()), strict=True
+            )
+        }
+
+    @cached_property
+    def predictions(self) -> dict[str, Floats]:
+        """What the metric reads of each record's mean prediction, by result."""
+        return {
+            name: read_by_record(scores, self.metric)[
+                held_out(self.results[name]).get_indexer(self.labels)
+            ]
+            for name, scores in self.scores.items()
+        }
+
+    def value(self, predictions: Floats) -> float:
+        """Return the metric of predictions of all records."""
+        baseline = next(iter(self.averaged.values())).baseline
+        return float(self.metric(self.y, predictions, baseline))
+
+    # ---- pairs of results ----
+
+    def sides(self, first: str, second: str) -> tuple[Side, Side]:
+        """Return the predictions of two results, their records numbered alike."""
+        a, b = (
+            Side(self.scores[name], self._numbering.get_indexer(self._labels_of(name)))
+            for name in (first, second)
+        )
+        return a, b
+
+    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
+        """Return the cluster of each numbered record, as either result has it.
+
+        The first are those of `labels`.
+        """
+        codes = []
+        for name in (first, second):
+            own = self.scores[name].clusters
+            where = self._labels_of(name).get_indexer(self._numbering)
+            if own is not None:
+                alone = int(own.max()) + 1 + np.arange(len(where))
+                own = np.where(where >= 0, own[where], alone)
+            codes.append(own)
+        return joined_clusters(*codes)
+
+    def _labels_of(self, name: str) -> pd.Index[Any]:
+        return self.results[name].design.labels
+
+    @cached_property
+    def _numbering(self) -> pd.Index[Any]:
+        """The labels of all records: those held out, and then any others."""
+        found = self.labels
+        for result in self.results.values():
+            found = found.append(result.design.labels.difference(found, sort=False))
+        return found

@@ -1,0 +1,312 @@
+"""Two models' predictions of the same records, compared by a test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.inference.intervals.interval import corrected_t_interval
+from statcv.inference.refits.jackknife import Jackknife, corrected_se
+from statcv.inference.tests.no_skill import ratio, tail
+from statcv.inference.tests.sign_flips import Swaps, auroc_terms, flip_signs, swap
+from statcv.metrics import Metric, midrank, round_significant
+from statcv.metrics.areas.placements import symmetric_limits
+
+Floats = NDArray[np.float64]
+Clusters = NDArray[np.intp] | None
+
+_ALIKE = 1e-12  # differences nearer than this, relative to the largest, are equal
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A difference of two models with its test.
+
+    Attributes
+    ----------
+    difference, se, lower, upper : float
+        The second estimate minus the first, its standard error and interval.
+    statistic, p_value : float
+    reason : str
+        Why a number is missing or says little; empty where all is well.
+    """
+
+    difference: float
+    se: float
+    lower: float
+    upper: float
+    statistic: float
+    p_value: float
+    reason: str = ""
+
+    @classmethod
+    def none(cls, difference: float, reason: str) -> PairedTest:
+        """Return the test that cannot be had, with the reason."""
+        nan = float("nan")
+        return cls(difference, nan, nan, nan, nan, nan, reason)
+
+
+def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
+    """Test the mean of casewise differences by t, with clusters by their totals.
+
+    The variance of the mean is G/(G − 1) Σ (Σ (d − d̄))² / n², the inner sums over the
+    records of each of G clusters; without clusters that is the usual s²/n.
+
+    Parameters
+    ----------
+    change : numpy.ndarray, shape (n,)
+        The second model's value of each record minus the first's.
+    clusters : numpy.ndarray of int, shape (n,), or None
+    level : float
+        Of the interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> test = paired_t(np.array([0.1, 0.3, 0.2, 0.4]), None, 0.95)
+    >>> round(test.statistic, 3), round(test.p_value, 4)
+    (3.873, 0.0305)
+    """
+    mean = float(change.mean())
+    odd = int((~np.isfinite(change)).sum())
+    if odd:
+        return PairedTest.none(
+            np.nan, f"{odd} of {len(change)} records have an infinite or no loss"
+        )
+    if clusters is None:
+        clusters = np.arange(len(change))
+    groups, group = np.unique(clusters, return_inverse=True)
+    g, unit = len(groups), "cluster" if len(groups) < len(change) else "record"
+    if g < 2:
+        return PairedTest.none(mean, f"there is one {unit} only")
+    totals = np.bincount(group, change - mean)
+    se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
+    if se <= _ALIKE * float(np.abs(change).max()):
+        return _without_variation(change, unit)
+    lower, upper = symmetric_limits(mean, se, level, df=g - 1)
+    statistic = ratio(mean, se)
+    return PairedTest(
+        difference=mean,
+        se=se,
+        lower=lower,
+        upper=upper,
+        statistic=statistic,
+        p_value=tail(statistic, g - 1, "two-sided"),
+    )
+
+
+def _without_variation(change: Floats, unit: str) -> PairedTest:
+    """Return what equal differences tell: whether they are 0, and no interval.
+
+    A mean that is nothing beside the single differences is 0 but for rounding.
+    """
+    mean = float(change.mean())
+    if abs(mean) <= _ALIKE * float(np.abs(change).max()):
+        mean = 0.0
+    return PairedTest(
+        mean,
+        0.0,
+        np.nan,
+        np.nan,
+        statistic=ratio(mean, 0.0),
+        p_value=float(mean == 0),
+        reason=f"every {unit} differs by the same amount, which measures no variation",
+    )
+
+
+def paired_corrected_t(
+    change: Floats, n_train: Floats, n_test: Floats, level: float
+) -> PairedTest:
+    """Test the mean difference over the same folds by the corrected t.
+
+    Parameters
+    ----------
+    change : numpy.ndarray, shape (folds,)
+        The second model's value in each fold minus the first's, over all repeats.
+    n_train, n_test : numpy.ndarray, shape (folds,)
+        Records of each fold's training set, and held out.
+    level : float
+        Of the interval.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Machine Learning 52:239; Bouckaert & Frank (2004), PAKDD
+    (with repeats).
+    """
+    odd = int((~np.isfinite(change)).sum())
+    if odd:
+        return PairedTest.none(
+            np.nan, f"the metric has no value in {odd} of {len(change)} folds"
+        )
+    mean = float(change.mean())
+    if len(change) > 1 and np.ptp(change) <= _ALIKE * np.abs(change).max():
+        return _without_variation(change, "fold")
+    found = corrected_t_interval(change, n_train, n_test, level)
+    if np.isnan(found.se):
+        return PairedTest.none(mean, found.assumes)
+    statistic = ratio(mean, found.se)
+    return PairedTest(
+        difference=mean,
+        se=found.se,
+        lower=found.lower,
+        upper=found.upper,
+        statistic=statistic,
+        p_value=tail(statistic, len(change) - 1, "two-sided"),
+    )
+
+
+def paired_permutation(
+    metric: Metric,
+    value: Callable[[Floats], float],
+    y: NDArray[Any],
+    a: Floats,
+    b: Floats,
+    clusters: Clusters,
+    times: int,
+    rng: np.random.Generator,
+) -> PairedTest:
+    """Compare two models by swapping their predictions, those of a cluster together.
+
+    Scores of a rank metric are first turned into mid-ranks within each model.
+
+    Parameters
+    ----------
+    metric : Metric
+    value : callable
+        The metric of predictions of all records.
+    y : numpy.ndarray, shape (n,)
+    a, b : numpy.ndarray, shape (n,) or (n, classes)
+    clusters : numpy.ndarray of int, shape (n,), or None
+    times : int
+        Random swaps, where all cannot be gone through.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    PairedTest
+        Without interval; the standard error is the sd of the difference under swaps.
+    """
+    difference = value(b) - value(a)
+    if not np.isfinite(difference):
+        return PairedTest.none(difference, f"{metric.label} has no value")
+    if metric.is_auroc:
+        found = flip_signs(auroc_terms(y, a, b), clusters, times, rng)
+    elif metric.casewise is not None:
+        change = metric.casewise(y, b) - metric.casewise(y, a)
+        found = flip_signs(change / len(change), clusters, times, rng)
+    else:
+        if metric.rank:
+            a, b = _ranks(a), _ranks(b)
+        found = swap(value, a, b, clusters, times, rng)
+    return PairedTest(
+        difference=difference,
+        se=found.sd,
+        lower=np.nan,
+        upper=np.nan,
+        statistic=ratio(difference, found.sd),
+        p_value=found.p_value,
+        reason=_about(found),
+    )
+
+
+def _ranks(scores: Floats) -> Floats:
+    """Return the mid-ranks of scores, class by class where there are several."""
+    if scores.ndim == 1:
+        return midrank(round_significant(scores))
+    return np.column_stack([_ranks(column) for column in scores.T])
+
+
+def _about(found: Swaps) -> str:
+    if found.undefined:
+        return (
+            f"{found.undefined} of {found.times} swaps give no value and count as "
+            "extreme"
+        )
+    if found.exact and found.times < 2**5:
+        return f"there are {found.times} ways to swap only"
+    return ""
+
+
+def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
+    """Return the clusters of records that either of two results links.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> joined_clusters(np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])).tolist()
+    [0, 0, 0, 1]
+    """
+    if first is None or second is None or np.array_equal(first, second):
+        return second if first is None else first
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    one = np.unique(first, return_inverse=True)[1]
+    other = np.unique(second, return_inverse=True)[1] + one.max() + 1
+    nodes = int(other.max()) + 1
+    links = coo_array((np.ones(len(one)), (one, other)), shape=(nodes, nodes))
+    label = connected_components(links, directed=False)[1]
+    return np.asarray(label[one], dtype=np.intp)
+
+
+# ---- two models' auROC compared by a jackknife that fits both again ----
+
+ROUNDING = 1e-12  # of a difference of areas
+
+
+def paired_jackknife(
+    first: Jackknife,
+    second: Jackknife,
+    difference: float,
+    given: PairedTest,
+    level: float,
+) -> PairedTest:
+    """Compare two estimates of auROC by what each record moves them, with refits.
+
+    The variance of the difference is the mean of the jackknife's, which errs on the
+    wide side, and of that which takes the fits as given, and never less than the
+    latter; t has the degrees of freedom of the jackknife.
+
+    Parameters
+    ----------
+    first, second : Jackknife
+        Both estimates with each record, or cluster, deleted.
+    difference : float
+        The second estimate minus the first.
+    given : PairedTest
+        DeLong's test of the pooled estimates, which takes the fits as given.
+    level : float
+        Confidence level of the interval.
+    """
+    alike = np.array_equal(first.group, second.group) and first.unit == second.unit
+    if not alike:
+        return PairedTest.none(
+            difference, "records that belong together differ between the results"
+        )
+    if math.isnan(given.se):
+        return PairedTest.none(difference, given.reason)
+    moved = Jackknife(
+        second.values - first.values, first.group, first.unit, first.n_fits
+    )
+    se, df = corrected_se(moved, given.se), moved.df if not moved.unmoved else math.nan
+    if se <= ROUNDING:
+        se, difference = 0.0, 0.0 if abs(difference) <= ROUNDING else difference
+    statistic = ratio(difference, se)
+    lower, upper = symmetric_limits(difference, se, level, df=df)
+    reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
+    if se == 0:
+        reasons = {"no record moves the difference": None}
+    return PairedTest(
+        difference=difference,
+        se=se,
+        lower=max(lower, -1.0),
+        upper=min(upper, 1.0),
+        statistic=statistic,
+        p_value=tail(statistic, df, "two-sided"),
+        reason="; ".join(filter(None, reasons)),
+    )

@@ -1,0 +1,378 @@
+"""The nested cross-validation interval of a mean loss (Bates, Hastie & Tibshirani).
+
+The losses of a cross-validation are dependent, as each record trains the fits that
+predict the others. How far an estimate by cross-validation is from the error that it
+estimates is measured in each fold: the rest is cross-validated by itself, and that
+estimate held against the fold, which it has not seen.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import is_whole
+from statcv.engine import Setup
+from statcv.engine.parallel import progress_bar
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FitError,
+    MetricError,
+    OutcomeError,
+    SchemeError,
+)
+from statcv.folds import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.schemes.build import make_plan
+from statcv.inference.estimates.values import casewise
+from statcv.inference.intervals.interval import Interval
+from statcv.inference.refits.cost import made_together
+from statcv.inference.refits.refitting import run_quietly, scores_of, warn_of_refits
+from statcv.metrics import Metric
+from statcv.metrics.areas.placements import normal_quantile
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class NestedLosses:
+    """The losses of one division into folds, mean by mean.
+
+    Attributes
+    ----------
+    within : numpy.ndarray, shape (k,)
+        The mean loss by cross-validation of all folds but one.
+    outside : numpy.ndarray, shape (k,)
+        The mean loss in that one, by the fit on all others.
+    spread : numpy.ndarray, shape (k,)
+        The variance of the latter mean.
+    mean, squares, count : float
+        Of the losses within: mean, sum of squares about it, number.
+    cv : float
+        The mean loss by the usual cross-validation.
+    """
+
+    within: Floats
+    outside: Floats
+    spread: Floats
+    mean: float
+    squares: float
+    count: float
+    cv: float
+
+
+def fits_each(k: int) -> int:
+    """Return the fits of one division: without each fold, and each pair of folds."""
+    return k * (k + 1) // 2
+
+
+def divided_anew(setup: Setup, repeats: int, seed: int) -> FoldPlan:
+    """Divide the records anew, as the scheme does."""
+    plan, outcome = setup.plan, setup.design.outcome
+    return make_plan(
+        plan.scheme,
+        setup.design.y,
+        outcome.kind,
+        k=len(plan.labels[0]),
+        repeats=repeats,
+        seed=seed,
+    )
+
+
+def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
+    """Return the folds of one division."""
+    first, last = divided.first_split[repeat : repeat + 2]
+    return divided.tests.part(int(first), int(last))
+
+
+def nested_tests(folds: Ragged) -> Ragged:
+    """List each fold, and then the two folds of each pair, one after the other."""
+    first, second = np.triu_indices(len(folds), 1)
+    both = folds.chosen(np.column_stack([first, second]).ravel())
+    sizes = folds.sizes[first] + folds.sizes[second]
+    values = np.concatenate([folds.values, both.values])
+    return Ragged.split(values, np.concatenate([folds.sizes, sizes]))
+
+
+def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
+    """Hold out the lists of :func:`nested_tests`, those of a division in a repeat."""
+    tests = Ragged.joined(parts)
+    none = Ragged.empty(len(tests))
+    return replace(
+        plan,
+        tests=tests,
+        labels=tuple(range(1, len(part) + 1) for part in parts),
+        dropped=none,
+        kept_out=none,
+        copied=none,
+        first_fit=np.arange(len(tests) + 1),
+    )
+
+
+def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
+    """Sum up the losses of the records of :func:`nested_tests`, in its order."""
+    first, second = np.triu_indices(k, 1)
+    sizes = tests.sizes[:k]
+    sums = np.bincount(tests.owners, losses, len(tests))
+    outside = sums[:k] / sizes
+    centred = losses - np.append(outside, np.zeros(len(first)))[tests.owners]
+    spread = np.bincount(tests.owners, centred**2, len(tests))[:k]
+    half = np.repeat(  # which of the two folds of a pair a record is of
+        np.column_stack([first, second]).ravel(),
+        np.column_stack([sizes[first], sizes[second]]).ravel(),
+    )
+    other = np.repeat(first + second, (sizes[first] + sizes[second])) - half
+    inner = losses[tests.starts[k] :]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return NestedLosses(
+            within=np.bincount(other, inner, k) / (sizes.sum() - sizes),
+            outside=outside,
+            spread=spread / (sizes - 1) / sizes,
+            mean=float(inner.mean()),
+            squares=float(((inner - inner.mean()) ** 2).sum()),
+            count=float(len(inner)),
+            cv=float(losses[: tests.starts[k]].mean()),
+        )
+
+
+# ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
+
+
+REPEATS = 200  # where folds are fitted together
+FEW_REPEATS = 50
+PREDICTIONS = 2**20  # of a batch
+FOLDED = ("kfold", "stratified_kfold")
+ASSUMES = (
+    "is about {value:.3g}, which estimates the error of a fit on all records, for "
+    "independent records; measures the spread by {repeats} random divisions into {k} "
+    "folds, each nested in the next"
+)
+
+
+@dataclass(frozen=True)
+class NestedCV:
+    """A mean loss with its interval by nested cross-validation.
+
+    Attributes
+    ----------
+    value : float
+        The estimate, corrected for the smaller training sets.
+    lower, upper : float
+    level : float
+    se : float
+        Half the interval's width by the normal quantile.
+    nested : float
+        The estimate by cross-validations of all folds but one, not corrected.
+    cv : float
+        The usual estimate, over the same divisions.
+    mse : float
+        The mean squared error of a cross-validation, as found; it may be negative.
+    naive_se : float
+        The standard error that takes the losses as independent.
+    k, repeats : int
+
+    Notes
+    -----
+    ``se`` is kept between ``naive_se`` and its √k-fold, which hold where folds are
+    independent and where they are all alike.
+    """
+
+    value: float
+    lower: float
+    upper: float
+    level: float
+    se: float
+    nested: float
+    cv: float
+    mse: float
+    naive_se: float
+    k: int
+    repeats: int
+
+    @property
+    def inflation(self) -> float:
+        """By how much the standard error exceeds that of independent losses."""
+        return self.se / self.naive_se if self.naive_se > 0 else math.nan
+
+
+def nested_cv(
+    setup: Setup,
+    metric: Metric,
+    *,
+    level: float = 0.95,
+    repeats: int | None = None,
+    seed: int | None = None,
+    threshold: float | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> NestedCV:
+    """Estimate a mean loss by nested cross-validation.
+
+    Parameters
+    ----------
+    setup : Setup
+        With a plan of k random folds, which says k and whether classes are spread
+        evenly; the folds are drawn anew.
+    metric : Metric
+        A mean over records, as accuracy, the Brier score, log-loss or squared error.
+    level : float, default 0.95
+    repeats : int, optional
+        Divisions into folds, of k(k + 1)/2 fits each: 200 where the model fits folds
+        together, else 50.
+    seed : int, optional
+        Of the divisions; that of the setup where not given.
+    threshold : float, optional
+        Above what class 1 is predicted, where the model does not choose it; a half
+        where not given.
+    n_jobs, progress
+        As :func:`statcv.engine.run` takes them.
+
+    Raises
+    ------
+    MetricError
+        If the metric is no mean over records.
+    SchemeError
+        If the folds are not k random ones of single records, k from 3.
+    OutcomeError
+        If a training set lacks a class.
+
+    References
+    ----------
+    Bates, Hastie & Tibshirani (2024), JASA 119:1434, Algorithm 1 and section 4.3.
+    """
+    check_nested(setup.plan, metric)
+    plan = setup.plan
+    if repeats is None:
+        repeats = REPEATS if made_together(setup) else FEW_REPEATS
+    if not is_whole(repeats):
+        raise ArgumentTypeError(f"repeats must be a whole number, not {repeats!r}.")
+    if repeats < 1:
+        raise ArgumentError(f"repeats must be 1 or more, not {repeats}.")
+    divided = divided_anew(setup, int(repeats), setup.seed if seed is None else seed)
+    k, each = len(divided.labels[0]), fits_each(len(divided.labels[0]))
+    size, found, failed = max(1, PREDICTIONS // (plan.n * k)), [], 0
+    with progress_bar(int(repeats) * each, progress, "fit") as bar:
+        for start in range(0, int(repeats), size):
+            batch = range(start, min(start + size, int(repeats)))
+            parts = [nested_tests(folds_of(divided, r)) for r in batch]
+            whole = nested_plan(plan, parts)
+            numbers = np.arange(batch.start * each, batch.stop * each)
+            held = run_quietly(setup, whole, n_jobs, numbers=numbers)
+            failed += int((~held.converged | held.separated).sum())
+            scores = scores_of(whole, held, setup.design.y, threshold)
+            losses = casewise(scores, metric)
+            cuts = np.cumsum([len(part.values) for part in parts])[:-1]
+            for part, own in zip(parts, np.split(losses, cuts), strict=True):
+                found.append(nested_losses(part, own, k))
+            bar.update(whole.n_fits)
+    warn_of_refits(failed, int(repeats) * each)
+    return _joined(found, plan.n, k, level)
+
+
+def nested_cv_interval(
+    setup: Setup,
+    metric: Metric,
+    level: float,
+    *,
+    repeats: int | None = None,
+    seed: int | None = None,
+    threshold: float | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Interval:
+    """Return the interval of :func:`nested_cv`, or the reason why there is none.
+
+    Its middle is the estimate corrected for smaller training sets, not the usual one.
+    That of the root mean squared error is the root of that of the mean.
+    """
+    root = metric.root_of is not None
+    try:
+        made = nested_cv(
+            setup,
+            metric.root_of or metric,
+            level=level,
+            repeats=repeats,
+            seed=seed,
+            threshold=threshold,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+    except (MetricError, SchemeError, OutcomeError, FitError) as error:
+        return Interval.none(str(error))
+    if not math.isfinite(made.se):
+        return Interval.none("a loss is infinite, or has no value")
+    if made.se <= 1e-12 * abs(made.value):
+        return Interval.none("all records have the same loss")
+    lower, upper, se, value = made.lower, made.upper, made.se, made.value
+    if root:
+        value = math.sqrt(max(value, 0.0))
+        lower, upper = math.sqrt(max(lower, 0.0)), math.sqrt(max(upper, 0.0))
+        se = se / (lower + upper)
+    assumes = ASSUMES.format(value=value, repeats=made.repeats, k=made.k)
+    return Interval(lower, upper, se, "nested cross-validation", assumes)
+
+
+def nested_fits(k: int, repeats: int) -> int:
+    """Return how many fits :func:`nested_cv` makes.
+
+    Examples
+    --------
+    >>> nested_fits(k=10, repeats=200)
+    11000
+    """
+    return repeats * fits_each(k)
+
+
+def check_nested(plan: FoldPlan, metric: Metric) -> None:
+    """Raise where there is no nested cross-validation of a plan or a metric."""
+    if metric.casewise is None:
+        raise MetricError(
+            f"{metric.label} is no mean over records, and nested cross-validation is "
+            "for such means."
+        )
+    if plan.scheme not in FOLDED or plan.rebalanced or plan.weighting is not None:
+        raise SchemeError(
+            f"nested cross-validation is for {' and '.join(FOLDED)}, not for "
+            f"{plan.scheme}{' with balanced training sets' * plan.rebalanced}."
+        )
+    if plan.strata is not None:
+        raise SchemeError(
+            "nested cross-validation is for independent records, and equal "
+            f"{plan.strata.label} never part here."
+        )
+    if len(plan.labels[0]) < 3:
+        raise SchemeError("nested cross-validation needs three folds or more.")
+    if plan.n < 2 * len(plan.labels[0]):
+        raise SchemeError("nested cross-validation needs two records in every fold.")
+
+
+def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV:
+    count = sum(one.count for one in found)
+    nested = sum(one.mean * one.count for one in found) / count
+    cv = float(np.mean([one.cv for one in found]))
+    squares = sum(one.squares + one.count * (one.mean - nested) ** 2 for one in found)
+    sd = math.sqrt(squares / (count - 1))
+    ahead = np.array([(one.within - one.outside) ** 2 - one.spread for one in found])
+    mse = float(ahead.mean())
+    naive = sd / math.sqrt(n)
+    found_se = math.sqrt(max(mse, 0.0) * (k - 1) / k)
+    se = max(naive, min(found_se, math.sqrt(k) * naive))
+    value = nested - (1 + (k - 2) / k) * (nested - cv)
+    half = normal_quantile(level) * se
+    return NestedCV(
+        value=value,
+        lower=value - half,
+        upper=value + half,
+        level=level,
+        se=se,
+        nested=nested,
+        cv=cv,
+        mse=mse,
+        naive_se=naive,
+        k=k,
+        repeats=len(found),
+    )

@@ -1,0 +1,1 @@
+"""Tests against no skill, and over settings."""

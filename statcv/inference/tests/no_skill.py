@@ -1,0 +1,387 @@
+"""Tests of a cross-validated metric against one value, as that of no skill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.arguments import check_level
+from statcv.errors import ArgumentTypeError, FoldWarning, plural, warn
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.tests.htest import HTest, check_alternative
+from statcv.metrics import Metric
+from statcv.metrics.areas.placements import p_at_end, symmetric_limits
+
+Floats = NDArray[np.float64]
+
+EXACT = (
+    "valid where records (or the sources that a stratifier tells) are exchangeable "
+    "under the null hypothesis; then its size is at most the nominal one, for any "
+    "scheme and model"
+)
+FEW_FITS = "takes the values of the folds as independent, which they are not"
+
+
+def permutation_test(
+    estimate: Estimate,
+    values: ArrayLike,
+    *,
+    alternative: str,
+    about: str = "",
+    reason: str = "",
+) -> HTest:
+    """Compare an estimate with its values under permuted outcomes.
+
+    The outcome as it is counts as one of the permutations, so that p is never zero
+    (Phipson & Smyth 2010): with b values as extreme among B, p = (1 + b) / (1 + B). A
+    two-sided p is twice the smaller of both sides, and at most 1.
+
+    Parameters
+    ----------
+    estimate : Estimate
+    values : array_like
+        Under permuted outcomes; NaN where there was none, which are left out.
+    alternative : {"two-sided", "greater", "less"}
+    about, reason : str
+        What was tested, in words, and why it cannot be, where that is known.
+
+    Returns
+    -------
+    HTest
+        ``null`` is the mean of the values, which is not 0.5 where pooling leans.
+
+    References
+    ----------
+    Ojala & Garriga (2010), J. Mach. Learn. Res. 11:1833 (Test 1); Phipson & Smyth
+    (2010), Stat. Appl. Genet. Mol. Biol. 9:39.
+    """
+    check_alternative(alternative)
+    every = np.asarray(values, dtype=float)
+    known = every[~np.isnan(every)]
+    p = np.nan
+    if np.isnan(estimate.value):
+        reason = reason or "the estimate has no value"
+    elif not len(known):
+        reason = reason or "no permutation gave a value"
+    else:
+        p = permutation_p(estimate.value, known, alternative)
+    centre = float(known.mean()) if len(known) else np.nan
+    notes = []
+    if len(known):
+        sd = float(known.std(ddof=1)) if len(known) > 1 else np.nan
+        notes.append(
+            f"under {plural(len(known), 'permuted outcome')} the mean is "
+            f"{centre:.3f}, the sd {sd:.3f}"
+        )
+    if len(known) < len(every):
+        notes.append(f"{len(every) - len(known)} permutations gave no value")
+    return HTest(
+        method="Permutation of the outcome, everything fitted again",
+        about=about,
+        label=_named(estimate),
+        estimate=estimate.value,
+        null=centre,
+        alternative=alternative,
+        statistic=estimate.value,
+        statistic_name=estimate.label,
+        p_value=p,
+        assumes="" if np.isnan(p) else EXACT,
+        level=estimate.level,
+        notes=tuple(notes),
+        reason=reason,
+        replicates=every,
+    )
+
+
+def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
+    """Return the p-value of a value among those of permuted outcomes.
+
+    Values that are equal but for rounding count as ties.
+
+    Examples
+    --------
+    >>> permutation_p(0.9, np.array([0.5, 0.6, 0.9]), "greater")
+    0.5
+    """
+    slack = 1e-12 * max(1.0, abs(value))
+    above = (1 + int((permuted >= value - slack).sum())) / (1 + len(permuted))
+    below = (1 + int((permuted <= value + slack).sum())) / (1 + len(permuted))
+    sides = {"greater": above, "less": below}
+    return sides.get(alternative, min(1.0, 2 * min(above, below)))
+
+
+def wald_test(
+    estimate: Estimate, null: float, *, alternative: str, about: str = ""
+) -> HTest:
+    """Compare an estimate with one value by its standard error.
+
+    By t where the interval is, else by the normal distribution; on the logit scale
+    where the interval is symmetric there. An auROC of exactly 1 or 0, whose interval
+    is the bound on pairs that share no record, is tested by them, exactly.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        With a standard error, or without one and with the reason.
+    null : float
+    alternative : {"two-sided", "greater", "less"}
+    about : str
+
+    Returns
+    -------
+    HTest
+    """
+    check_alternative(alternative)
+    if estimate.interval.pairs:
+        return _test_at_end(estimate, null, alternative, about)
+    by_t = not np.isnan(estimate.interval.df)
+    statistic, p, reason = np.nan, np.nan, ""
+    if np.isnan(estimate.se):
+        reason = estimate.assumes
+    else:
+        distance, se = estimate.value - null, estimate.se
+        on_logits = estimate.interval.scale == "logit"
+        if on_logits and not 0 < null < 1:
+            reason = f"the logit of the null value {null:g} is infinite, or none"
+        else:
+            if on_logits:
+                distance = _logit(estimate.value) - _logit(null)
+                se /= estimate.value * (1 - estimate.value)
+            statistic = ratio(distance, se)
+            p = tail(statistic, estimate.interval.df, alternative)
+        if np.isinf(statistic):
+            reason = "the standard error is 0, and the p-value no evidence"
+    return HTest(
+        method=f"Wald test: {estimate.method}",
+        about=about,
+        label=_named(estimate),
+        estimate=estimate.value,
+        null=null,
+        alternative=alternative,
+        statistic=statistic,
+        statistic_name="t" if by_t else "z",
+        df=estimate.interval.df,
+        p_value=p,
+        assumes=estimate.assumes if not reason else "",
+        lower=estimate.lower,
+        upper=estimate.upper,
+        level=estimate.level,
+        reason=reason,
+    )
+
+
+def _test_at_end(
+    estimate: Estimate, null: float, alternative: str, about: str
+) -> HTest:
+    """Test an auROC of exactly 1 or 0 by its pairs that share no record."""
+    pairs = estimate.interval.pairs
+    return HTest(
+        method=f"Exact test: {estimate.method}",
+        about=about,
+        label=_named(estimate),
+        estimate=estimate.value,
+        null=null,
+        alternative=alternative,
+        statistic=pairs * estimate.value,
+        statistic_name="pairs ranked right",
+        p_value=p_at_end(estimate.value, pairs, null, alternative),
+        assumes=estimate.assumes,
+        lower=estimate.lower,
+        upper=estimate.upper,
+        level=estimate.level,
+    )
+
+
+def plain_t_test(
+    values: Floats,
+    metric: Metric,
+    null: float,
+    *,
+    alternative: str,
+    level: float = 0.95,
+    about: str = "",
+    measured: str | None = None,
+) -> HTest:
+    """Compare the mean of the folds' values with one value, as if independent.
+
+    It rejects far too often, and is here because it is widely used. ``measured`` is
+    what is known of how often.
+
+    Warns
+    -----
+    FoldWarning
+        With the size that was measured.
+    """
+    check_alternative(alternative)
+    check_level(level)
+    warn(
+        "a t test over folds takes them as independent, but their training sets "
+        f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
+        FoldWarning,
+    )
+    return _t_test(
+        values,
+        null,
+        alternative,
+        method="Plain t test over folds, uncorrected",
+        label=f"mean {metric.label} of the folds",
+        assumes=FEW_FITS,
+        about=about,
+        level=level,
+    )
+
+
+def replicates_test(
+    values: Sequence[float] | ArrayLike,
+    null: float = 0.5,
+    *,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+) -> HTest:
+    """Test the mean of independent replicates: a t test of one sample.
+
+    Replicates are estimates from data sets that have nothing in common, as those of
+    a simulation. Repeats of one cross-validation are none: they share their records.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Numbers, or estimates (``float()`` of them is taken).
+    null : float, default 0.5
+        The mean under the null hypothesis.
+    alternative : {"two-sided", "greater", "less"}
+    level : float, default 0.95
+        Of the interval of the mean.
+
+    Returns
+    -------
+    HTest
+        With NaN and the reason where fewer than two have a value.
+
+    Examples
+    --------
+    >>> print(replicates_test([0.45, 0.52, 0.48, 0.49]))
+    t test over independent replicates
+      4 replicates
+    <BLANKLINE>
+      t = -1.0392, df = 3, p = 0.3751
+      alternative: mean is not equal to 0.5
+      95% interval: 0.4391 to 0.5309
+      estimate: 0.4850
+    <BLANKLINE>
+      Replicates are independent of each other.
+    """
+    check_alternative(alternative)
+    check_level(level)
+    numbers = _numbers(values)
+    return _t_test(
+        numbers,
+        null,
+        alternative,
+        method="t test over independent replicates",
+        label="mean",
+        assumes="replicates are independent of each other",
+        about=plural(len(numbers), "replicate"),
+        level=level,
+    )
+
+
+def _numbers(values: Any) -> Floats:
+    """Return replicates as numbers, and refuse what is none."""
+    if getattr(values, "ndim", 1) > 1:
+        raise ArgumentTypeError(
+            f"replicates are one sequence of numbers, not a {type(values).__name__} of "
+            f"shape {values.shape}."
+        )
+    listed = np.ravel(np.asarray(values, object)).tolist()
+    for number, value in enumerate(listed, start=1):
+        if value is None or isinstance(value, str) or not hasattr(value, "__float__"):
+            raise ArgumentTypeError(
+                "replicates are numbers, or estimates as result.estimate() gives, but "
+                f"number {number} is {_shown(value)}."
+            )
+    return np.array([float(value) for value in listed])
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    short = value is None or isinstance(value, (str, int, float))
+    return text if short else f"a {type(value).__name__}"
+
+
+def _t_test(
+    values: Floats,
+    null: float,
+    alternative: str,
+    *,
+    method: str,
+    label: str,
+    assumes: str,
+    about: str,
+    level: float = 0.95,
+) -> HTest:
+    known = values[~np.isnan(values)]
+    lost = len(values) - len(known)
+    mean = float(known.mean()) if len(known) else np.nan
+    statistic = p = lower = upper = np.nan
+    df, reason = float(len(known) - 1), ""
+    if len(known) < 2:
+        reason = f"{plural(len(known), 'value')} only; a t test needs two"
+        df = np.nan
+    else:
+        se = float(known.std(ddof=1) / np.sqrt(len(known)))
+        statistic = ratio(mean - null, se)
+        p = tail(statistic, df, alternative)
+        lower, upper = symmetric_limits(mean, se, level, df=df)
+        if se == 0:
+            reason = "all values are equal, so that they measure no variation"
+    return HTest(
+        method=method,
+        about=about,
+        label=label,
+        estimate=mean,
+        null=null,
+        alternative=alternative,
+        statistic=statistic,
+        statistic_name="t",
+        df=df,
+        p_value=p,
+        assumes=assumes,
+        lower=lower,
+        upper=upper,
+        level=level,
+        notes=(f"{lost} without a value are left out",) if lost else (),
+        reason=reason,
+        replicates=values,
+    )
+
+
+def tail(statistic: float, df: float, alternative: str) -> float:
+    """Return the p-value of a statistic of t, or of the normal where df is NaN."""
+    from scipy.special import ndtr, stdtr
+
+    def below(x: float) -> float:
+        return float(ndtr(x) if np.isnan(df) else stdtr(df, x))
+
+    sides = {"greater": below(-statistic), "less": below(statistic)}
+    return sides.get(alternative, 2 * below(-abs(statistic)))
+
+
+def _logit(share: float) -> float:
+    from scipy.special import logit
+
+    return float(logit(share))
+
+
+def ratio(difference: float, se: float) -> float:
+    """Return a difference over its standard error: 0 for no difference, or ±inf."""
+    if se == 0:
+        return float(np.sign(difference) * np.inf) if difference else 0.0
+    return difference / se
+
+
+def _named(estimate: Estimate) -> str:
+    return f"{estimate.label} ({estimate.how.replace('_', ' ')})"

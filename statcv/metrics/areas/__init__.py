@@ -1,0 +1,1 @@
+"""Variances of areas under ROC curves, and tests of their differences."""

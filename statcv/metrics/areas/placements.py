@@ -1,0 +1,387 @@
+"""DeLong's variance of the area under the ROC curve, and the exact bound at 0 and 1.
+
+DeLong's standard error is then 0, and the logit infinite. But records are
+independent, and so are pairs of a positive and a negative record that have none in
+common: m of them are all ranked right with probability area**m. Where they were, an
+area with area**m < α/2 is rejected at that level (Clopper & Pearson 1934).
+
+The area is the mean of the placements of either class, and its variance is that of
+two independent means, or of two sums over clusters where records come in clusters;
+how they are counted is in ``counts.py``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_level
+from statcv.errors import MetricError
+from statcv.metrics.areas.counts import placements
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_outcome,
+    binary_scores,
+    cluster_codes,
+    one_of,
+    score_rows,
+)
+
+FEWEST = 2  # pairs; one alone would be ranked right by chance every second time
+
+
+def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
+    """Return how many pairs of the two classes share no record.
+
+    Parameters
+    ----------
+    positive : numpy.ndarray of bool, shape (n,)
+    clusters : numpy.ndarray of int, shape (n,), optional
+        Codes of records that belong together: pairs then share no cluster, and the
+        records of a pair are of two.
+
+    Examples
+    --------
+    >>> positive = np.array([True, True, False, False, False])
+    >>> disjoint_pairs(positive)
+    2
+    >>> disjoint_pairs(positive, np.array([0, 1, 0, 1, 2]))
+    1
+    """
+    if clusters is None:
+        return int(min(positive.sum(), (~positive).sum()))
+    ones, zeros = np.unique(clusters[positive]), np.unique(clusters[~positive])
+    return min(len(ones), len(zeros), len(np.union1d(ones, zeros)) // 2)
+
+
+def pick_disjoint(first: Ints, second: Ints) -> int:
+    """Return how many of the given pairs are found to share no record.
+
+    Those whose records are in few pairs are taken first. There may be more, which
+    only widens an interval by them.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray of int, shape (pairs,)
+        Both records, or clusters, of each pair.
+
+    Examples
+    --------
+    >>> pick_disjoint(np.array([0, 1, 1]), np.array([2, 2, 3]))
+    2
+    """
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    pairs = np.unique(np.stack([low, high], axis=1)[low < high], axis=0)
+    if not len(pairs):
+        return 0
+    times = np.bincount(pairs.ravel())[pairs]
+    order = np.lexsort((times.max(axis=1), times.min(axis=1)))
+    taken: set[int] = set()
+    for one, other in pairs[order].tolist():
+        if one not in taken and other not in taken:
+            taken |= {one, other}
+    return len(taken) // 2
+
+
+def limits_at_end(area: float, pairs: int, level: float) -> tuple[float, float]:
+    """Return the exact limits of an area of which 1 or 0 was found.
+
+    Parameters
+    ----------
+    area : {0.0, 1.0}
+    pairs : int
+        Pairs that share no record, all of them ranked right, or all wrong. A tie
+        counts half in the area, and makes the limits wide rather than narrow.
+    level : float
+
+    Returns
+    -------
+    lower, upper : float
+        NaN where there are fewer than two pairs.
+
+    References
+    ----------
+    Clopper & Pearson (1934), Biometrika 26:404; Obuchowski & Lieber (2002), Academic
+    Radiology 9:526, on intervals where the area is 1.
+
+    Examples
+    --------
+    >>> lower, upper = limits_at_end(1.0, 10, 0.95)
+    >>> round(lower, 4), upper
+    (0.6915, 1.0)
+    """
+    if pairs < FEWEST:
+        return float("nan"), float("nan")
+    rate = math.log((1 - level) / 2) / pairs
+    return (math.exp(rate), 1.0) if area == 1 else (0.0, -math.expm1(rate))
+
+
+def p_at_end(area: float, pairs: int, null: float, alternative: str) -> float:
+    """Return the exact p-value where an area of 1 or 0 was found.
+
+    Parameters
+    ----------
+    area, pairs
+        As :func:`limits_at_end` takes them.
+    null : float
+        The area under the null hypothesis.
+    alternative : {"two-sided", "greater", "less"}
+
+    Examples
+    --------
+    >>> p_at_end(1.0, 4, 0.5, "greater"), p_at_end(1.0, 4, 0.5, "two-sided")
+    (0.0625, 0.125)
+    """
+    alike = float((null if area == 1 else 1 - null) ** pairs)
+    if alternative == "two-sided":
+        return min(1.0, 2 * alike)
+    return alike if (alternative == "greater") == (area == 1) else 1.0
+
+
+# ---- deLong's variance of the area under the ROC curve, by placement values ----
+
+
+@dataclass(frozen=True)
+class DeLong:
+    """An area under the ROC curve with DeLong's standard error and interval.
+
+    Attributes
+    ----------
+    auc, se, lower, upper, level : float
+        Area, standard error, and interval of the given level.
+    n_positive, n_negative : int
+        Records of each class.
+    reason : str
+        Why a number is missing or says little; empty where all is well.
+    n_clusters : int or None
+        Clusters of records; None where each record stands for itself.
+    """
+
+    auc: float
+    se: float
+    lower: float
+    upper: float
+    level: float
+    n_positive: int
+    n_negative: int
+    reason: str = ""
+    n_clusters: int | None = None
+
+
+def delong(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    level: float = 0.95,
+    interval: Literal["wald", "logit"] = "wald",
+    clusters: ArrayLike | None = None,
+    tie_tol: float = 1e-12,
+) -> DeLong:
+    """Area under the ROC curve with DeLong's standard error and interval.
+
+    The scores are taken as given, as if they came from a model fitted elsewhere.
+    For cross-validated scores the standard error leaves out that the fits vary too,
+    and is too small (most so at small n).
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    score : array_like of shape (n,)
+        Any increasing function of the probability of 1.
+    level : float, default 0.95
+        Level of the interval, between 0 and 1.
+    interval : {"wald", "logit"}
+        Symmetric about the area and clipped to [0, 1], or symmetric about its
+        logit, which stays inside by itself. An area of exactly 1 or 0 has no
+        logit; its interval is then the exact bound on pairs of records that have
+        none in common.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together, such as visits of one
+        patient: the standard error is then Obuchowski's (1997), for which clusters
+        are independent and records within a cluster are not. It is too small where
+        clusters are few.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    DeLong
+        With NaN for the standard error and the interval, and the reason, where a
+        class has fewer than two records (or clusters) or a score is NaN. Where the
+        standard error is 0 (all pairs ranked right, wrong, or tied) the interval is
+        the area itself, and the reason says that this measures nothing; but for the
+        exact bound, of which it then tells.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, a cluster is missing,
+        or an argument is out of range.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6;
+    Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for ranks in place of
+    pairs; Obuchowski (1997), Biometrics 53:567, for clusters. With each record its
+    own cluster the last equals the first. Clopper & Pearson (1934), Biometrika
+    26:404, for the exact bound.
+
+    Examples
+    --------
+    >>> y, score = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]
+    >>> d = delong(y, score)
+    >>> round(d.auc, 4), round(d.se, 4), round(d.lower, 4), d.upper
+    (0.8889, 0.1571, 0.5809, 1.0)
+    >>> round(delong(y, score, clusters=["a", "b", "c", "a", "b", "c"]).se, 4)
+    0.1111
+    >>> perfect = delong(y, y, interval="logit")  # all of 3 disjoint pairs right
+    >>> round(perfect.lower, 4), perfect.upper
+    (0.2924, 1.0)
+    """
+    check_level(level, MetricError)
+    one_of(interval, ("wald", "logit"), "interval")
+    positive, values = binary_scores(y, score)
+    placed = placements(positive, values[None, :], clusters, tie_tol)
+    auc, se = float(placed.areas[0]), float(placed.standard_errors[0])
+    lower, upper = _area_interval(auc, se, level, interval)
+    constant = _CONSTANT if clusters is None else _CONSTANT_CLUSTERS
+    if interval == "logit" and se == 0 and auc in (0.0, 1.0):
+        codes = None if clusters is None else cluster_codes(clusters, positive.size)
+        pairs = disjoint_pairs(positive, codes)
+        lower, upper = limits_at_end(auc, pairs, level)
+        unit = "record" if codes is None else "cluster"
+        constant = (_AT_END if pairs >= FEWEST else _ONE_PAIR).format(pairs, unit)
+    return DeLong(
+        auc,
+        se,
+        lower,
+        upper,
+        level,
+        int(positive.sum()),
+        int((~positive).sum()),
+        placed.reason or (constant if se == 0 else ""),
+        None if clusters is None else placed.units,
+    )
+
+
+def delong_covariance(
+    y: ArrayLike,
+    scores: ArrayLike,
+    *,
+    clusters: ArrayLike | None = None,
+    tie_tol: float = 1e-12,
+) -> tuple[Floats, Floats]:
+    """Areas of several scores on the same records, and their covariance matrix.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    scores : array_like of shape (m, n)
+        A row for each of m scores.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together; see `delong`.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    aucs : ndarray of shape (m,)
+        The areas; NaN as for `auroc`.
+    covariance : ndarray of shape (m, m)
+        NaN where an area is, and all NaN where a class has fewer than two records
+        (or clusters).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, `scores` is not (m, n), or a cluster is
+        missing.
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 6; Obuchowski
+    (1997), Biometrics 53:567, for clusters.
+
+    Examples
+    --------
+    >>> aucs, cov = delong_covariance([0, 0, 1, 1], [[1, 3, 2, 4], [1, 2, 3, 4]])
+    >>> aucs.tolist(), cov.tolist()
+    ([0.75, 1.0], [[0.125, 0.0], [0.0, 0.0]])
+    """
+    positive = binary_outcome(y)
+    values = score_rows(scores, positive.size)
+    placed = placements(positive, values, clusters, tie_tol)
+    return placed.areas, placed.covariance
+
+
+_CONSTANT = (
+    "the placement values do not vary, so the standard error is 0 and the interval "
+    "a point: neither measures uncertainty"
+)
+_CONSTANT_CLUSTERS = (
+    "the placement values do not vary from cluster to cluster, so the standard error "
+    "is 0 and the interval a point: neither measures uncertainty"
+)
+_AT_END = (
+    "all pairs are ranked alike, so the standard error is 0; the interval is the exact "
+    "bound on {} pairs that share no {}"
+)
+_ONE_PAIR = (
+    "all pairs are ranked alike, so the standard error is 0; no more than {} of them "
+    "shares no {} with the others, too few for an interval"
+)
+
+
+def _area_interval(
+    auc: float, se: float, level: float, interval: str
+) -> tuple[float, float]:
+    plain = interval == "wald" or se == 0 or np.isnan(se)
+    scale = "identity" if plain else "logit"
+    lower, upper = symmetric_limits(auc, se, level, scale=scale)
+    return float(np.clip(lower, 0, 1)), float(np.clip(upper, 0, 1))
+
+
+def symmetric_limits(
+    value: float,
+    se: float,
+    level: float,
+    *,
+    df: float = np.nan,
+    scale: str = "identity",
+) -> tuple[float, float]:
+    """Return the limits of the interval symmetric about a value, or about its logit.
+
+    Parameters
+    ----------
+    value, se, level : float
+        The standard error is on the value's own scale.
+    df : float
+        Of t; normal where NaN.
+    scale : {"identity", "logit"}
+        By the delta method, for a value between 0 and 1.
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    quantile = normal_quantile(level)
+    if not np.isnan(df):
+        quantile = float(stdtrit(df, (1 + level) / 2))
+    half = quantile * se
+    if scale == "identity":
+        return value - half, value + half
+    half /= value * (1 - value)
+    return float(expit(logit(value) - half)), float(expit(logit(value) + half))
+
+
+def normal_quantile(level: float) -> float:
+    """Return the two-sided normal quantile of a confidence level."""
+    from scipy.special import ndtri
+
+    return -float(ndtri((1 - level) / 2))

@@ -1,0 +1,1 @@
+"""Classes cut from probabilities, and what is decided by them."""

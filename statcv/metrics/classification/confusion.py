@@ -1,0 +1,324 @@
+"""Metrics of the table of observed against predicted classes.
+
+Two classes: `y` is 0 or 1, `p` the probability of 1, and 1 is predicted where `p` is
+above the threshold, which may be one for each record. More: `p` has a column for each
+class, the largest is predicted, and there is no threshold. A share of no records at
+all is undefined, and NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.errors import MetricError
+from statcv.metrics.classification.classwise import (
+    balanced_accuracy,
+    outcome_and_prediction,
+    predicted_class,
+)
+from statcv.metrics.inputs import Floats, one_of
+
+_AVERAGES = ("binary", "micro", "macro")
+
+
+def sensitivity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Share of the positive records that are predicted positive (recall).
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1.
+    p : array_like of shape (n,) or (n, 2)
+        Probability (or score) of 1, or of each class.
+    threshold : float or array_like of shape (n,), default 0.5
+        As in `accuracy`.
+
+    Returns
+    -------
+    float
+        The share; NaN when there is no positive record, or a `p` or a threshold is
+        NaN.
+
+    Raises
+    ------
+    MetricError
+        If shapes or outcomes do not fit, or there are more than two classes.
+
+    Examples
+    --------
+    >>> sensitivity([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.3])
+    0.5
+    >>> sensitivity([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.3], threshold=[0.5, 0.5, 0.3, 0.3])
+    1.0
+    """
+    (_, _), (missed, found) = _two_by_two(y, p, threshold, "sensitivity")
+    return _share(found, found + missed)
+
+
+def specificity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Share of the negative records that are predicted negative.
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `sensitivity`.
+
+    Returns
+    -------
+    float
+        The share; NaN when there is no negative record, or a `p` or a threshold is
+        NaN.
+
+    Raises
+    ------
+    MetricError
+        As in `sensitivity`.
+
+    Examples
+    --------
+    >>> specificity([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.7])
+    0.5
+    """
+    (cleared, alarmed), (_, _) = _two_by_two(y, p, threshold, "specificity")
+    return _share(cleared, cleared + alarmed)
+
+
+def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Share of the records predicted positive that are (positive predictive value).
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `sensitivity`.
+
+    Returns
+    -------
+    float
+        The share; NaN when nothing is predicted positive (scikit-learn says 0), or a
+        `p` or a threshold is NaN.
+
+    Raises
+    ------
+    MetricError
+        As in `sensitivity`.
+
+    Examples
+    --------
+    >>> precision([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3])
+    0.5
+    """
+    (_, alarmed), (_, found) = _two_by_two(y, p, threshold, "precision")
+    return _share(found, found + alarmed)
+
+
+def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Share of the records predicted negative that are (negative predictive value).
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `sensitivity`.
+
+    Returns
+    -------
+    float
+        The share; NaN when nothing is predicted negative, or a `p` or a threshold
+        is NaN.
+
+    Raises
+    ------
+    MetricError
+        As in `sensitivity`.
+
+    Examples
+    --------
+    >>> npv([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.7])
+    0.5
+    """
+    (cleared, _), (missed, _) = _two_by_two(y, p, threshold, "npv")
+    return _share(cleared, cleared + missed)
+
+
+@overload
+def f1(
+    y: ArrayLike,
+    p: ArrayLike,
+    threshold: ArrayLike = 0.5,
+    *,
+    average: Literal["binary", "micro", "macro"] = "binary",
+) -> float: ...
+@overload
+def f1(
+    y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5, *, average: None
+) -> Floats: ...
+def f1(
+    y: ArrayLike,
+    p: ArrayLike,
+    threshold: ArrayLike = 0.5,
+    *,
+    average: Literal["binary", "micro", "macro"] | None = "binary",
+) -> float | Floats:
+    """F1: true positives as a share of the mean of observed and predicted positives.
+
+    It is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and sensitivity
+    where both exist.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome: 0 or 1, or the codes 0 … K-1.
+    p : array_like of shape (n,) or (n, K)
+        Probability (or score) of 1, or of each class.
+    threshold : float or array_like of shape (n,), default 0.5
+        As in `accuracy`.
+    average : {"binary", "micro", "macro"} or None
+        F1 of class 1, for two classes; of the counts of all classes together, which
+        is the accuracy; the mean over the classes; or one for each class.
+
+    Returns
+    -------
+    float or ndarray of shape (K,)
+        0 for a class that is observed or predicted, but never rightly. NaN for one
+        that is neither, and then for the mean too (scikit-learn leaves such a class
+        out, so that folds are averaged over different classes). NaN when a `p` or a
+        threshold is NaN.
+
+    Raises
+    ------
+    MetricError
+        If shapes or outcomes do not fit, a threshold is given for K classes, or
+        `average` is unknown, or "binary" for more than two classes.
+
+    Notes
+    -----
+    A mean of F1 over folds is biased where classes are rare; the F1 of the pooled
+    counts is nearly unbiased (Forman & Scholz 2010).
+
+    References
+    ----------
+    van Rijsbergen (1979), Information Retrieval, ch. 7; Forman & Scholz (2010),
+    ACM SIGKDD Explorations 12(1):49.
+
+    Examples
+    --------
+    >>> f1([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3])
+    0.5
+    >>> y, p = [0, 1, 2], [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.5, 0.3, 0.2]]
+    >>> f1(y, p, average=None).round(3).tolist()
+    [0.667, 1.0, 0.0]
+    """
+    if average == "binary":
+        (_, alarmed), (missed, found) = _two_by_two(y, p, threshold, "binary F1")
+        return _share(2 * found, 2 * found + alarmed + missed)
+    if average is not None:
+        one_of(average, _AVERAGES, "average")
+    table = _table(y, p, threshold)
+    if average == "micro":
+        return _share(float(table.trace()), float(table.sum()))
+    both = table.sum(axis=0) + table.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        each: Floats = 2 * table.diagonal() / both
+    return float(each.mean()) if average == "macro" else each
+
+
+def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Balanced error rate: mean over classes of the share predicted wrong.
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `accuracy`.
+
+    Returns
+    -------
+    float
+        One less `balanced_accuracy`; NaN where that is.
+
+    Raises
+    ------
+    MetricError
+        As in `accuracy`.
+
+    Examples
+    --------
+    >>> ber([0, 0, 0, 1], [0.1, 0.2, 0.7, 0.8], threshold=0.75)
+    0.0
+    >>> ber([0, 0, 0, 1], [0.1, 0.2, 0.3, 0.4])
+    0.5
+    """
+    return 1 - balanced_accuracy(y, p, threshold)
+
+
+def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
+    """Matthews correlation of observed and predicted classes.
+
+    For two classes it is the correlation of two columns of 0 and 1; for K classes
+    Gorodkin's R_K, whose covariances are summed over the classes.
+
+    Parameters
+    ----------
+    y, p, threshold
+        As in `accuracy`.
+
+    Returns
+    -------
+    float
+        From -1 (K classes: from between -1 and 0) to 1. NaN when all records are of
+        one class, or all predictions (scikit-learn says 0): a constant correlates
+        with nothing. NaN when a `p` or a threshold is NaN.
+
+    Raises
+    ------
+    MetricError
+        As in `accuracy`.
+
+    References
+    ----------
+    Matthews (1975), Biochim. Biophys. Acta 405:442; Gorodkin (2004), Comput. Biol.
+    Chem. 28:367, eq. 8.
+
+    Examples
+    --------
+    >>> round(matthews([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.3]), 3)
+    0.577
+    >>> matthews([0, 1, 2], [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
+    1.0
+    """
+    table = _table(y, p, threshold)
+    n, observed, predicted = table.sum(), table.sum(axis=1), table.sum(axis=0)
+    together = n * table.trace() - observed @ predicted
+    spread = (n**2 - observed @ observed) * (n**2 - predicted @ predicted)
+    return _share(float(together), float(np.sqrt(spread)))
+
+
+def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
+    """Count records by observed (row) and predicted (column) class.
+
+    All NaN where a record has no predicted class.
+    """
+    codes, p = outcome_and_prediction(y, p)
+    classes = 2 if p.ndim == 1 else p.shape[1]
+    chosen = predicted_class(p, threshold)
+    if np.isnan(chosen).any():
+        return np.full((classes, classes), np.nan)
+    cells = codes * classes + chosen.astype(np.intp)
+    counts = np.bincount(cells, minlength=classes**2).astype(np.float64)
+    return counts.reshape(classes, classes)
+
+
+def _two_by_two(
+    y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str
+) -> list[list[float]]:
+    """Return [[TN, FP], [FN, TP]]."""
+    table = _table(y, p, threshold)
+    if len(table) != 2:
+        raise MetricError(f"{name} is for two classes, but p has {len(table)} columns.")
+    counts: list[list[float]] = table.tolist()
+    return counts
+
+
+def _share(part: float, whole: float) -> float:
+    return part / whole if whole else float("nan")

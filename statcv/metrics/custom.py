@@ -1,0 +1,453 @@
+"""Metrics of the user's own: a function of arrays, or a scikit-learn scorer."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import reprlib
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from statcv.arguments import metric_answer
+from statcv.errors import ArgumentTypeError, MetricError, plural, reason, suggestion
+from statcv.metrics.classification.classwise import (
+    columns,
+    outcome_and_prediction,
+    predicted_class,
+)
+from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
+from statcv.metrics.metric import Metric
+from statcv.metrics.registry import METRICS
+
+_HANDED = {
+    "order": "scores",
+    "classes": "predicted classes",
+    "probabilities": "probabilities (or means)",
+    "numbers": "predictions",
+}
+
+
+@dataclass(frozen=True)
+class OwnFunction:
+    """A function of outcomes and predictions.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    function : callable
+    reads : {"order", "classes", "probabilities", "numbers"}
+        What it is handed; classes are made of the predictions.
+    keywords : dict
+        Handed on.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    reads: str
+    keywords: Mapping[str, Any] = field(default_factory=dict, hash=False)
+
+    def __call__(
+        self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike = 0.5
+    ) -> float:
+        """Return its value; NaN without records, or where a prediction is NaN.
+
+        NaN as well where it divides by zero, or raises a ValueError on records that
+        lack a class.
+        """
+        outcome, read, known = self.arrays(y, prediction, threshold)
+        if not known.size or not known.all():
+            return float("nan")
+        lacking = _lacks_a_class(outcome, np.shape(prediction))
+        try:
+            with _silence() if lacking else nullcontext():
+                value = self.called(outcome, read)
+        except ZeroDivisionError:
+            return float("nan")
+        except Exception as error:
+            if lacking and isinstance(error, ValueError):
+                return float("nan")
+            raise self.failure(error, len(outcome)) from error
+        return _number(value, self.name)
+
+    def arrays(
+        self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike
+    ) -> tuple[NDArray[Any], NDArray[Any], Bools]:
+        """Return copies of what it is handed, and whose predictions are known."""
+        if self.reads == "classes":
+            codes, p = outcome_and_prediction(y, prediction)
+            chosen = predicted_class(p, threshold)
+            known = ~np.isnan(chosen)
+            return codes, np.where(known, chosen, 0).astype(np.intp), known
+        outcome, read = np.array(y), np.array(real_array(prediction, "prediction"))
+        same_length(len(outcome), len(read), "prediction")
+        return outcome, read, ~np.isnan(columns(read)).any(axis=1)
+
+    def called(self, y: NDArray[Any], read: NDArray[Any]) -> Any:
+        """Return what it returns; NumPy's 0/0 is NaN without a warning."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.function(y, read, **self.keywords)
+
+    def failure(self, error: Exception, n: int) -> MetricError:
+        """Return an error that says whose it is."""
+        return MetricError(
+            f"{self.name} failed for {plural(n, 'record')}: "
+            f"{reason(error).rstrip('.')}. It was handed the outcome and "
+            f"{_HANDED[self.reads]}; make_metric(..., reads=...) says which it takes."
+        )
+
+
+@dataclass(frozen=True)
+class OwnCasewise(OwnFunction):
+    """A function of outcomes and predictions that has a value for each record."""
+
+    def __call__(  # type: ignore[override]
+        self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike = 0.5
+    ) -> Floats:
+        """Return the records' values; NaN where a prediction is NaN."""
+        outcome, read, known = self.arrays(y, prediction, threshold)
+        values = np.full(len(outcome), np.nan)
+        if not known.any():
+            return values
+        try:
+            given = self.called(outcome[known], read[known])
+        except Exception as error:
+            raise self.failure(error, int(known.sum())) from error
+        numbers = real_array(given, f"what {self.name} returns")
+        if numbers.shape != (known.sum(),):
+            raise MetricError(
+                f"{self.name} must return a number for each of {known.sum()} records, "
+                f"but returned shape {numbers.shape}."
+            )
+        values[known] = numbers
+        return values
+
+
+def _lacks_a_class(y: NDArray[Any], shape: tuple[int, ...]) -> bool:
+    """Whether outcomes are all alike, or fewer than the columns of classes."""
+    return len(np.unique(y)) < (shape[1] if len(shape) == 2 else 2)
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _number(value: Any, name: str) -> float:
+    number = np.asarray(value).item() if getattr(value, "shape", None) == () else value
+    if isinstance(number, Real) and not isinstance(number, bool):
+        return float(number)
+    raise MetricError(f"{name} must return one number, not {reprlib.repr(value)}.")
+
+
+# ---- metrics of one's own: a function of arrays, or a scorer of scikit-learn ----
+
+_CLASSES = ("binary", "multiclass")
+_KINDS = (*_CLASSES, "continuous")
+_OUTCOMES = {
+    "order": ("binary",),
+    "classes": _CLASSES,
+    "probabilities": _KINDS,
+    "numbers": ("continuous",),
+}
+
+
+def make_metric(
+    function: Callable[..., Any],
+    *,
+    greater_is_better: bool | None = None,
+    name: str | None = None,
+    label: str | None = None,
+    outcomes: str | Iterable[str] | None = None,
+    reads: str | None = None,
+    casewise: Callable[..., ArrayLike] | None = None,
+    limits: tuple[float, float] | None = None,
+) -> Metric:
+    """Make a metric of a function, or of a scorer of scikit-learn.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(y, prediction)``, which returns a number; or what scikit-learn's
+        ``make_scorer`` or ``get_scorer`` returns. `y` holds 0 and 1, the codes
+        0 … K-1, or numbers.
+    greater_is_better : bool, optional
+        Its direction. A scorer knows it. Where not given, a function whose name ends
+        in ``_score`` is taken for a gain, and in ``_error``, ``_loss`` or
+        ``_deviance`` for a loss, as scikit-learn names them.
+    name, label : str, optional
+        What a user types, and what tables show; the function's name, with the
+        arguments fixed by a scorer or a ``functools.partial``.
+    outcomes : str or iterable of str, optional
+        Kinds of outcome that it is for: "binary", "multiclass", "continuous".
+        Where not given, those that go with `reads`.
+    reads : {"probabilities", "classes", "order", "numbers"}, optional
+        What it takes for predictions: probabilities of 1 (or K columns of them);
+        predicted classes; scores, of which only the order counts; or predictions of
+        whatever kind. By default probabilities for classes, and numbers for
+        continuous outcomes. A scorer's response method tells, and scikit-learn's own
+        functions of predicted classes are known.
+    casewise : callable, optional
+        ``casewise(y, prediction)``, a number for each record, where the metric is
+        their mean: gives it an interval and paired comparisons.
+    limits : tuple of float, optional
+        Its least and largest value, which an interval does not leave. None by
+        default.
+
+    Returns
+    -------
+    Metric
+        Its value is the function's: a scorer's sign is its direction, and is not
+        multiplied in. NaN where there is no record, or a prediction is NaN. NaN, too,
+        where the function divides by zero, or raises a ValueError on records that
+        lack a class; its warnings about those are kept back.
+
+    Raises
+    ------
+    MetricError
+        If the name is taken, or direction, outcomes or name cannot be told; when it
+        is called, if the function fails, or returns anything but a number.
+    ArgumentTypeError
+        If `function` cannot be called, or an argument has the wrong type.
+
+    Examples
+    --------
+    >>> def cost(y, predicted):
+    ...     missed, alarmed = (y > predicted).sum(), (y < predicted).sum()
+    ...     return (5 * missed + alarmed) / len(y)
+    >>> metric = make_metric(cost, greater_is_better=False, reads="classes")
+    >>> metric([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3])
+    1.5
+    >>> metric([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3], threshold=0.35)
+    0.25
+    >>> from sklearn.metrics import fbeta_score, make_scorer
+    >>> make_metric(make_scorer(fbeta_score, beta=2)).label
+    'fbeta_score(beta=2)'
+    """
+    told = _told(function)
+    named = _name(told.name if name is None else name)
+    higher = _direction(greater_is_better, told, named)
+    kinds, read = _outcomes_and_reads(outcomes, reads, told, named)
+    if label is not None and not isinstance(label, str):
+        raise ArgumentTypeError(f"label must be a string, not {label!r}.")
+    if casewise is not None and not callable(casewise):
+        raise ArgumentTypeError(
+            f"casewise must be a function of (y, prediction), not {casewise!r}."
+        )
+    return Metric(
+        name=named,
+        label=label or named,
+        function=OwnFunction(named, told.function, read, told.keywords),
+        greater_is_better=higher,
+        outcomes=kinds,
+        reads=read,
+        casewise=casewise and OwnCasewise(f"casewise of {named}", casewise, read),
+        limits=_limits(limits),
+    )
+
+
+def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
+    """Return a metric by its name, or made of a function or a scorer.
+
+    Parameters
+    ----------
+    metric : str, Metric or callable
+        One of `METRICS`; a `Metric`, which is returned as it is; a function or a
+        scorer that `make_metric` understands without further arguments.
+
+    Returns
+    -------
+    Metric
+        The metric.
+
+    Raises
+    ------
+    MetricError
+        If there is none of that name; the nearest is suggested. Or as `make_metric`.
+
+    Examples
+    --------
+    >>> get_metric("auroc").label
+    'auROC'
+    >>> from sklearn.metrics import get_scorer
+    >>> get_metric(get_scorer("neg_median_absolute_error")).greater_is_better
+    False
+    >>> get_metric("brierr")
+    Traceback (most recent call last):
+    ...
+    statcv.errors.MetricError: there is no metric 'brierr'. Did you mean 'brier'?
+    """
+    if isinstance(metric, Metric):
+        return metric
+    if isinstance(metric, str) and metric in METRICS:
+        return METRICS[metric]
+    if callable(metric):
+        ours = [one for one in METRICS.values() if one.function is metric]
+        return ours[0] if ours else make_metric(metric)
+    answer = metric_answer(metric)
+    if answer:
+        raise MetricError(f"there is no metric {metric!r}; {answer}.")
+    hint = suggestion(metric, METRICS) or f" There are: {', '.join(METRICS)}."
+    raise MetricError(f"there is no metric {metric!r}.{hint}")
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a function tells of itself; None where it does not."""
+
+    function: Callable[..., Any]
+    name: str | None
+    greater_is_better: bool | None
+    keywords: Mapping[str, Any] = field(default_factory=dict)
+    reads: str | None = None
+    outcomes: tuple[str, ...] | None = None
+    scorer: bool = False
+
+
+def _told(function: Callable[..., Any]) -> _Told:
+    if not callable(function):
+        raise ArgumentTypeError(
+            "a metric is made of a function of (y, prediction), or of a scorer, not "
+            f"of {function!r}."
+        )
+    if hasattr(function, "_score_func") and hasattr(function, "_sign"):
+        return _told_by_scorer(function)
+    keywords: Mapping[str, Any] = {}
+    if isinstance(function, partial) and not function.args:
+        keywords, function = function.keywords, function.func
+    base = getattr(function, "__name__", "")
+    higher = None
+    if base.endswith("_score"):
+        higher = True
+    elif base.endswith(("_error", "_loss", "_deviance")):
+        higher = False
+    reads = "classes" if _takes_classes(function) else None
+    return _Told(function, _with_keywords(base, keywords), higher, keywords, reads)
+
+
+def _takes_classes(function: Callable[..., Any]) -> bool:
+    """Tell whether a function of scikit-learn takes predicted classes."""
+    if getattr(function, "__module__", "") != "sklearn.metrics._classification":
+        return False
+    names = [*inspect.signature(function).parameters]
+    of_classes = names[:2] in (["y_true", "y_pred"], ["y1", "y2"])
+    return of_classes and "log_loss" not in function.__name__
+
+
+def _told_by_scorer(scorer: Any) -> _Told:
+    """Read a scorer's function, sign and arguments, and what it asks a model for."""
+    function, keywords = scorer._score_func, scorer._kwargs
+    method = getattr(scorer, "_response_method", "predict")
+    methods = (method,) if isinstance(method, str) else tuple(method)
+    *room, module = getattr(function, "__module__", "").split(".")
+    theirs = room[:2] == ["sklearn", "metrics"]
+    reads: str | None = None
+    outcomes: tuple[str, ...] | None = None
+    if "decision_function" in methods:
+        reads, outcomes = "order", ("binary",)
+    elif "predict_proba" in methods:
+        ranks = theirs and module == "_ranking"
+        reads, outcomes = "order" if ranks else "probabilities", _CLASSES
+    elif theirs:
+        outcomes = ("continuous",) if module == "_regression" else _CLASSES
+    name = _with_keywords(getattr(function, "__name__", ""), keywords)
+    return _Told(function, name, scorer._sign > 0, keywords, reads, outcomes, True)
+
+
+def _with_keywords(base: str, keywords: Mapping[str, Any]) -> str | None:
+    if not base or base == "<lambda>":
+        return None
+    fixed = [f"{key}={value!r}" for key, value in keywords.items() if value is not None]
+    return f"{base}({', '.join(fixed)})" if fixed else base
+
+
+def _name(name: str | None) -> str:
+    if name is None:
+        raise MetricError("the function has no name of its own; give one by name=.")
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name must be a string, not {name!r}.")
+    if not name.strip():
+        raise MetricError("name is empty; give the metric a name.")
+    if name in METRICS:
+        raise MetricError(
+            f"there is a metric {name!r} already; give yours another name by "
+            "make_metric(..., name=...)."
+        )
+    return name
+
+
+def _direction(given: bool | None, told: _Told, name: str) -> bool:
+    if given is not None and not isinstance(given, bool):
+        raise ArgumentTypeError(
+            f"greater_is_better must be True or False, not {given!r}."
+        )
+    if told.scorer and given is not None and given != told.greater_is_better:
+        raise MetricError(
+            f"greater_is_better={given}, but the scorer {name} says the opposite."
+        )
+    higher = told.greater_is_better if given is None else given
+    if higher is None:
+        raise MetricError(
+            f"whether more of {name} is better cannot be told from its name; say "
+            "make_metric(..., greater_is_better=True), or False."
+        )
+    return higher
+
+
+def _limits(limits: tuple[float, float] | None) -> tuple[float, float]:
+    if limits is None:
+        return -math.inf, math.inf
+    try:
+        low, high = map(float, limits)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"limits must be the least and the largest value, not {limits!r}."
+        ) from None
+    if not low < high:
+        raise MetricError(f"limits must rise, not be {limits!r}.")
+    return low, high
+
+
+def _outcomes_and_reads(
+    outcomes: str | Iterable[str] | None, reads: str | None, told: _Told, name: str
+) -> tuple[frozenset[str], str]:
+    """Return what is given, else what the function tells, else what goes together."""
+    if reads is not None:
+        one_of(reads, _OUTCOMES, "reads")
+    kinds = told.outcomes if outcomes is None else _kinds(outcomes)
+    reads = reads or told.reads
+    if reads is None and told.scorer:
+        if kinds is None or len({kind == "continuous" for kind in kinds}) > 1:
+            raise MetricError(
+                f"the scorer {name} reads what a model predicts, which may be classes "
+                "or numbers; say make_metric(..., outcomes='continuous'), or "
+                "outcomes=('binary', 'multiclass')."
+            )
+        reads = "numbers" if "continuous" in kinds else "classes"
+    if reads is None:
+        reads = "numbers" if kinds == ("continuous",) else "probabilities"
+    kinds = kinds or _OUTCOMES[reads]
+    if reads == "classes" and "continuous" in kinds:
+        raise MetricError(f"{name} reads classes, which continuous outcomes have not.")
+    return frozenset(kinds), reads
+
+
+def _kinds(outcomes: str | Iterable[str]) -> tuple[str, ...]:
+    if not isinstance(outcomes, Iterable):
+        raise ArgumentTypeError(f"outcomes must be kinds of outcome, not {outcomes!r}.")
+    kinds = (outcomes,) if isinstance(outcomes, str) else tuple(outcomes)
+    if not kinds:
+        raise MetricError("outcomes is empty; leave it out, or name one.")
+    for kind in kinds:
+        one_of(kind, _KINDS, "outcomes")
+    return kinds

@@ -1,0 +1,1 @@
+"""Ranks: ROC and precision-recall curves, their areas, concordance."""

@@ -1,0 +1,401 @@
+"""Confidence bands of ROC and precision-recall curves, and of their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_level, resolve_seed
+from statcv.errors import MetricError
+from statcv.metrics.areas.counts import shortage
+from statcv.metrics.discrimination.curves import (
+    precision_on_the_way,
+    sensitivity_at,
+    sweep,
+)
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    binary_scores,
+    cluster_codes,
+    one_of,
+)
+from statcv.metrics.records import (
+    Falling,
+    drawn_times,
+    number_of_draws,
+    percentiles,
+    shares_at,
+)
+
+UNMOVED = "no sample moves the curve, so the band is a line: it measures nothing"
+
+
+@dataclass(frozen=True, eq=False)
+class CurveBand:
+    """A confidence band of a curve.
+
+    Attributes
+    ----------
+    at : ndarray of shape (points,)
+        Where the band is: false positive rates, or recalls.
+    lower, estimate, upper : ndarray of shape (points,)
+        Sensitivity, or precision, and its limits.
+    level : float
+        Of each point by itself, or of the whole band if simultaneous.
+    method : str
+        "pointwise" or "simultaneous".
+    reason : str
+        Why there is no band, or why it says little; empty where all is well.
+    """
+
+    at: Floats
+    lower: Floats
+    estimate: Floats
+    upper: Floats
+    level: float
+    method: str
+    reason: str = ""
+
+
+def roc_band(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: Literal["pointwise", "simultaneous"] = "pointwise",
+    at: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_boot: int | None = None,
+    seed: int | np.random.Generator | None = None,
+    tie_tol: float = 1e-12,
+) -> CurveBand:
+    """Confidence band of the ROC curve: sensitivity at given false positive rates.
+
+    The scores are taken as given; for cross-validated scores the band leaves out
+    that the fits vary too.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    score : array_like of shape (n,)
+        Any increasing function of the probability of 1; infinite is allowed.
+    level : float, default 0.95
+        Level of the band, between 0 and 1.
+    method : {"pointwise", "simultaneous"}
+        Percentiles of the curves of bootstrap samples of each class, which hold
+        the level at each point by itself (as ``ci.se`` of R's pROC); or a region
+        that holds the whole curve with at least this level whatever the
+        distributions, from the Kolmogorov-Smirnov bands of both classes
+        (Campbell 1994), which is wide.
+    at : array_like of shape (points,), optional
+        False positive rates (1 - specificity); by default 0, 0.01, …, 1.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together: the bootstrap then draws
+        whole clusters. Not for the simultaneous band, which needs independent
+        records.
+    n_boot : int, optional
+        Bootstrap samples; 2000 by default. Of a million records one takes a tenth
+        of a second.
+    seed : int, Generator or None
+        Of the bootstrap.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    CurveBand
+        The estimate is the curve's upper end where it rises at a false positive
+        rate, and follows its straight lines between points. With NaN for the band,
+        and the reason, where a class has fewer than two records (or clusters).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, a score is NaN, lengths differ, or an
+        argument is out of range or means nothing for the method.
+
+    Notes
+    -----
+    Bootstrap samples keep the number of records of each class; of clusters, the
+    number with positive records only, with negative ones only, and with both.
+    The percentiles of few records are coarse: with 10 positive ones sensitivity
+    moves in steps of 0.1.
+
+    References
+    ----------
+    Campbell (1994), Statistics in Medicine 13:499; Robin et al. (2011), BMC
+    Bioinformatics 12:77.
+
+    Examples
+    --------
+    >>> y, score = [0, 1] * 20, [k * 7 % 40 + 9 * (k % 2) for k in range(40)]
+    >>> band = roc_band(y, score, at=[0.1, 0.5], seed=1)
+    >>> band.estimate.tolist(), band.lower.tolist(), band.upper.tolist()
+    ([0.35, 0.75], [0.15, 0.45], [0.65, 1.0])
+    >>> roc_band(y, score, at=[0.5], method="simultaneous").lower.round(3).tolist()
+    [0.13]
+    """
+    check_level(level, MetricError)
+    one_of(method, ("pointwise", "simultaneous"), "method")
+    positive, values = binary_scores(y, score)
+    where = np.linspace(0, 1, 101) if at is None else shares_at(at)
+    if method == "simultaneous":
+        if clusters is not None or n_boot is not None:
+            raise MetricError(
+                "clusters and n_boot mean nothing for the simultaneous band, which "
+                "takes records as independent and needs no bootstrap; say "
+                "method='pointwise'."
+            )
+        return _kolmogorov(positive, values, level, where, tie_tol)
+    return _bootstrap(
+        positive, values, level, where, clusters, n_boot, seed, tie_tol, sensitivity_at
+    )
+
+
+def pr_band(
+    y: ArrayLike,
+    score: ArrayLike,
+    *,
+    level: float = 0.95,
+    at: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_boot: int | None = None,
+    seed: int | np.random.Generator | None = None,
+    tie_tol: float = 1e-12,
+) -> CurveBand:
+    """Confidence band of the precision-recall curve, at each recall by itself.
+
+    The scores are taken as given; for cross-validated scores the band leaves out
+    that the fits vary too. The share of positive records is taken as fixed.
+
+    Parameters
+    ----------
+    y, score, level
+        As in `roc_band`.
+    at : array_like of shape (points,), optional
+        Recalls; by default 0.01, 0.02, …, 1. At 0 precision is its limit.
+    clusters, n_boot, seed, tie_tol
+        As in `roc_band`.
+
+    Returns
+    -------
+    CurveBand
+        Percentiles of the curves of bootstrap samples. Precision at a recall is
+        that of the highest threshold which attains it; between two points false
+        positives grow in proportion (Davis & Goadrich 2006). With NaN for the
+        band, and the reason, where a class has fewer than two records (or
+        clusters).
+
+    Raises
+    ------
+    MetricError
+        As in `roc_band`.
+
+    References
+    ----------
+    Davis & Goadrich (2006), ICML; Boyd, Eng & Page (2013), ECML PKDD, for
+    intervals of the area below.
+
+    Examples
+    --------
+    >>> y, score = [0, 1] * 20, [k * 7 % 40 + 9 * (k % 2) for k in range(40)]
+    >>> band = pr_band(y, score, at=[0.5, 1], seed=1)
+    >>> band.estimate.round(3).tolist(), band.lower.round(3).tolist()
+    ([0.667, 0.571], [0.476, 0.526])
+    """
+    check_level(level, MetricError)
+    positive, values = binary_scores(y, score)
+    where = np.linspace(0, 1, 101)[1:] if at is None else shares_at(at)
+    return _bootstrap(
+        positive, values, level, where, clusters, n_boot, seed, tie_tol, _precision
+    )
+
+
+def _precision(true: Floats, false: Floats, at: Floats) -> Floats:
+    """Precision at recalls, from counts of positives by threshold."""
+    if not true[-1]:
+        return np.full(at.size, np.nan)
+    count = np.round(at * true[-1], 9)
+    into = np.searchsorted(true, count, side="left")
+    into = np.maximum(into, np.searchsorted(true, 0, side="right"))
+    return precision_on_the_way(true, false, into, count)
+
+
+def _bootstrap(
+    positive: Bools,
+    score: Floats,
+    level: float,
+    at: Floats,
+    clusters: ArrayLike | None,
+    n_boot: int | None,
+    seed: int | np.random.Generator | None,
+    tie_tol: float,
+    height: Callable[[Floats, Floats, Floats], Floats],
+) -> CurveBand:
+    """Percentiles of a curve's heights over samples of records or of clusters."""
+    draws = number_of_draws(n_boot)
+    unit = None if clusters is None else cluster_codes(clusters, positive.size)
+    _, true, false = sweep(positive, score, tie_tol)
+    estimate = height(true, false, at)
+    reason = shortage(positive, score[None, :], unit)
+    if reason:
+        missing = np.full(at.size, np.nan)
+        return CurveBand(at, missing, estimate, missing, level, "pointwise", reason)
+    falling = Falling.of(positive, score, tie_tol)
+    samples = drawn_times(positive, falling.order, unit, draws, resolve_seed(seed))
+    heights = np.stack([height(*falling.counts(times), at) for times in samples])
+    lower, upper = percentiles(heights, level)
+    if (lower == upper).all():
+        reason = UNMOVED
+    return CurveBand(at, lower, estimate, upper, level, "pointwise", reason)
+
+
+def _kolmogorov(
+    positive: Bools, score: Floats, level: float, at: Floats, tie_tol: float
+) -> CurveBand:
+    """Region of a curve whose rates are each within a Kolmogorov-Smirnov distance.
+
+    Both hold together with the level, each with its root. A point of the true curve
+    has a threshold, whose sample rates are at most the distances away.
+    """
+    _, true, false = sweep(positive, score, tie_tol)
+    estimate = sensitivity_at(true, false, at)
+    if not (true[-1] and false[-1]):
+        missing = np.full(at.size, np.nan)
+        reason = f"no {'negative' if true[-1] else 'positive'} record"
+        return CurveBand(at, missing, estimate, missing, level, "simultaneous", reason)
+    up, aside = (_distance(level**0.5, int(count[-1])) for count in (true, false))
+    tpr, fpr = true / true[-1], false / false[-1]
+    last = np.searchsorted(fpr, at + aside, side="right") - 1
+    first = np.searchsorted(fpr, at - aside, side="left")
+    lower, upper = np.maximum(0, tpr[first] - up), np.minimum(1, tpr[last] + up)
+    return CurveBand(at, lower, estimate, upper, level, "simultaneous")
+
+
+@lru_cache(maxsize=256)  # it takes longer than the rest of a band
+def _distance(level: float, n: int) -> float:
+    """Quantile of the two-sided Kolmogorov-Smirnov distance of n records."""
+    from scipy.stats import kstwo
+
+    return float(kstwo.ppf(level, n))
+
+
+# ---- two ROC curves of the same records: how far one is above the other ----
+
+_MOST_STEPS = 200  # false positive rates at which curves rise, each of them shown
+
+
+def roc_difference(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    level: float = 0.95,
+    at: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_boot: int | None = None,
+    seed: int | np.random.Generator | None = None,
+    tie_tol: float = 1e-12,
+) -> CurveBand:
+    """Difference in sensitivity of two scores at equal false positive rates.
+
+    The scores are taken as given, and are of the same records, which bootstrap
+    samples draw for both of them.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    a, b : array_like of shape (n,)
+        Two scores.
+    level : float, default 0.95
+        Of the band, at each point by itself.
+    at : array_like of shape (points,), optional
+        False positive rates. By default those at which either curve bends or rises,
+        each just before as well, so that the area below the line is the difference of
+        the two areas; or of more than 200 records negative 0, 0.005, …, 1.
+    clusters : array_like of shape (n,), optional
+        Equal labels for records that belong together, which are drawn together.
+    n_boot : int, optional
+        Bootstrap samples; 2000 by default.
+    seed : int, Generator or None
+        Of the bootstrap.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    CurveBand
+        Sensitivity of `a` less that of `b`; each curve is taken at its upper end
+        where it rises at a false positive rate. With NaN for the band, and the
+        reason, where a class has fewer than two records (or clusters).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, a score is NaN, lengths differ, or an
+        argument is out of range.
+
+    References
+    ----------
+    Robin et al. (2011), BMC Bioinformatics 12:77, for the stratified bootstrap.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> a, b = [1, 2, 3, 5, 4, 6, 7, 8], [2, 1, 6, 3, 5, 4, 8, 7]
+    >>> roc_difference(y, a, b, at=[0, 0.25, 0.5], seed=1).estimate.tolist()
+    [0.25, 0.0, 0.0]
+    """
+    check_level(level, MetricError)
+    draws = number_of_draws(n_boot)
+    positive, first = binary_scores(y, a)
+    _, second = binary_scores(y, b)
+    curves = [sweep(positive, score, tie_tol)[1:] for score in (first, second)]
+    where = _grid(at, *[false for _, false in curves])
+    if not (positive.any() and not positive.all()):
+        missing = np.full(where.size, np.nan)
+        reason = f"no {'negative' if positive.any() else 'positive'} record"
+        return CurveBand(where, missing, missing, missing, level, "pointwise", reason)
+    estimate = _difference(curves[0], curves[1], where)
+    own = None if clusters is None else cluster_codes(clusters, positive.size)
+    reason = shortage(positive, np.stack([first, second]), own)
+    if reason:
+        missing = np.full(where.size, np.nan)
+        return CurveBand(where, missing, estimate, missing, level, "pointwise", reason)
+    order = np.lexsort((positive, second, first))
+    one, other = (Falling.of(positive, x, tie_tol) for x in (first, second))
+    samples = drawn_times(positive, order, own, draws, resolve_seed(seed))
+    values = np.stack(
+        [
+            _difference(one.counts(times), other.counts(times), where)
+            for times in samples
+        ]
+    )
+    lower, upper = percentiles(values, level)
+    if (lower == upper).all():
+        reason = "no sample moves the difference, so the band is a line"
+    return CurveBand(where, lower, estimate, upper, level, "pointwise", reason)
+
+
+def _grid(at: ArrayLike | None, *false: Floats) -> Floats:
+    if at is not None:
+        return shares_at(at)
+    most = false[0][-1]
+    if not 0 < most <= _MOST_STEPS:
+        return np.linspace(0, 1, _MOST_STEPS + 1)
+    steps = np.unique(np.concatenate(false)) / most
+    return np.sort(np.concatenate([steps, steps[1:] - 1e-4 / most]))
+
+
+def _difference(
+    first: tuple[Floats, Floats], second: tuple[Floats, Floats], at: Floats
+) -> Floats:
+    return sensitivity_at(*first, at) - sensitivity_at(*second, at)

@@ -1,0 +1,232 @@
+"""The ROC curve of pairs: records that are compared two by two, with no common score.
+
+In leave-pair-out cross-validation each pair of a positive and a negative record has a
+fit of its own. What a ROC curve needs is there all the same: the *placement value* of a
+positive record, the share of negative ones that rank above it. The curve is the
+distribution function of placement values (Pepe and Cai 2004), and the area under it is
+the share of pairs that are ranked right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_level, resolve_seed
+from statcv.errors import MetricError
+from statcv.metrics.areas.counts import shortage
+from statcv.metrics.discrimination.bands import UNMOVED, CurveBand
+from statcv.metrics.inputs import Floats, Ints, cluster_codes, vector
+from statcv.metrics.records import (
+    drawn_times,
+    number_of_draws,
+    percentiles,
+    shares_at,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class PairedRoc:
+    """ROC curve of records that are compared in pairs.
+
+    Attributes
+    ----------
+    fpr, tpr : ndarray of shape (points,)
+        False and true positive rates, from (0, 0) to (1, 1). Where the curve rises
+        at a false positive rate that is there twice.
+    area : float
+        Under it: the share of the pairs that are ranked right.
+    """
+
+    fpr: Floats
+    tpr: Floats
+    area: float
+
+
+def paired_roc(positive: ArrayLike, negative: ArrayLike, won: ArrayLike) -> PairedRoc:
+    """ROC curve of pairs of a positive and a negative record.
+
+    Parameters
+    ----------
+    positive, negative : array_like of shape (pairs,)
+        Labels of the two records of each pair.
+    won : array_like of shape (pairs,)
+        1 where the positive record ranks higher, 0 where the negative one does, and
+        0.5 for a tie, which is a straight line of the curve.
+
+    Returns
+    -------
+    PairedRoc
+
+    Raises
+    ------
+    MetricError
+        If there is no pair, these are of several lengths, or `won` holds anything but
+        0, 0.5 and 1.
+
+    Notes
+    -----
+    Where one score ranks all records, and every positive one meets every negative one,
+    this is the curve of :func:`roc_curve`. Of a sample of pairs a placement value is
+    an estimate from few of them: the area is as it should be, but steps are coarse and
+    the shape is blurred.
+
+    References
+    ----------
+    Pepe and Cai (2004), Biometrics 60:528; Airola et al. (2011), Computational
+    Statistics & Data Analysis 55:1828, of leave-pair-out.
+
+    Examples
+    --------
+    >>> curve = paired_roc(["a", "a", "b", "b"], ["c", "d", "c", "d"], [1, 1, 0, 1])
+    >>> curve.fpr.tolist(), curve.tpr.tolist(), curve.area
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
+    """
+    placed = _Placed.of(positive, negative, won)
+    ones = np.ones(len(placed.pairs)), np.ones(placed.pairs.shape[1])
+    low, high, weight = placed.values(*ones)
+    x = np.repeat(np.unique(np.concatenate([[0.0], low, high, [1.0]])), 2)
+    y = _height(x, low, high, weight)
+    y[::2] = _height(x[::2], low, high, weight, before=True)
+    kept = np.append(True, (np.diff(x) > 0) | (np.diff(y) > 0))
+    x, y = x[kept], y[kept]
+    return PairedRoc(x, y, float(((y[1:] + y[:-1]) / 2 * np.diff(x)).sum()))
+
+
+def paired_roc_band(
+    positive: ArrayLike,
+    negative: ArrayLike,
+    won: ArrayLike,
+    *,
+    level: float = 0.95,
+    at: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    n_boot: int | None = None,
+    seed: int | np.random.Generator | None = None,
+) -> CurveBand:
+    """Confidence band of the ROC curve of pairs, at each false positive rate by itself.
+
+    Percentiles of the curves of bootstrap samples of the records of each class, not of
+    the pairs, which are not independent. What ranks them is taken as given.
+
+    Parameters
+    ----------
+    positive, negative : array_like of int, shape (pairs,)
+        Numbers of the two records of each pair.
+    won : array_like of shape (pairs,)
+        As in `paired_roc`.
+    level : float, default 0.95
+    at : array_like of shape (points,), optional
+        False positive rates; by default 0, 0.01, …, 1.
+    clusters : array_like of shape (records,), optional
+        By the number of a record; the bootstrap then draws whole clusters.
+    n_boot : int, optional
+        Bootstrap samples; 2000 by default.
+    seed : int, Generator or None
+
+    Returns
+    -------
+    CurveBand
+        With NaN for the band, and the reason, where a class has fewer than two records
+        (or clusters).
+
+    Raises
+    ------
+    MetricError
+        As `paired_roc`, or if an argument is out of range.
+
+    Examples
+    --------
+    >>> i, j = np.divmod(np.arange(100), 10)
+    >>> band = paired_roc_band(i, 10 + j, (3 * i + 7 > 2 * j) * 1, at=[0.2], seed=1)
+    >>> band.lower.tolist(), band.estimate.tolist(), band.upper.tolist()
+    ([0.4], [0.7], [1.0])
+    """
+    check_level(level, MetricError)
+    draws = number_of_draws(n_boot)
+    where = np.linspace(0, 1, 101) if at is None else shares_at(at)
+    placed = _Placed.of(positive, negative, won)
+    n_positive, n_negative = placed.pairs.shape
+    ones = np.ones(n_positive), np.ones(n_negative)
+    estimate = _height(where, *placed.values(*ones))
+    of_class = np.repeat([True, False], [n_positive, n_negative])
+    unit = None
+    if clusters is not None:
+        labels = np.asarray(clusters)[np.concatenate(placed.records)]
+        unit = cluster_codes(labels, of_class.size)
+    reason = shortage(of_class, np.zeros((1, of_class.size)), unit)
+    if reason:
+        missing = np.full(where.size, np.nan)
+        return CurveBand(where, missing, estimate, missing, level, "pointwise", reason)
+    order = np.arange(of_class.size)
+    samples = drawn_times(of_class, order, unit, draws, resolve_seed(seed))
+    heights = [
+        _height(where, *placed.values(times[:n_positive], times[n_positive:]))
+        for times in samples
+    ]
+    lower, upper = percentiles(np.array(heights), level)
+    reason = UNMOVED if (lower == upper).all() else ""
+    return CurveBand(where, lower, estimate, upper, level, "pointwise", reason)
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Pairs in tables: a row a positive record, a column a negative one.
+
+    Attributes
+    ----------
+    records : tuple of numpy.ndarray
+        Labels of the rows, and of the columns.
+    pairs, lost, tied : numpy.ndarray, shape (positives, negatives)
+        How many pairs there are of the two, lost by the positive record, and tied.
+    """
+
+    records: tuple[Ints, Ints]
+    pairs: Floats
+    lost: Floats
+    tied: Floats
+
+    @classmethod
+    def of(cls, positive: ArrayLike, negative: ArrayLike, won: ArrayLike) -> _Placed:
+        outcome = vector(won, "won")
+        sides = np.asarray(positive), np.asarray(negative)
+        if not outcome.size:
+            raise MetricError("there is no pair, and so no ROC curve.")
+        if any(side.shape != outcome.shape for side in sides):
+            shapes = ", ".join(str(one.shape) for one in (*sides, outcome))
+            raise MetricError(f"positive, negative and won go together, not {shapes}.")
+        odd = outcome[~np.isin(outcome, (0, 0.5, 1))]
+        if odd.size:
+            raise MetricError(f"won is 0, 0.5 or 1, not {odd[0]:g}.")
+        (rows, i), (columns, j) = (np.unique(s, return_inverse=True) for s in sides)
+        cell, size = i * len(columns) + j, len(rows) * len(columns)
+        tables = (
+            np.bincount(cell, values, size).reshape(len(rows), len(columns))
+            for values in (None, outcome == 0, outcome == 0.5)
+        )
+        return cls((rows, columns), *(table.astype(float) for table in tables))
+
+    def values(self, of_rows: Floats, of_columns: Floats) -> tuple[Floats, ...]:
+        """Return where the rise of each row begins and ends, and its weight."""
+        met, lost, tied = (
+            table @ of_columns for table in (self.pairs, self.lost, self.tied)
+        )
+        there = (met > 0) & (of_rows > 0)
+        met, lost, tied = met[there], lost[there], tied[there]
+        return lost / met, (lost + tied) / met, of_rows[there] * met
+
+
+def _height(
+    at: Floats, low: Floats, high: Floats, weight: Floats, *, before: bool = False
+) -> Floats:
+    """Return what part of the weight lies to the left; at a jump, below or above it."""
+    if not weight.size:
+        return np.full(at.shape, np.nan)
+    wide = high > low
+    slope = np.divide(1, high - low, out=np.zeros_like(low), where=wide)
+    x = at[:, None]
+    risen = x > low if before else x >= low
+    part = np.where(wide, np.clip((x - low) * slope, 0, 1), risen)
+    return np.asarray(part @ (weight / weight.sum()))

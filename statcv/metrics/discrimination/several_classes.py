@@ -1,0 +1,178 @@
+"""Areas under ROC curves for several classes.
+
+`y` holds the codes 0 … K-1, and `p`, of shape (n, K), a score for each class. Only the
+order of the records in each column counts; ties count half, after rounding to 12
+significant digits, as in `auroc`.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.errors import MetricError
+from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.inputs import (
+    Floats,
+    Ints,
+    class_codes,
+    one_of,
+    real_array,
+    same_length,
+)
+
+
+@overload
+def auroc_ovr(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    average: Literal["macro", "weighted"] = "macro",
+    tie_tol: float = 1e-12,
+) -> float: ...
+@overload
+def auroc_ovr(
+    y: ArrayLike, p: ArrayLike, *, average: None, tie_tol: float = 1e-12
+) -> Floats: ...
+def auroc_ovr(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    average: Literal["macro", "weighted"] | None = "macro",
+    tie_tol: float = 1e-12,
+) -> float | Floats:
+    """Area under the ROC curve of each class against the rest.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, the codes 0 … K-1.
+    p : array_like of shape (n, K)
+        Probability or score of each class, in its column.
+    average : {"macro", "weighted"} or None
+        The mean over the classes; their mean weighted by their records; or the area
+        of each class.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    float or ndarray of shape (K,)
+        NaN for a class that has no record (or every one), and then for the mean too;
+        NaN for a column with NaN.
+
+    Raises
+    ------
+    MetricError
+        If shapes or codes do not fit, or `average` is unknown.
+
+    Notes
+    -----
+    The areas of the classes depend on how many records each of the other classes
+    has; `auroc_hand_till` does not.
+
+    References
+    ----------
+    Provost & Domingos (2003), Machine Learning 52:199 (weighted).
+
+    Examples
+    --------
+    >>> y = [0, 1, 2, 2]
+    >>> p = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> auroc_ovr(y, p, average=None).round(3).tolist()
+    [1.0, 0.667, 0.875]
+    >>> round(auroc_ovr(y, p), 4), round(auroc_ovr(y, p, average="weighted"), 4)
+    (0.8472, 0.8542)
+    """
+    if average is not None:
+        one_of(average, ("macro", "weighted"), "average")
+    won, size = _wins(y, p, tie_tol)
+    with np.errstate(invalid="ignore"):
+        areas: Floats = won.sum(axis=1) / (size * (size.sum() - size))
+    if average is None:
+        return areas
+    if average == "macro" or not size.any():
+        return float(areas.mean())
+    return float(size @ areas / size.sum())
+
+
+def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> float:
+    """Hand and Till's M: the mean area under the ROC curve of all pairs of classes.
+
+    For classes i and j it takes their records alone: the probability that one of
+    class i has the higher score for i than one of class j, averaged with the same for
+    j. M is the mean over the pairs of classes, and does not depend on how frequent
+    they are. For two classes whose scores mirror each other it is `auroc`.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, the codes 0 … K-1.
+    p : array_like of shape (n, K)
+        Probability or score of each class, in its column.
+    tie_tol : float, default 1e-12
+        See `round_significant`.
+
+    Returns
+    -------
+    float
+        The mean; NaN when a class has no record or a score is NaN.
+
+    Raises
+    ------
+    MetricError
+        If shapes or codes do not fit.
+
+    References
+    ----------
+    Hand & Till (2001), Machine Learning 45:171, eq. 7.
+
+    Examples
+    --------
+    >>> y = [0, 1, 2, 2]
+    >>> p = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3], [0.1, 0.2, 0.7]]
+    >>> auroc_hand_till(y, p)
+    0.875
+    """
+    won, size = _wins(y, p, tie_tol)
+    if not size.all():
+        return float("nan")
+    apart = ~np.eye(len(size), dtype=bool)
+    return float((won / np.outer(size, size))[apart].mean())
+
+
+def _wins(y: ArrayLike, p: ArrayLike, tie_tol: float) -> tuple[Floats, Ints]:
+    """Count the pairs that records of each class win in its column, and the records.
+
+    The (k, j) of the first is the number of pairs of a record of class k and one of
+    class j in which the former has the higher score for k, ties counted half; all of
+    a row is NaN where the column holds NaN. The diagonal is 0.
+    """
+    codes, scores = _codes_and_scores(y, p)
+    scores = round_significant(scores, tie_tol)
+    classes = range(scores.shape[1])
+    members = [scores[codes == k] for k in classes]
+    won = np.zeros((len(classes), len(classes)))
+    for k in classes:
+        own = np.sort(members[k][:, k])
+        for j in classes:
+            if j != k:
+                other = np.sort(members[j][:, k])
+                below = np.searchsorted(other, own, "left").sum()
+                won[k, j] = (below + np.searchsorted(other, own, "right").sum()) / 2
+    won[np.isnan(scores).any(axis=0)] = np.nan
+    return won, np.bincount(codes, minlength=len(classes))
+
+
+def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Ints, Floats]:
+    scores = real_array(p, "p").astype(np.float64, copy=False)
+    if scores.ndim != 2 or scores.shape[1] < 2:
+        raise MetricError(
+            f"p has shape {scores.shape}; it must be (n, K), a column for each of 2 or "
+            "more classes."
+        )
+    codes = class_codes(y, scores.shape[1])
+    same_length(codes.size, len(scores), "p")
+    return codes, scores

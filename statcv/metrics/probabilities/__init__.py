@@ -1,0 +1,1 @@
+"""Whether predicted probabilities are those observed."""

@@ -1,0 +1,221 @@
+"""The Brier score in parts: reliability, resolution, uncertainty; and its skill."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.errors import plural
+from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.inputs import Floats, Ints, per_record
+from statcv.metrics.records import binary_probabilities, improper, quantile_groups
+
+
+@dataclass(frozen=True)
+class BrierParts:
+    """The Brier score and what it is made of.
+
+    The score is ``reliability - resolution + uncertainty + within_variance -
+    within_covariance``; the last two are 0 where a group is one distinct forecast.
+
+    Attributes
+    ----------
+    brier : float
+        The score.
+    reliability : float
+        Mean squared distance of a group's mean forecast from the share of its
+        records that were positive: 0 where calibrated.
+    resolution : float
+        Mean squared distance of those shares from that of all records.
+    uncertainty : float
+        The score of the share of all records as everyone's forecast.
+    within_variance, within_covariance : float
+        Mean squared distance of forecasts from their group's mean, and twice their
+        covariance with the outcome within groups.
+    n_groups, n : int
+        Groups and records.
+    bias_corrected : bool
+        Whether reliability, resolution and uncertainty are.
+    reason : str
+        Why a number is missing; empty where none is.
+    """
+
+    brier: float
+    reliability: float
+    resolution: float
+    uncertainty: float
+    within_variance: float
+    within_covariance: float
+    n_groups: int
+    n: int
+    bias_corrected: bool
+    reason: str = ""
+
+    @property
+    def generalized_resolution(self) -> float:
+        """Resolution with what groups hide of it: three parts then make the score."""
+        return self.resolution - self.within_variance + self.within_covariance
+
+
+def brier_parts(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    groups: int | None = None,
+    bias_corrected: bool = False,
+) -> BrierParts:
+    """Brier score as reliability less resolution plus uncertainty.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    groups : int, optional
+        Number of groups of about equal size, by quantiles of `p`; equal forecasts
+        never part, so there may be fewer. By default each distinct forecast (to 12
+        significant digits) is a group. Where all forecasts differ, the shares in
+        the groups are 0 or 1, and resolution and reliability say nothing.
+    bias_corrected : bool, default False
+        Take off the expected excess that small groups give to reliability and
+        resolution, and give to the uncertainty what it lacks. The sum stays; a
+        part can be negative.
+
+    Returns
+    -------
+    BrierParts
+        All NaN where a `p` is no probability. The corrected reliability and
+        resolution are NaN where a group has a single record, whose variance
+        cannot be estimated.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, or `groups` is no
+        whole number from 1 on.
+
+    References
+    ----------
+    Murphy (1973), Journal of Applied Meteorology 12:595; Stephenson, Coelho &
+    Jolliffe (2008), Weather and Forecasting 23:752, for the two parts within
+    groups; Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological
+    Society 138:1954, for the correction.
+
+    Examples
+    --------
+    >>> parts = brier_parts([0, 0, 1, 0, 1, 1], [0.2, 0.2, 0.2, 0.6, 0.6, 0.6])
+    >>> round(parts.reliability, 4), round(parts.resolution, 4), parts.uncertainty
+    (0.0111, 0.0278, 0.25)
+    >>> round(parts.brier, 4)
+    0.2333
+    """
+    positive, p = binary_probabilities(y, p)
+    if groups is None:
+        codes: Ints = np.unique(round_significant(p), return_inverse=True)[1]
+        codes = codes.reshape(-1)
+    else:
+        codes = quantile_groups(p, groups)
+    n, n_groups = p.size, int(codes.max(initial=-1)) + 1
+    if odd := improper(p):
+        nan = float("nan")
+        return BrierParts(
+            nan, nan, nan, nan, nan, nan, n_groups, n, bias_corrected, odd
+        )
+    size = np.bincount(codes)
+    share = np.bincount(codes, positive) / size
+    forecast = np.bincount(codes, p) / size
+    overall = positive.mean()
+    reliability = float((size * (forecast - share) ** 2).sum() / n)
+    resolution = float((size * (share - overall) ** 2).sum() / n)
+    uncertainty = float(overall * (1 - overall))
+    within_variance = within_covariance = 0.0
+    if groups is not None:
+        off = p - forecast[codes]
+        within_variance = float((off**2).mean())
+        within_covariance = float(2 * (off * (positive - share[codes])).mean())
+    reason = ""
+    if bias_corrected:
+        excess, missing, reason = _corrections(size, share, uncertainty)
+        reliability -= excess
+        resolution -= excess - missing
+        uncertainty += missing
+    return BrierParts(
+        float(((p - positive) ** 2).mean()),
+        reliability,
+        resolution,
+        uncertainty,
+        within_variance,
+        within_covariance,
+        n_groups,
+        n,
+        bias_corrected,
+        reason,
+    )
+
+
+def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -> float:
+    """Share of the Brier score of a baseline that the probabilities remove.
+
+    1 - B / B_baseline: the Brier skill score, also called scaled Brier score and
+    index of prediction accuracy. Below 0 where the baseline predicts better.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    baseline : array_like of shape (n,) or float, optional
+        The probability that would be given without a model. In cross-validation
+        this is the share of positives in the training set of each record. By
+        default the share in `y`, which held-out predictions never knew.
+
+    Returns
+    -------
+    float
+        The share; NaN when a number is no probability, or the baseline has no
+        error, as where one class has all records.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    References
+    ----------
+    Kattan & Gerds (2018), Diagnostic and Prognostic Research 2:7.
+
+    Examples
+    --------
+    >>> round(brier_skill([0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6]), 3)
+    0.6
+    >>> round(brier_skill([0, 1, 0, 1], [0.2, 0.8, 0.4, 0.6], baseline=0.6), 3)
+    0.615
+    """
+    positive, p = binary_probabilities(y, p)
+    if baseline is None:
+        baseline = positive.mean() if p.size else np.nan
+    reference = per_record(baseline, p.size, "baseline")
+    if improper(p) or improper(reference):
+        return float("nan")
+    removable = float(((reference - positive) ** 2).sum())
+    if removable == 0:
+        return float("nan")
+    return 1 - float(((p - positive) ** 2).sum()) / removable
+
+
+def _corrections(
+    size: Ints, share: Floats, uncertainty: float
+) -> tuple[float, float, str]:
+    """Return the excess of reliability and what the uncertainty lacks."""
+    n = int(size.sum())
+    missing = uncertainty / (n - 1) if n > 1 else np.nan
+    single = int((size == 1).sum())
+    if single:
+        few = f"{plural(single, 'group')} of a single record: pass groups, or fewer"
+        return np.nan, missing, few
+    excess = float((size * share * (1 - share) / (size - 1)).sum() / n)
+    return excess, missing, ""

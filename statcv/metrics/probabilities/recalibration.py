@@ -1,0 +1,530 @@
+"""Calibration slope, intercept, and observed against expected events.
+
+The outcome is regressed on the logit of the probabilities (Cox 1958). Nothing is
+clipped: a probability of exactly 0 or 1 has no logit, and then there is neither
+slope nor intercept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_level
+from statcv.errors import MetricError
+from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.inputs import Bools, Floats, Ints, one_of
+from statcv.metrics.records import (
+    binary_probabilities,
+    clusters_of,
+    improper,
+    sum_of_squares,
+)
+
+SEPARATED = "the classes are separated, so the likelihood has no maximum"
+COLLINEAR = "p has too few distinct values"
+
+_ITERATIONS = 200
+_HALVINGS = 60
+_LARGEST_STEP = 20.0  # of a linear predictor, in one iteration
+_DECREMENT = 1e-12  # a step that promises less is the last, and squares the error
+_RIDGE = 1e-14  # keeps a step finite where all weights vanish
+_FLAT = 1e-10  # a mean weight π(1 - π) below this is that of a diverging direction
+_NOTHING = 1e-20  # a variance below this share of that of records is rounding
+_RANK = 1e-10  # share of a column's length that the others must leave
+
+
+@dataclass(frozen=True, eq=False)
+class LogisticFit:
+    """A fitted logistic regression.
+
+    Attributes
+    ----------
+    beta, covariance : ndarray of shape (k,) and (k, k)
+        Coefficients and the inverse of their information.
+    linear : ndarray of shape (n,)
+        Linear predictors, the offset included.
+    loss : float
+        Minus the log-likelihood.
+    reason : str
+        Why there is no fit, where all but the loss reached is NaN; empty where
+        there is one.
+    """
+
+    beta: Floats
+    covariance: Floats
+    linear: Floats
+    loss: float
+    reason: str = ""
+
+
+def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFit:
+    """Fit a logistic regression with an offset to a binary outcome.
+
+    The columns, of shape (n, k), are made orthonormal first, so that the weights
+    of a direction in which the fit diverges are seen by themselves.
+    """
+    from scipy.special import expit
+
+    basis, back = np.linalg.qr(columns)
+    if (np.abs(np.diag(back)) <= _RANK * np.linalg.norm(columns, axis=0)).any():
+        return _no_fit(columns, COLLINEAR)
+    gamma = np.zeros(columns.shape[1])
+    eta, loss = offset, _loss(positive, offset)
+    for _ in range(_ITERATIONS):
+        fitted = expit(eta)
+        gradient = basis.T @ (positive - fitted)
+        information = basis.T @ (basis * (fitted * (1 - fitted))[:, None])
+        step = np.linalg.solve(information + _RIDGE * np.eye(len(gamma)), gradient)
+        gain = float(gradient @ step)
+        move = basis @ step
+        scale = min(1.0, _LARGEST_STEP / max(float(np.abs(move).max()), 1e-300))
+        for _ in range(_HALVINGS):
+            new = _loss(positive, eta + scale * move)
+            if new <= loss + 1e-13 * max(loss, 1):
+                break
+            scale /= 2
+        gamma, eta, loss = gamma + scale * step, eta + scale * move, new
+        if gain <= _DECREMENT:
+            break
+    else:
+        return _no_fit(columns, f"no maximum in {_ITERATIONS} iterations", loss)
+    weight = expit(eta) * expit(-eta)
+    information = basis.T @ (basis * weight[:, None])
+    if np.linalg.eigvalsh(information)[0] < _FLAT:
+        return _no_fit(columns, SEPARATED, loss)
+    unmix = np.linalg.inv(back)
+    covariance = unmix @ np.linalg.inv(information) @ unmix.T
+    return LogisticFit(unmix @ gamma, covariance, eta, loss)
+
+
+def sandwich(
+    fit: LogisticFit, positive: Bools, columns: Floats, codes: Ints
+) -> tuple[Floats, str]:
+    """Return the covariance that clusters of records make, and why there is none.
+
+    Scores are summed within clusters and G / (G - 1) corrects for their number, as
+    `vcovCL` of R's sandwich does by default for a glm.
+    """
+    from scipy.special import expit
+
+    n_clusters = int(codes.max(initial=-1)) + 1
+    if n_clusters <= columns.shape[1]:
+        few = f"{n_clusters} clusters are too few for {columns.shape[1]} coefficients"
+        return np.full_like(fit.covariance, np.nan), few
+    scores = columns * (positive - expit(fit.linear))[:, None]
+    covariance = fit.covariance @ sum_of_squares(scores, codes) @ fit.covariance
+    if (np.diag(covariance) <= _NOTHING * np.diag(fit.covariance)).any():
+        return np.full_like(covariance, np.nan), "clusters do not vary"
+    return covariance, ""
+
+
+def _loss(positive: Bools, eta: Floats) -> float:
+    return float(np.logaddexp(0, np.where(positive, -eta, eta)).sum())
+
+
+def _no_fit(columns: Floats, reason: str, loss: float = np.nan) -> LogisticFit:
+    n, k = columns.shape
+    nan = np.full(k, np.nan)
+    return LogisticFit(nan, np.full((k, k), np.nan), np.full(n, np.nan), loss, reason)
+
+
+# ---- logistic regression on the logit of predicted probabilities ----
+
+_SAME = 1e-12  # logits nearer than this, relative to the largest, are equal
+
+
+def undefined(positive: Bools, p: Floats) -> str:
+    """Say why no logistic recalibration exists, or nothing."""
+    if odd := improper(p):
+        return odd
+    certain = int(((p == 0) | (p == 1)).sum())
+    if certain:
+        return (
+            f"{certain} of the {p.size} values of p are exactly 0 or 1, which have no "
+            "logit"
+        )
+    if positive.all() or not positive.any():
+        return f"all records are {'positive' if positive.any() else 'negative'}"
+    return ""
+
+
+def intercept_fit(positive: Bools, p: Floats) -> LogisticFit:
+    """Fit the intercept alone, with the logit of p as it is."""
+    if reason := undefined(positive, p):
+        return _none(1, reason)
+    return fit_logistic(positive, ones_of(p), logit_of(p))
+
+
+def separated(positive: Bools, p: Floats) -> str:
+    """Say why the regression on the logit of p has no slope, or nothing.
+
+    With one covariate the classes are separated where their ranges do not overlap
+    (Albert & Anderson 1984), which is asked of the logits themselves.
+    """
+    logit = logit_of(p)
+    same = _SAME * max(1.0, float(np.abs(logit).max()))
+    if np.ptp(logit) <= same:
+        return "all p are equal, so there is no slope"
+    ones, zeros = logit[positive], logit[~positive]
+    if ones.min() >= zeros.max() - same or zeros.min() >= ones.max() - same:
+        return "p separates the classes, so the slope is infinite"
+    return ""
+
+
+def slope_fit(positive: Bools, p: Floats) -> LogisticFit:
+    """Fit intercept and slope."""
+    if reason := undefined(positive, p) or separated(positive, p):
+        return _none(2, reason)
+    fit = fit_logistic(positive, columns_of(p), np.zeros(p.size))
+    if fit.reason in (SEPARATED, COLLINEAR):
+        return _none(2, f"{fit.reason} but for rounding")
+    return fit
+
+
+def _none(k: int, reason: str) -> LogisticFit:
+    nan = np.full((k, k), np.nan)
+    return LogisticFit(nan[0], nan, nan[0], np.nan, reason)
+
+
+def logit_of(p: Floats) -> Floats:
+    """Return the logit of probabilities."""
+    from scipy.special import logit
+
+    return np.asarray(logit(p))
+
+
+def ones_of(p: Floats) -> Floats:
+    """Return the design of an intercept alone."""
+    return np.ones((p.size, 1))
+
+
+def columns_of(p: Floats) -> Floats:
+    """Return the design of an intercept and the logit."""
+    return np.stack([np.ones(p.size), logit_of(p)], axis=1)
+
+
+def profile_limits(
+    positive: Bools, p: Floats, held: LogisticFit, joint: LogisticFit, level: float
+) -> Floats:
+    """Return lower and upper limits of intercept, joint intercept and slope."""
+    limits = np.full((3, 2), np.nan)
+    if not held.reason:
+        logit, ones = logit_of(p), ones_of(p)
+
+        def at_intercept(a: float) -> float:
+            eta = a + logit
+            return float(np.logaddexp(0, np.where(positive, -eta, eta)).sum())
+
+        limits[0] = _where_it_falls(at_intercept, held, 0, level)
+    if not joint.reason:
+        nothing = np.zeros(p.size)
+
+        def at_joint_intercept(a: float) -> float:
+            return fit_logistic(positive, logit[:, None], nothing + a).loss
+
+        def at_slope(b: float) -> float:
+            return fit_logistic(positive, ones, b * logit).loss
+
+        limits[1] = _where_it_falls(at_joint_intercept, joint, 0, level)
+        limits[2] = _where_it_falls(at_slope, joint, 1, level)
+    return limits
+
+
+def _where_it_falls(
+    loss: Callable[[float], float], fit: LogisticFit, k: int, level: float
+) -> tuple[float, float]:
+    """Solve for where twice the loss exceeds its minimum by a quantile."""
+    from scipy.optimize import brentq
+
+    drop = normal_quantile(level) ** 2 / 2
+    best, se = float(fit.beta[k]), float(np.sqrt(fit.covariance[k, k]))
+
+    def excess(value: float) -> float:
+        return loss(value) - fit.loss - drop
+
+    limits = []
+    for side in (-1, 1):
+        reach = side * normal_quantile(level) * se
+        while excess(best + reach) < 0:
+            reach *= 2
+        limits.append(float(brentq(excess, best, best + reach, xtol=1e-13)))
+    return limits[0], limits[1]
+
+
+# ---- calibration of probabilities: slope, intercept, observed against expected ----
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How predicted probabilities agree with what happened.
+
+    Attributes
+    ----------
+    slope, slope_se, slope_lower, slope_upper : float
+        Slope of the logistic regression on the logit of the probabilities: 1 where
+        they are calibrated, below 1 where they are too extreme.
+    intercept, intercept_se, intercept_lower, intercept_upper : float
+        Calibration in the large: the intercept where the slope is held at 1. 0
+        where calibrated, above 0 where the probabilities are too low.
+    joint_intercept, joint_intercept_se : float
+        The intercept of the regression that has the slope.
+    joint_intercept_lower, joint_intercept_upper : float
+        Its interval.
+    observed_expected, observed_expected_lower, observed_expected_upper : float
+        Positive records over the sum of the probabilities.
+    level : float
+        Level of the intervals.
+    n_positive, n_negative : int
+        Records of each class.
+    reason : str
+        Why a number is missing; empty where none is.
+    """
+
+    slope: float
+    slope_se: float
+    slope_lower: float
+    slope_upper: float
+    intercept: float
+    intercept_se: float
+    intercept_lower: float
+    intercept_upper: float
+    joint_intercept: float
+    joint_intercept_se: float
+    joint_intercept_lower: float
+    joint_intercept_upper: float
+    observed_expected: float
+    observed_expected_lower: float
+    observed_expected_upper: float
+    level: float
+    n_positive: int
+    n_negative: int
+    reason: str = ""
+
+
+def calibration(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    level: float = 0.95,
+    interval: Literal["wald", "profile"] = "wald",
+    clusters: ArrayLike | None = None,
+) -> Calibration:
+    """Calibration slope, calibration in the large, and observed over expected.
+
+    The probabilities are taken as given. For cross-validated ones the standard
+    errors leave out that the fits vary too.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    level : float, default 0.95
+        Level of the intervals, between 0 and 1.
+    interval : {"wald", "profile"}
+        Coefficients: from the curvature of the likelihood, or where the profile
+        likelihood falls by a chi-squared quantile. (Observed over expected has one
+        interval only: symmetric on the log scale, by the variance of a ratio of
+        two means over records.)
+    clusters : array_like of shape (n,), optional
+        Equal values are records that belong together. The standard errors are then
+        those of the sandwich of clusters, times G / (G - 1).
+
+    Returns
+    -------
+    Calibration
+        With NaN and the reason for what does not exist: all coefficients where a
+        `p` is exactly 0 or 1 or no probability, or a class has no record; the slope
+        where `p` is constant, or separates the classes (it would be infinite); the
+        standard errors where there are no more clusters than coefficients.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, an argument is out
+        of range, or a profile likelihood is asked for with clusters.
+
+    References
+    ----------
+    Cox (1958), Biometrika 45:562; Steyerberg et al. (2010), Epidemiology 21:128;
+    Liang & Zeger (1986), Biometrika 73:13, for the clusters; Venzon & Moolgavkar
+    (1988), Applied Statistics 37:87, for the profile likelihood.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.4, 0.3, 0.6, 0.5, 0.8, 0.7]
+    >>> c = calibration(y, p)
+    >>> round(c.slope, 3), round(c.slope_lower, 3), round(c.slope_upper, 3)
+    (1.345, -0.581, 3.271)
+    >>> round(c.intercept, 3), round(c.observed_expected, 3)
+    (0.256, 1.111)
+    """
+    check_level(level, MetricError)
+    one_of(interval, ("wald", "profile"), "interval")
+    positive, p = binary_probabilities(y, p)
+    codes = clusters_of(clusters, positive.size)
+    if clusters is not None and interval == "profile":
+        raise MetricError(
+            "interval='profile' needs independent records, which clusters are not; "
+            "leave out one of the two."
+        )
+    held, joint = intercept_fit(positive, p), slope_fit(positive, p)
+    reasons = [held.reason, joint.reason]
+    errors = []
+    for fit, columns in ((held, ones_of(p)), (joint, columns_of(p))):
+        covariance = fit.covariance
+        if clusters is not None and not fit.reason:
+            covariance, few = sandwich(fit, positive, columns, codes)
+            reasons.append(few)
+        errors.append(np.sqrt(np.diag(covariance)))
+    beta, se = np.concatenate([held.beta, joint.beta]), np.concatenate(errors)
+    if interval == "profile":
+        limits = profile_limits(positive, p, held, joint, level)
+    else:
+        margin = normal_quantile(level) * se
+        limits = np.stack([beta - margin, beta + margin], axis=1)
+    ratio, lower, upper, unclear = _observed_expected(positive, p, codes, level)
+    reasons.append(unclear)
+
+    def told(k: int) -> tuple[float, float, float, float]:
+        return float(beta[k]), float(se[k]), float(limits[k, 0]), float(limits[k, 1])
+
+    return Calibration(
+        *told(2),
+        *told(0),
+        *told(1),
+        ratio,
+        lower,
+        upper,
+        level,
+        int(positive.sum()),
+        int((~positive).sum()),
+        "; ".join(dict.fromkeys(reason for reason in reasons if reason)),
+    )
+
+
+def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
+    """Slope of the logistic regression on the logit of the probabilities.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+
+    Returns
+    -------
+    float
+        1 where the probabilities are calibrated, below 1 where they are too
+        extreme; NaN where it does not exist (see `calibration`).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    References
+    ----------
+    Cox (1958), Biometrika 45:562.
+
+    Examples
+    --------
+    >>> round(calibration_slope([0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.6]), 3)
+    2.458
+    """
+    return float(slope_fit(*binary_probabilities(y, p)).beta[1])
+
+
+def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
+    """Calibration in the large: what must be added to the logit of probabilities.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+
+    Returns
+    -------
+    float
+        0 where the probabilities are right on average, above 0 where they are too
+        low; NaN where it does not exist (see `calibration`).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    References
+    ----------
+    Cox (1958), Biometrika 45:562.
+
+    Examples
+    --------
+    >>> round(calibration_intercept([0, 1, 0, 1, 1], [0.5] * 5), 3)
+    0.405
+    """
+    return float(intercept_fit(*binary_probabilities(y, p)).beta[0])
+
+
+def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
+    """Observed over expected: the number of positives over the sum of probabilities.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+
+    Returns
+    -------
+    float
+        1 where the probabilities are right on average, above 1 where they are too
+        low; NaN where it does not exist (see `calibration`).
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    Examples
+    --------
+    >>> oe_ratio([0, 1, 0, 1], [0.2, 0.6, 0.2, 0.6])
+    1.25
+    """
+    positive, read = binary_probabilities(y, p)
+    codes = np.arange(len(read))
+    return _observed_expected(positive, read, codes, level=0.95)[0]
+
+
+def _observed_expected(
+    positive: Bools, p: Floats, codes: Ints, level: float
+) -> tuple[float, float, float, str]:
+    """Return the ratio with its limits, and why something is missing."""
+    nan = float("nan")
+    if odd := improper(p):
+        return nan, nan, nan, odd
+    observed, expected = float(positive.sum()), float(p.sum())
+    if expected == 0:
+        return nan, nan, nan, "all p are 0, so nothing is expected"
+    ratio = observed / expected
+    if observed == 0:
+        none = "no record is positive, so the log of observed over expected is infinite"
+        return ratio, nan, nan, none
+    residual = (positive - ratio * p)[:, None]
+    se = float(np.sqrt(sum_of_squares(residual, codes)[0, 0])) / observed
+    if not se > 1e-12:
+        return ratio, nan, nan, "observed over expected shows no variation"
+    margin = normal_quantile(level) * se
+    return ratio, ratio * math.exp(-margin), ratio * math.exp(margin), ""

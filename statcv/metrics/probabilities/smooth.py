@@ -1,0 +1,379 @@
+"""Calibration curves: the outcome as a smooth function of its prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from statcv.arguments import check_level, is_whole
+from statcv.errors import MetricError, plural
+from statcv.metrics.areas.placements import normal_quantile
+from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
+from statcv.metrics.probabilities.recalibration import (
+    COLLINEAR,
+    LogisticFit,
+    fit_logistic,
+    sandwich,
+    separated,
+    undefined,
+)
+from statcv.metrics.records import binary_probabilities, clusters_of, improper
+
+_OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots
+_SINGULAR = 1e-12  # a smallest eigenvalue below this share of the largest
+
+
+def spline_knots(x: Floats, knots: int) -> Floats:
+    """Return knots at the quantiles that Harrell recommends; not all distinct."""
+    outer = _OUTER[knots]
+    return np.quantile(x, np.linspace(outer, 1 - outer, knots))
+
+
+def restricted_cubic(x: Floats, knots: Floats) -> Floats:
+    """Return intercept, x, and the cubic terms that are linear beyond the knots.
+
+    One term for each knot but the last two; the scale is the distance of the outer
+    knots (Harrell 2015, Regression Modeling Strategies, eq. 2.25). With fewer than
+    three knots there are no cubic terms.
+    """
+    columns = [np.ones(x.size), x]
+    if len(knots) > 2:
+        first, before, last = knots[0], knots[-2], knots[-1]
+
+        def cube(knot: float) -> Floats:
+            above: Floats = np.maximum((x - knot) / (last - first), 0) ** 3
+            return above
+
+        ends = (cube(before), cube(last))
+        for knot in knots[:-2]:
+            share = (knot - before) / (last - before)
+            columns.append(cube(knot) - (1 - share) * ends[0] - share * ends[1])
+    return np.stack(columns, axis=1)
+
+
+def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
+    """Return the weights of a local quadratic fit: its value is their sum with y.
+
+    The tricube weights reach as far as the nearest share `span` of the records
+    (Cleveland 1979); `x` is sorted, and the slice is of the records within reach.
+    All NaN where fewer than three distinct values are that near.
+    """
+    n, begin = x.size, 0
+    near = max(1, int(np.floor(span * n + 1e-5)))
+    end = n - near
+    while begin < end:  # the window whose farther end is nearest
+        middle = (begin + end) // 2
+        if at - x[middle] > x[middle + near] - at:
+            begin = middle + 1
+        else:
+            end = middle
+    width = max(at - x[begin], x[begin + near - 1] - at)
+    if width == 0:
+        return slice(begin, begin + near), np.full(near, np.nan)
+    within = slice(*np.searchsorted(x, [at - width, at + width]))
+    offset = (x[within] - at) / width
+    distance = np.abs(offset)
+    weight = np.maximum(1 - distance * distance * distance, 0)
+    weight = weight * weight * weight
+    moments = [weight.sum()]
+    power = weight
+    for _ in range(4):
+        power = power * offset
+        moments.append(power.sum())
+    gram = np.array([moments[k : k + 3] for k in range(3)])
+    values, vectors = np.linalg.eigh(gram)
+    if values[0] <= _SINGULAR * values[-1]:
+        return within, np.full_like(weight, np.nan)
+    constant, linear, square = vectors @ (vectors[0] / values)
+    first: Floats = weight * (constant + offset * (linear + offset * square))
+    return within, first
+
+
+# ---- calibration curves: what happened as a smooth function of what was predicted ----
+
+_POINTS = 101  # at which a curve is drawn
+_EXACT = 201  # a loess of more distinct values is interpolated between so many
+_FEW = 50  # records of the smaller class below which three knots must do
+_NOTHING = 1e-6  # a standard error of a share below this is rounding
+SPAN = 0.75  # of the loess, as R's default
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationCurve:
+    """Observed share of positives as a smooth function of the predicted probability.
+
+    Attributes
+    ----------
+    predicted, observed : ndarray of shape (points,)
+        Probabilities, and the curve there; NaN outside the range of `p`.
+    lower, upper : ndarray of shape (points,)
+        Pointwise band.
+    level : float
+        Level of the band.
+    method : str
+        How it was smoothed.
+    knots : ndarray
+        Knots of the spline, as probabilities; empty where there are none.
+    ici, e50, e90, emax : float
+        Mean (the integrated calibration index), median, 90th percentile and
+        maximum over records of the distance between curve and probability.
+    n : int
+        Records.
+    reason : str
+        Why a number is missing, or another curve than asked for was fitted; empty
+        where all is well.
+    """
+
+    predicted: Floats
+    observed: Floats
+    lower: Floats
+    upper: Floats
+    level: float
+    method: str
+    knots: Floats
+    ici: float
+    e50: float
+    e90: float
+    emax: float
+    n: int
+    reason: str = ""
+
+
+def calibration_curve(
+    y: ArrayLike,
+    p: ArrayLike,
+    *,
+    level: float = 0.95,
+    at: ArrayLike | None = None,
+    smooth: Literal["spline", "loess"] = "spline",
+    knots: int | None = None,
+    clusters: ArrayLike | None = None,
+) -> CalibrationCurve:
+    """Observed share of positives as a smooth function of the probability.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        Outcome, 0 or 1 (or bool).
+    p : array_like of shape (n,)
+        Probability of 1.
+    level : float, default 0.95
+        Level of the pointwise band, between 0 and 1.
+    at : array_like of shape (points,), optional
+        Probabilities at which the curve is wanted. By default 101, evenly from the
+        smallest `p` to the largest; beyond them there is no curve.
+    smooth : {"spline", "loess"}
+        Logistic regression on a restricted cubic spline of the logit of `p`, with
+        a band symmetric on the logit scale; or local quadratic regression on `p`
+        itself (span 0.75), kept in [0, 1], which takes a `p` of 0 or 1 too.
+    knots : {3, 4, 5}, optional
+        Knots of the spline, at the quantiles that Harrell recommends. By default
+        four, or three where a class has fewer than 50 records. Where they
+        coincide, or there is no such fit, fewer are taken, down to a straight line
+        on the logit scale, and the reason says so.
+    clusters : array_like of shape (n,), optional
+        Equal values are records that belong together; the band is then that of the
+        sandwich of clusters.
+
+    Returns
+    -------
+    CalibrationCurve
+        All NaN with the reason where a `p` is no probability or (spline) is
+        exactly 0 or 1, a class has no record, `p` is constant, or it separates the
+        classes; a loess is NaN where it reaches fewer than three distinct values,
+        as it does about one that most records share. The distances are measured at
+        every record; for a loess of more than 201 distinct `p` by linear
+        interpolation.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, the lengths differ, or an argument is
+        out of range.
+
+    References
+    ----------
+    Harrell (2015), Regression Modeling Strategies, section 2.4.6 (knots) and 10.11;
+    Austin & Steyerberg (2019), Statistics in Medicine 38:4051, for ICI, E50 and
+    E90; Austin & Steyerberg (2014), Statistics in Medicine 33:517, for the loess.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> p = rng.uniform(0.05, 0.95, 300)
+    >>> y = rng.random(300) < p
+    >>> curve = calibration_curve(y, p, at=[0.2, 0.5])
+    >>> curve.method, curve.observed.round(2).tolist()
+    ('restricted cubic spline, 4 knots', [0.2, 0.47])
+    >>> round(curve.ici, 3)
+    0.026
+    """
+    check_level(level, MetricError)
+    one_of(smooth, ("spline", "loess"), "smooth")
+    if knots is not None and (
+        smooth != "spline" or not is_whole(knots) or knots not in (3, 4, 5)
+    ):
+        raise MetricError(f"knots={knots!r} must be 3, 4 or 5, with smooth='spline'.")
+    positive, p = binary_probabilities(y, p)
+    codes = None if clusters is None else clusters_of(clusters, p.size)
+    points = _points(p, at)
+    if smooth == "loess":
+        return _loess_curve(positive, p, points, level, codes)
+    return _spline_curve(positive, p, points, level, knots, codes)
+
+
+def _points(p: Floats, at: ArrayLike | None) -> Floats:
+    if at is None:
+        if improper(p):
+            return np.full(_POINTS, np.nan)
+        return np.linspace(p.min(), p.max(), _POINTS)
+    return vector(at, "at")
+
+
+def _spline_curve(
+    positive: Bools,
+    p: Floats,
+    points: Floats,
+    level: float,
+    knots: int | None,
+    codes: Ints | None,
+) -> CalibrationCurve:
+    from scipy.special import expit, logit
+
+    if reason := undefined(positive, p) or separated(positive, p):
+        return _no_curve(p, points, level, "restricted cubic spline", reason)
+    few = min(positive.sum(), (~positive).sum()) < _FEW
+    wanted = knots or (3 if few else 4)
+    x = np.asarray(logit(p))
+    fit, columns, places, reason = _spline_fit(positive, x, wanted)
+    method = "straight line on the logit scale"
+    if len(places):
+        method = f"restricted cubic spline, {len(places)} knots"
+    if fit.reason:
+        return _no_curve(p, points, level, method, fit.reason)
+    covariance, reasons = fit.covariance, [reason]
+    if codes is not None:
+        covariance, none = sandwich(fit, positive, columns, codes)
+        reasons.append(none)
+    within = (points >= p.min()) & (points <= p.max())
+    drawn = restricted_cubic(logit(np.where(within, points, p[0])), places)
+    eta = np.where(within, drawn @ fit.beta, np.nan)
+    with np.errstate(invalid="ignore"):
+        variance = np.einsum("ij,jk,ik->i", drawn, covariance, drawn)
+        margin = normal_quantile(level) * np.sqrt(variance)
+    return CalibrationCurve(
+        points,
+        expit(eta),
+        expit(eta - margin),
+        expit(eta + margin),
+        level,
+        method,
+        np.asarray(expit(places)),
+        *_distances(expit(fit.linear), p),
+        p.size,
+        _joined(*reasons, _beyond(within)),
+    )
+
+
+def _spline_fit(
+    positive: Bools, x: Floats, wanted: int
+) -> tuple[LogisticFit, Floats, Floats, str]:
+    """Fit the spline with as many of the knots wanted as can be had."""
+    reason, nothing = "", np.zeros(x.size)
+    for knots in range(wanted, 1, -1):
+        places = spline_knots(x, knots) if knots > 2 else np.empty(0)
+        gaps = np.diff(places)
+        if (gaps <= 1e-9 * np.ptp(x)).any():
+            why = COLLINEAR
+        else:
+            columns = restricted_cubic(x, places)
+            fit = fit_logistic(positive, columns, nothing)
+            if not fit.reason:
+                return fit, columns, places, reason
+            why = fit.reason
+        reason = reason or f"no spline of {wanted} knots: {why}"
+    return fit, columns, places, reason
+
+
+def _loess_curve(
+    positive: Bools, p: Floats, points: Floats, level: float, codes: Ints | None
+) -> CalibrationCurve:
+    method = f"loess, span {SPAN}"
+    reason = improper(p)
+    if not reason and (positive.all() or not positive.any()):
+        reason = f"all records are {'positive' if positive.any() else 'negative'}"
+    if not reason and len(np.unique(p)) < 3:
+        reason = f"p has {plural(len(np.unique(p)), 'distinct value')}, loess needs 3"
+    if reason:
+        return _no_curve(p, points, level, method, reason)
+    order = np.argsort(p)
+    p, y = p[order], positive[order].astype(np.float64)
+    values = np.unique(p)
+    if values.size > _EXACT:
+        values = np.unique(np.quantile(p, np.linspace(0, 1, _EXACT)))
+
+    def drawn(at: float) -> float:
+        near, weights = loess_weights(p, at, SPAN)
+        return float(weights @ y[near])
+
+    fitted = np.clip(np.interp(p, values, [drawn(at) for at in values]), 0, 1)
+    spread = np.sqrt(fitted * (1 - fitted)) if codes is None else y - fitted
+    own = None if codes is None else codes[order]
+    within = (points >= p[0]) & (points <= p[-1])
+    observed, se = np.full((2, points.size), np.nan)
+    for k in np.flatnonzero(within):
+        near, weights = loess_weights(p, points[k], SPAN)
+        observed[k] = weights @ y[near]
+        parts = weights * spread[near]
+        summed = parts if own is None else np.bincount(own[near], parts)
+        se[k] = np.sqrt(summed @ summed)
+    margin = normal_quantile(level) * se
+    narrow = ""
+    if np.isnan(fitted).any():
+        narrow = "somewhere fewer than three distinct p lie within reach of the loess"
+    flat = ""
+    if within.any() and (se[within] < _NOTHING).all():
+        flat = "the loess is 0 or 1 all along, so its band is a line"
+    return CalibrationCurve(
+        points,
+        np.clip(observed, 0, 1),
+        np.clip(observed - margin, 0, 1),
+        np.clip(observed + margin, 0, 1),
+        level,
+        method,
+        np.empty(0),
+        *_distances(fitted, p),
+        p.size,
+        _joined(narrow, flat, _beyond(within)),
+    )
+
+
+def _no_curve(
+    p: Floats, points: Floats, level: float, method: str, reason: str
+) -> CalibrationCurve:
+    nan = np.full(points.size, np.nan)
+    nowhere, far = np.empty(0), (np.nan,) * 4
+    return CalibrationCurve(
+        points, nan, nan, nan, level, method, nowhere, *far, p.size, reason
+    )
+
+
+def _distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
+    """Return ICI, E50, E90 and the maximum."""
+    distance = np.abs(curve - p)
+    if np.isnan(distance).any():
+        return np.nan, np.nan, np.nan, np.nan
+    e50, e90 = np.quantile(distance, [0.5, 0.9])
+    return float(distance.mean()), float(e50), float(e90), float(distance.max())
+
+
+def _beyond(within: Bools) -> str:
+    out = int((~within).sum())
+    return f"{plural(out, 'point')} outside the range of p" if out else ""
+
+
+def _joined(*reasons: str) -> str:
+    return "; ".join(reason for reason in reasons if reason)

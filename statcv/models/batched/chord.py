@@ -1,0 +1,197 @@
+"""Steps by fixed matrices towards the optima of several fits at once."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.downdate import Inverse
+
+ACCURACY = 4e-11  # of linear predictors: 1e-11 of probabilities
+STEPS = 30  # of a fit by one matrix
+CROWDED = 0.7  # the share of fits still going below which the others make room
+SINGULAR = 1e8  # an inverse Hessian that is larger is taken for none
+
+FAR = 1.0  # a step that moves a linear predictor by more is looked at first
+SECANTS = 10  # at most, by which such a step is shortened
+
+P = TypeVar("P", bound="Gradients")
+
+
+class Gradients(Protocol):
+    """Some fits, each with an objective of its own."""
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the direction of steepest ascent of each fit, shape (m, q)."""
+
+    def part(self: P, chosen: NDArray[Any]) -> P:
+        """Return some of the fits."""
+
+
+class Likelihoods(Gradients, Protocol):
+    """Some fits of linear predictors."""
+
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+
+
+def approach(
+    problem: Likelihoods,
+    theta: Matrix,
+    gradient: Matrix,
+    inverse: Inverse,
+    enough: float,
+    noise: float,
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Follow the steps, but where the first one goes too far only shorten it.
+
+    Parameters
+    ----------
+    problem : Likelihoods
+    theta, gradient : numpy.ndarray, shape (m, q)
+        Where to start, and the gradient there.
+    inverse, enough, noise
+        As for :func:`follow`.
+
+    Returns
+    -------
+    theta, done, steps
+        As :func:`follow` returns them.
+    """
+    usable = inverse.norm <= SINGULAR
+    step = inverse.times(gradient)
+    far = usable & (squares_of(step) * problem.reach**2 > FAR**2)
+    short = _shortened(problem, theta, gradient, step, far) if far.any() else far
+    if usable.all() and not short.any():
+        return follow(problem, theta, step, inverse, enough, noise)
+    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    found[short] += step[short]
+    go = usable & ~short
+    if go.any():
+        part = problem.part(go), theta[go], step[go], inverse.part(go)
+        found[go], done[go], _ = follow(*part, enough, noise)
+    return found, done, STEPS
+
+
+def _shortened(
+    problem: Likelihoods,
+    theta: Matrix,
+    gradient: Matrix,
+    step: Matrix,
+    far: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Shorten, in place, steps that go too far, and tell which were.
+
+    Those do at whose end the objective rises more steeply than it falls at their
+    beginning. Looked at are those that move a linear predictor far.
+    """
+    left = np.flatnonzero(far)
+    left = left[problem.part(left).furthest(step[left]) > FAR]
+    short = np.zeros(len(step), dtype=bool)
+    for _ in range(SECANTS):
+        if not len(left):
+            break
+        falls = np.einsum("bp,bp->b", gradient[left], step[left])
+        ahead = problem.part(left).gradient(theta[left] + step[left])
+        rises = -np.einsum("bp,bp->b", ahead, step[left])
+        steep = rises > falls
+        left, falls, rises = left[steep], falls[steep], rises[steep]
+        short[left] = True
+        step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
+    return short
+
+
+def follow(
+    problem: Gradients,
+    theta: Matrix,
+    step: Matrix,
+    inverse: Inverse,
+    enough: float,
+    noise: float,
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Step until the gradients vanish, with Broyden's updates of the inverses.
+
+    Parameters
+    ----------
+    problem : Gradients
+    theta, step : numpy.ndarray, shape (m, q)
+        Where to start, and the first step.
+    inverse : Inverse
+        Near those of the Hessians.
+    enough : float
+        A distance from the optimum that is as good as none.
+    noise : float
+        The length of steps that rounding makes.
+
+    Returns
+    -------
+    theta : numpy.ndarray, shape (m, q)
+        Where each fit ended.
+    done : numpy.ndarray of bool, shape (m,)
+        Whether the gradient vanishes there.
+    steps : int
+        How many it took; ``STEPS`` where some gradient does not vanish.
+    """
+    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    which, going = np.arange(len(theta)), np.ones(len(theta), dtype=bool)
+    before, slower = np.sqrt(squares_of(step)), np.ones(len(theta))
+    steps: list[Matrix] = []
+    squares: list[Matrix] = []
+    while len(steps) < STEPS:
+        square = squares_of(step)
+        if steps:
+            step = _updated(step, steps, squares)
+            plain, square = square, squares_of(step)
+            size = np.sqrt(np.maximum(plain, square))  # an update may be led astray
+        else:
+            size = before
+        rate = size / before
+        # a rate may be small by chance, where a step was right in one direction only
+        close = (size * np.maximum(rate, slower) <= enough) | (size <= noise)
+        halt = going & (close | ~(rate <= 1))
+        theta = theta + step
+        steps.append(step)
+        squares.append(square)
+        before, slower = size, rate
+        if halt.any():
+            # where steps grow, the last did no good
+            back = sum(steps[-2:] if len(steps) > 2 else steps[-1:])
+            found[which[halt]] = np.where(close[:, None], theta, theta - back)[halt]
+            done[which[halt]] = close[halt]
+            going &= ~halt
+            left = np.count_nonzero(going)
+            if left == 0:
+                break
+            if left < CROWDED * len(going):
+                problem, inverse = problem.part(going), inverse.part(going)
+                which, theta = which[going], theta[going]
+                before, slower = before[going], slower[going]
+                steps = [one[going] for one in steps]
+                squares = [one[going] for one in squares]
+                going = going[going]
+        step = inverse.times(problem.gradient(theta))
+    else:
+        found[which[going]] = theta[going]
+    return found, done, len(steps) if done.all() else STEPS
+
+
+def squares_of(rows: Matrix) -> Matrix:
+    """Return the squared length of each row."""
+    return np.asarray(np.einsum("bp,bp->b", rows, rows))
+
+
+def _updated(step: Matrix, steps: list[Matrix], squares: list[Matrix]) -> Matrix:
+    """Apply Broyden's updates, each given by a step and the one after it."""
+    for (earlier, later), square in zip(pairwise(steps), squares, strict=False):
+        step += later * (np.einsum("bp,bp->b", earlier, step) / square)[:, None]
+    along = np.einsum("bp,bp->b", steps[-1], step) / squares[-1]
+    step /= (1 - along)[:, None]
+    return step

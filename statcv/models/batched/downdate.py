@@ -1,0 +1,194 @@
+"""Inverses of the Gram matrices of training sets, from that of all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.folds import Block
+
+MOST = 2**22  # numbers in the products of all records: 32 MB
+
+
+def products_of(X: Matrix) -> Matrix | None:
+    """Return the products of each row's entries, shape (n, q (q + 1) / 2).
+
+    Gram matrices are sums of them; None where they would take much memory.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [1.0, 3.0]])
+    >>> products_of(X)
+    array([[1., 2., 4.],
+           [1., 3., 9.]])
+    >>> grams(np.ones((1, 2)), products_of(X), 2)
+    array([[[ 2.,  5.],
+            [ 5., 13.]]])
+    """
+    n, q = X.shape
+    if n * q * (q + 1) // 2 > MOST:
+        return None
+    first, second = np.triu_indices(q)
+    return np.asarray(X[:, first] * X[:, second])
+
+
+def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
+    """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
+    place = np.zeros((q, q), dtype=np.intp)
+    upper = np.triu_indices(q)
+    place[upper] = np.arange(len(upper[0]))
+    return np.take(weights @ products, np.maximum(place, place.T), axis=1)
+
+
+# ---- inverses of Gram matrices of training sets, where that of all records is I ----
+
+SMALL = 24  # matrices of so many columns are inverted as they are
+
+
+class Inverse(Protocol):
+    """The inverses of m positive definite matrices of p columns."""
+
+    @property
+    def norm(self) -> Matrix:
+        """A bound of the largest eigenvalue of each, shape (m,)."""
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+
+    def part(self, chosen: NDArray[Any]) -> Inverse:
+        """Return some of the matrices."""
+
+
+@dataclass(frozen=True, eq=False)
+class Whole:
+    """Inverses as they are, shape (m, p, p)."""
+
+    matrices: Matrix
+
+    @property
+    def norm(self) -> Matrix:
+        """A bound of the largest eigenvalue of each; infinite where there is none."""
+        return _size(self.matrices)
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+        return np.asarray(np.matmul(self.matrices, vectors[:, :, None])[:, :, 0])
+
+    def part(self, chosen: NDArray[Any]) -> Whole:
+        """Return some of the matrices."""
+        return Whole(self.matrices[chosen])
+
+
+@dataclass(frozen=True, eq=False)
+class Downdate:
+    """Inverses of I − Σ less · z zᵀ over few rows z, by Woodbury's identity.
+
+    Attributes
+    ----------
+    rows : numpy.ndarray, shape (m, width, p)
+    core : numpy.ndarray, shape (m, width, width)
+        The inverses are I + rowsᵀ core rows.
+    norm : numpy.ndarray, shape (m,)
+        A bound of the largest eigenvalue of each; infinite where there is none.
+    """
+
+    rows: Matrix
+    core: Matrix
+    norm: Matrix
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), each by its matrix."""
+        within = np.einsum("bmp,bp->bm", self.rows, vectors)
+        within = np.einsum("bmk,bk->bm", self.core, within)
+        return np.asarray(vectors + np.einsum("bm,bmp->bp", within, self.rows))
+
+    def part(self, chosen: NDArray[Any]) -> Downdate:
+        """Return some of the matrices."""
+        return Downdate(self.rows[chosen], self.core[chosen], self.norm[chosen])
+
+
+def by_lists(Z: Matrix, block: Block) -> Downdate:
+    """Return the inverse Gram matrices of fits that change few records.
+
+    Parameters
+    ----------
+    Z : numpy.ndarray, shape (n, p)
+        Rows with ``Z.T @ Z`` the identity, but for what no fit changes.
+    block : Block
+        How often each row comes in each fit; weights are left aside.
+    """
+    rows = Z[block.rows]
+    gram = np.matmul(rows, rows.transpose(0, 2, 1))
+    inner = inverted(np.eye(rows.shape[1]) - gram * block.less[:, None, :])
+    norm = np.maximum(_size(inner), 1)  # in directions that no row has
+    return Downdate(rows, block.less[:, :, None] * inner, norm)
+
+
+def by_counts(Z: Matrix, block: Block) -> Whole:
+    """Return the inverse Gram matrices of fits that change many records, or weights.
+
+    Parameters
+    ----------
+    Z : numpy.ndarray, shape (n, p)
+        As for :func:`by_lists`.
+    block : Block
+        How much each row counts in each fit.
+    """
+    p, counts = Z.shape[1], np.ones((len(block), len(Z)))
+    block.multiply(counts)
+    less, products = 1 - counts, products_of(Z)
+    if products is not None:
+        lost = grams(less, products, p)
+    else:
+        lost = np.empty((len(block), p, p))
+        for place, one in enumerate(less):
+            changed = np.flatnonzero(one)
+            lost[place] = (Z[changed].T * one[changed]) @ Z[changed]
+    return Whole(symmetric_inverse(np.eye(p) - lost))
+
+
+def inverted(matrices: Matrix) -> Matrix:
+    """Invert each matrix; NaN where there is no inverse."""
+    if matrices.shape[-1] == 1:
+        with np.errstate(divide="ignore"):
+            return np.asarray(1 / matrices)
+    try:
+        return np.asarray(np.linalg.inv(matrices), dtype=float)
+    except np.linalg.LinAlgError:
+        if len(matrices) == 1:
+            return np.full_like(matrices, np.nan)
+        return np.concatenate([inverted(one[None]) for one in matrices])
+
+
+def symmetric_inverse(matrices: Matrix) -> Matrix:
+    """Invert each positive definite matrix, by halves; NaN where there is no inverse.
+
+    That halves the work, as a corner and its mirror image are the same.
+    """
+    q = matrices.shape[-1]
+    if q < SMALL:
+        return inverted(matrices)
+    head, tail = slice(0, q // 2), slice(q // 2, q)
+    corner = matrices[:, head, tail]
+    first = symmetric_inverse(matrices[:, head, head])
+    carried = np.matmul(first, corner)
+    lost = np.matmul(carried.transpose(0, 2, 1), corner)
+    second = symmetric_inverse(matrices[:, tail, tail] - lost)
+    across = np.matmul(carried, second)
+    made = np.empty_like(matrices)
+    made[:, head, head] = first + np.matmul(across, carried.transpose(0, 2, 1))
+    made[:, head, tail] = -across
+    made[:, tail, head] = -across.transpose(0, 2, 1)
+    made[:, tail, tail] = second
+    return made
+
+
+def _size(matrices: Matrix) -> Matrix:
+    """Frobenius norm, infinite where a matrix is not positive on its diagonal."""
+    positive = (np.einsum("bii->bi", matrices) > 0).all(axis=1)
+    squares = np.einsum("bij,bij->b", matrices, matrices)
+    return np.where(positive & np.isfinite(squares), np.sqrt(squares), np.inf)

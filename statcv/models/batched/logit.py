@@ -1,0 +1,205 @@
+"""Binary logistic regression in all folds together.
+
+In coordinates where the Hessian of the fit to all records is the identity, that of
+a fold is the identity less a few rows. Steps by this fixed matrix, with the exact
+gradient of each fold, take two matrix products for all folds of a block; Broyden's
+update makes them converge faster than linearly. Folds that do not yield get their
+own Hessian, and in the end a fit of their own, which also judges separation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
+from statcv.models.batched.chord import (
+    ACCURACY,
+    SINGULAR,
+    approach,
+    follow,
+    squares_of,
+)
+from statcv.models.batched.downdate import Inverse
+from statcv.models.batched.folds import FoldFits, Folds
+from statcv.models.batched.logit_problem import Problem, find_centre
+from statcv.models.batched.logit_series import NearCentre, Series
+from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+
+HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
+BOUNDED = 40  # and where a ridge sees to it that there is an optimum
+LARGE = 15.0  # a linear predictor beyond which separation is looked for
+
+
+def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
+    """Fit a binary outcome in every fold, as :class:`~statcv.models.Logit` would.
+
+    Parameters
+    ----------
+    model : Logit
+    records : TrainingSet
+        All records; ``y`` may have a row for each of several outcomes, then
+        ``folds.outcome`` says which.
+    folds : Folds
+
+    Returns
+    -------
+    FoldFits
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    >>> y = np.array([0, 1, 0, 0, 1, 1])
+    >>> records = TrainingSet(X, y, "binary", 2, ("one", "x"), 0, None, seed=0)
+    >>> fits = fit_logit_folds(Logit(C=1.0), records, Folds.leaving_out([[0], [5]]))
+    >>> fits.coefficients.round(3)
+    array([[-0.475,  0.299],
+           [-1.022,  0.299]])
+    """
+    refuse_missing(records, "logistic regression")
+    fits = FoldFits.empty(len(folds), records.X.shape[1])
+    centre = find_centre(model, records)
+    if centre is not None:
+        n, p = centre.X.shape
+        series = None
+        if folds.outcome is None and Series.worthwhile(centre, folds):
+            series = Series.around(centre)
+        each = n if series is None else len(series.cubic)
+        for block in folds.blocks(n, p, each):
+            theta, fitted = _fit_block(Problem.of(centre, block), series)
+            fits.coefficients[block.fits] = theta @ centre.back
+            fits.converged[block.fits] = fitted
+    fits.coefficients[folds.empty_columns(records.X, records.weights)] = 0.0
+    return fits.refit(model, records, folds)
+
+
+def _fit_block(
+    problem: Problem, series: Series | None
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return the coefficients of each fit, and whether they are beyond doubt."""
+    block, q = problem.block, len(problem.centre.theta)
+    theta, gradient = problem.start()
+    inverse = problem.common_hessian()
+    weighted = block.counts is not None and block.few(q)  # which it leaves aside
+    bound = np.full(len(block), np.inf) if weighted else inverse.norm
+    if series is None or block.counts is not None:
+        return settle(problem, theta, gradient, inverse, bound)[:2]
+    near = NearCentre.of(problem, series)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        step = inverse.times(gradient)
+        found, done, _ = follow(near, theta, step, inverse, *_precision(near))
+        found = np.where(done[:, None], found, theta)
+        moved = np.sqrt(squares_of(found - theta)) * problem.centre.reach
+        bound = bound * np.exp(moved)  # there
+        wrong = series.error(found - theta) * bound * problem.centre.reach
+        sure = done & (wrong <= ACCURACY)
+        part = problem.part(sure)
+        sure[sure] = _not_separated(part, found[sure], found[sure], bound[sure])
+    for left in problem.batches(~sure, each=block.n):
+        rest, start = problem.part(left), found[left]
+        from_there = start, rest.gradient(start), inverse.part(left), bound[left]
+        found[left], sure[left], _ = settle(rest, *from_there)
+    return found, sure
+
+
+def settle(
+    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
+) -> tuple[Matrix, NDArray[np.bool_], int]:
+    """Look for the optima, and make sure that they are such.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta, gradient : numpy.ndarray, shape (m, q)
+        Where to start, and the gradient there.
+    inverse : Inverse
+        Like the Hessian's there.
+    bound : numpy.ndarray, shape (m,)
+        Of the largest eigenvalue of the inverse Hessian at the start.
+
+    Returns
+    -------
+    theta : numpy.ndarray, shape (m, q)
+    sure : numpy.ndarray of bool, shape (m,)
+        Where it is the optimum beyond doubt.
+    steps : int
+        Taken by ``inverse``, at most; ``STEPS`` where it did not lead to all optima.
+    """
+    at, bound = theta.copy(), bound.copy()
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        precision = _precision(problem)
+        theta, done, steps = approach(problem, theta, gradient, inverse, *precision)
+        for _ in range(HESSIANS if problem.centre.ridge is None else BOUNDED):
+            if done.all():
+                break
+            for left in problem.batches(~done):
+                rest = problem.part(left)
+                at[left] = theta[left]
+                gradient, own = rest.own_hessian(at[left])
+                bound[left] = own.norm
+                theta[left], done[left], _ = approach(
+                    rest, at[left], gradient, own, *precision
+                )
+        for some in problem.batches(done):
+            part = problem.part(some)
+            done[some] = _not_separated(part, theta[some], at[some], bound[some])
+    return theta, done, steps
+
+
+def _precision(problem: Problem | NearCentre) -> tuple[float, float]:
+    """Return the length of a step that is as good as none, and that of rounding."""
+    n, q = problem.centre.X.shape
+    return ACCURACY / problem.centre.reach, 1e-15 * float(np.sqrt(n * q))
+
+
+def _not_separated(
+    problem: Problem, theta: Matrix, at: Matrix, bound: Matrix
+) -> NDArray[np.bool_]:
+    """Tell which fits cannot be separated.
+
+    Where all linear predictors are moderate, they are not. Else a fit of its own
+    would call a fold separated only if a step that gains next to nothing could
+    still move them. Whether it could, the Hessian tells: one known on the way, which
+    shrinks by a factor of exp(moved) at most, or that at the end.
+
+    Parameters
+    ----------
+    problem : Problem
+    theta : numpy.ndarray, shape (m, q)
+    at : numpy.ndarray, shape (m, q)
+        Where the Hessians are known.
+    bound : numpy.ndarray, shape (m,)
+        Of the largest eigenvalue of the inverse Hessians there.
+    """
+    centre, block = problem.centre, problem.block
+    reach = centre.reach
+    moved = np.sqrt(squares_of(theta - centre.theta)) * reach
+    sure = np.asarray(centre.largest + moved < LARGE)
+    if sure.all():
+        return sure
+    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(2))
+    total = block.total(centre.weights)
+
+    def steep(some: NDArray[np.intp], moved: Matrix) -> NDArray[np.bool_]:
+        furthest = bound[some] * reach**2 * np.exp(moved)
+        return np.asarray(total[some] * furthest < least)
+
+    rest = np.flatnonzero(~sure)
+    moved = np.sqrt(squares_of(theta[rest] - at[rest])) * reach
+    sure[rest] = steep(rest, moved)
+    rest = np.flatnonzero(~sure)
+    eta, before = theta[rest] @ centre.across, at[rest] @ centre.across
+    moderate = np.abs(eta).max(axis=1, initial=0) < LARGE
+    moved = np.abs(eta - before).max(axis=1, initial=0)
+    sure[rest] = moderate | steep(rest, moved)
+    rest = np.flatnonzero(~sure)
+    if len(rest):
+        inverse = problem.part(rest).own_hessian(theta[rest])[1]
+        regular = inverse.norm <= SINGULAR
+        for number, place in enumerate(rest.tolist()):
+            used = centre.X[block.counted(place) * centre.weights > 0]
+            across = used @ inverse.matrices[number]
+            furthest = np.einsum("ij,ij->i", across, used).max()
+            sure[place] = regular[number] and total[place] * furthest < least
+    return sure

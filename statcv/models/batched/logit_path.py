@@ -1,0 +1,181 @@
+"""Ridge logistic regression in all folds together, for several penalties.
+
+From one penalty to the next a fold's coefficients move smoothly, so those at the
+next are foreseen, and the steps from there few. Under a strong penalty all folds
+share one Hessian; under a weak one each has its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet, refuse_missing
+from statcv.models.batched.downdate import Inverse, inverted
+from statcv.models.batched.folds import Block, FoldFits, Folds
+from statcv.models.batched.logit import settle
+from statcv.models.batched.logit_problem import Centre, Problem, find_centre
+from statcv.models.logit import Logit
+
+PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
+KNOTS = 3  # penalties from which the next coefficients are foreseen
+DARING = 8.0  # the most that the weights of those may add up to
+
+
+def fit_logit_path(
+    Cs: Sequence[float] | Matrix, records: TrainingSet, folds: Folds
+) -> list[FoldFits]:
+    """Fit a binary outcome in every fold with every penalty.
+
+    Parameters
+    ----------
+    Cs : sequence of float
+        Inverse strengths of the penalty, as in :class:`~statcv.models.Logit`; in
+        any order.
+    records : TrainingSet
+        All records; ``y`` may have a row for each of several outcomes, then
+        ``folds.outcome`` says which.
+    folds : Folds
+
+    Returns
+    -------
+    list of FoldFits
+        For each penalty what :func:`~statcv.models.batched.logit.fit_logit_folds`
+        gives.
+
+    Examples
+    --------
+    >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    >>> y = np.array([0, 1, 0, 0, 1, 1])
+    >>> records = TrainingSet(X, y, "binary", 2, ("one", "x"), 0, None, seed=0)
+    >>> folds = Folds.leaving_out([[0], [5]])
+    >>> weak, strong = fit_logit_path([1.0, 0.01], records, folds)
+    >>> weak.coefficients.round(3)
+    array([[-0.475,  0.299],
+           [-1.022,  0.299]])
+    >>> strong.coefficients.round(3)
+    array([[ 0.376,  0.01 ],
+           [-0.425,  0.01 ]])
+    """
+    refuse_missing(records, "logistic regression")
+    models = [Logit(float(C)) for C in Cs]
+    fits = [FoldFits.empty(len(folds), records.X.shape[1]) for _ in models]
+    centres = _centres(models, records)
+    if centres:
+        n, q = next(iter(centres.values())).X.shape
+        for block in folds.blocks(n, q, each=max(n, q * q), larger=4):
+            for number, beta, sure in _along(models, centres, block):
+                fits[number].coefficients[block.fits] = beta
+                fits[number].converged[block.fits] = sure
+    empty = folds.empty_columns(records.X, records.weights)
+    for model, made in zip(models, fits, strict=True):
+        made.coefficients[empty] = 0.0
+        made.refit(model, records, folds)
+    return fits
+
+
+def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
+    """Fit all records with each penalty, the strongest first, where that can be."""
+    centres: dict[int, Centre] = {}
+    near = None
+    for number in np.argsort([_strength(model) for model in models], kind="stable"):
+        centre = find_centre(models[number], records, near)
+        if centre is not None:
+            centres[int(number)] = near = centre
+    return centres
+
+
+def _strength(model: Logit) -> float:
+    return np.inf if model.C is None else float(model.C)
+
+
+def _along(
+    models: list[Logit], centres: dict[int, Centre], block: Block
+) -> Iterator[tuple[int, Matrix, NDArray[np.bool_]]]:
+    """Yield the number of each penalty, coefficients, and whether they are sure."""
+    few = block.few(len(next(iter(centres.values())).theta))
+    shared = True
+    places: list[float] = []
+    moves: list[Matrix] = []  # from the fit to all records
+    for number, centre in centres.items():
+        problem = Problem.of(centre, block)
+        place = float(np.log(_strength(models[number])))
+        theta = np.tile(centre.theta, (len(block), 1))
+        if places:
+            weights = _ahead(places, place)
+            known = np.stack(moves[-len(weights) :])
+            theta += _within(centre, np.tensordot(weights, known, axes=1))
+        if shared:
+            gradient = problem.gradient(theta)
+            inverse: Inverse = problem.common_hessian() if few else _share(problem)
+            bound = np.full(len(block), np.inf)
+        else:
+            gradient, inverse = problem.own_hessian(theta)
+            bound = inverse.norm
+        found, sure, steps = settle(problem, theta, gradient, inverse, bound)
+        shared = shared and steps <= PATIENCE
+        theta = np.where(sure[:, None], found, theta)
+        places = [*places, place][-KNOTS:]
+        moves = [*moves, (theta - centre.theta) @ centre.back][-KNOTS:]
+        yield number, theta @ centre.back, sure
+
+
+def _within(centre: Centre, beta: Matrix) -> Matrix:
+    """Return the coordinates of coefficients, shape (m, p), in those of a centre."""
+    live = (centre.back != 0).any(axis=0)
+    return np.asarray(np.linalg.solve(centre.back[:, live].T, beta[:, live].T).T)
+
+
+def _ahead(places: list[float], place: float) -> Matrix:
+    """Return weights of the last values by which that at a further place is foreseen.
+
+    They are those of the polynomial through as many values as do not have it stray.
+    """
+    for first in range(len(places) - 1):
+        known = np.array(places[first:])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = known[:, None] - known
+            ratio = (place - known) / apart
+            np.fill_diagonal(ratio, 1.0)
+            weights: Matrix = ratio.prod(axis=1)
+        if np.abs(weights).sum() <= DARING:
+            return weights
+    return np.ones(1)
+
+
+def _share(problem: Problem) -> Shared:
+    """Return the inverse Hessian at the centre, less the mean share left out."""
+    centre, block = problem.centre, problem.block
+    variance = centre.weights * centre.variance
+    share = float(block.total(variance).mean() / variance.sum())
+    hessian = share * np.eye(len(centre.theta))
+    if centre.ridge is not None:
+        hessian += (1 - share) * centre.ridge
+    inverse = inverted(hessian[None])[0]
+    return Shared(inverse, np.full(len(block), np.linalg.norm(inverse)))
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """One inverse for m fits.
+
+    Attributes
+    ----------
+    matrix : numpy.ndarray, shape (p, p)
+    norm : numpy.ndarray, shape (m,)
+    """
+
+    matrix: Matrix
+    norm: Matrix
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), by the matrix."""
+        return np.asarray(vectors @ self.matrix)
+
+    def part(self, chosen: NDArray[Any]) -> Shared:
+        """Return that of some of the fits."""
+        return Shared(self.matrix, self.norm[chosen])

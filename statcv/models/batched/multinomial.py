@@ -1,0 +1,403 @@
+"""Multinomial logistic regression in all folds together.
+
+As for two classes: in coordinates where the Hessian of the fit to all records is
+the identity, each fold takes steps by that matrix less the records that it leaves
+out, with its exact gradient. Folds that do not yield get their own Hessian, and in
+the end a fit of their own, which also judges separation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, RidgeModel, TrainingSet, refuse_missing
+from statcv.models.batched.chord import ACCURACY, SINGULAR, approach
+from statcv.models.batched.downdate import (
+    Downdate,
+    Inverse,
+    Whole,
+    by_lists,
+    symmetric_inverse,
+)
+from statcv.models.batched.fitted import FittedFolds
+from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds, Numbers
+from statcv.models.multinomial import (
+    class_hessian,
+    class_names,
+    class_roots,
+    contrasts,
+    free_classes,
+    softmax,
+    solve_classes,
+    with_others,
+)
+from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
+
+CONDITION = 1e10  # the largest condition number of the Hessian
+LARGEST = 700.0  # the logarithm of odds against the class observed
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCentre:
+    """The fit to all records, in coordinates where its Hessian is the identity.
+
+    Class 0 has no coefficients where there is no penalty; where there is one, those
+    of all classes sum to zero.
+
+    Attributes
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        The columns that are not all 0.
+    live : numpy.ndarray of int, shape (p,)
+        Which columns these are.
+    back : numpy.ndarray, shape (q, classes, p)
+        From coordinates to coefficients.
+    theta : numpy.ndarray, shape (q,)
+    ridge : numpy.ndarray, shape (q, q)
+    y : numpy.ndarray of int, shape (n,) or (outcomes, n)
+    weights : numpy.ndarray, shape (n,)
+    """
+
+    X: Matrix
+    live: Numbers
+    back: Matrix
+    theta: Matrix
+    ridge: Matrix
+    y: NDArray[np.intp]
+    weights: Matrix
+
+    @property
+    def classes(self) -> int:
+        """How many there are."""
+        return int(self.back.shape[1])
+
+    @cached_property
+    def flat(self) -> Matrix:
+        """``back`` with all coefficients in a row, shape (q, classes × p)."""
+        return np.ascontiguousarray(self.back.reshape(len(self.back), -1))
+
+    @cached_property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        used = self.X[self.weights > 0]
+        longest = [
+            np.einsum("iq,iq->i", rows, rows).max()
+            for rows in (used @ self.back[:, k].T for k in range(self.classes))
+        ]
+        return float(np.sqrt(max(longest)))
+
+    @cached_property
+    def noise(self) -> float:
+        """The length of steps that rounding makes, of the sums above all."""
+        least = 1e-15 * np.sqrt(len(self.theta) * len(self.X))
+        probability, others = self.probability
+        own = self.y if self.y.ndim == 1 else self.y[0]
+        apart = np.where(own[:, None] == np.arange(self.classes), others, probability)
+        sums = (apart * self.weights[:, None]).T @ np.abs(self.X)
+        rounded = 5e-17 * np.linalg.norm(np.abs(self.flat) @ sums.ravel())
+        return float(max(least, rounded))
+
+    @cached_property
+    def observed(self) -> Numbers:
+        """Where the class observed is among all classes and records, as ``y``."""
+        return self.y.astype(np.intp) * len(self.X) + np.arange(len(self.X))
+
+    @cached_property
+    def eta(self) -> Matrix:
+        """The linear predictors, shape (n, classes)."""
+        beta = (self.theta @ self.flat).reshape(self.classes, -1)
+        return np.asarray(self.X @ beta.T)
+
+    @cached_property
+    def probability(self) -> tuple[Matrix, Matrix]:
+        """Those of the classes, and what they lack of 1, each (n, classes)."""
+        return with_others(self.eta)
+
+    @cached_property
+    def widest(self) -> float:
+        """The largest difference of two linear predictors of a record."""
+        eta = self.eta[self.weights > 0]
+        return float((eta.max(axis=1) - eta.min(axis=1)).max())
+
+    def roots(self, rows: Numbers) -> Matrix:
+        """Return of some records the rows that they add to the root of the Hessian.
+
+        Shape (rows, classes, q): one for each class.
+        """
+        probability, others = (one[rows] for one in self.probability)
+        apart = class_roots(probability, others, self.weights[rows])
+        made = np.zeros((len(rows), self.classes, len(self.theta)))
+        for k in range(self.classes):
+            made += apart[:, :, k, None] * (self.X[rows] @ self.back[:, k].T)[:, None]
+        return made
+
+
+def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None:
+    """Fit all records; None where they do not determine the coefficients well."""
+    X, y, classes = records.X, records.y, records.n_classes
+    weights = np.ones(len(X)) if records.weights is None else records.weights
+    live = np.flatnonzero((X[weights > 0] != 0).any(axis=0))
+    if not len(live):
+        return None
+    indicator = np.eye(classes)[y]
+    mean = indicator if y.ndim == 1 else indicator.mean(axis=0)
+    solved = solve_classes(records, mean, ridge)
+    if not solved.converged or solved.separated:
+        return None
+    X, ridge = X[:, live], ridge[live]
+    unit = column_units(X)
+    basis = contrasts(ridge, classes)
+    shares = with_others(X @ solved.beta[live])
+    hessian = class_hessian(X / unit, *shares, weights, basis)
+    hessian += np.diag(np.tile(ridge / unit**2, basis.shape[1]))
+    scale = np.sqrt(hessian.diagonal())
+    if not (scale > 0).all():
+        return None
+    values, vectors = np.linalg.eigh(hessian / np.outer(scale, scale))
+    if not values[0] * CONDITION > values[-1]:
+        return None
+    turn = (vectors / np.sqrt(values) / scale[:, None]).T
+    flat = turn @ np.kron(basis.T, np.diag(1 / unit))
+    gamma = (basis.T @ (solved.beta[live] * unit[:, None]).T).ravel()
+    theta = np.sqrt(values) * (vectors.T @ (scale * gamma))
+    back = flat.reshape(-1, classes, len(live))
+    penalty = (flat * np.tile(ridge, classes)) @ flat.T
+    return ClassCentre(X, live, back, theta, penalty, y, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassProblem:
+    """The optima that some fits look for.
+
+    Attributes
+    ----------
+    centre : ClassCentre
+    block : Block
+    """
+
+    centre: ClassCentre
+    block: Block
+
+    def __len__(self) -> int:
+        return len(self.block)
+
+    @property
+    def reach(self) -> float:
+        """The most that a step of length 1 moves a linear predictor."""
+        return self.centre.reach
+
+    def furthest(self, step: Matrix) -> Matrix:
+        """Return by how much a step moves some linear predictor at most, (m,)."""
+        return np.asarray(np.abs(self.linear(step)).max(axis=(1, 2), initial=0.0))
+
+    def part(self, chosen: NDArray[Any]) -> ClassProblem:
+        """Return the problem of some of the fits."""
+        return replace(self, block=self.block.part(chosen))
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the gradient of each fit's log-likelihood, less the penalty's.
+
+        Residuals are sums of the probabilities of the classes that were not
+        observed, which keep their digits near 0.
+        """
+        centre, block = self.centre, self.block
+        own = centre.observed
+        own = own if block.outcome is None else own[block.outcome]
+        own = np.broadcast_to(own, (len(theta), block.n))
+        odds = self.linear(theta)
+        flat = odds.reshape(len(theta), -1)
+        odds -= np.take_along_axis(flat, own, axis=1)[:, None]
+        np.minimum(odds, LARGEST, out=odds)
+        np.exp(odds, out=odds)
+        np.put_along_axis(flat, own, 0.0, axis=1)
+        against = odds.sum(axis=1)
+        odds /= (1 + against)[:, None]
+        np.put_along_axis(flat, own, -against / (1 + against), axis=1)
+        for k in range(centre.classes):
+            block.multiply(odds[:, k])
+        sums = odds.reshape(-1, block.n) @ (centre.X * centre.weights[:, None])
+        sums = sums.reshape(len(theta), -1)
+        return np.asarray(-sums @ centre.flat.T - theta @ centre.ridge)
+
+    def linear(self, theta: Matrix) -> Matrix:
+        """Return the linear predictors of all records, shape (m, classes, n)."""
+        centre = self.centre
+        beta = (theta @ centre.flat).reshape(-1, len(centre.live))
+        return (beta @ centre.X.T).reshape(len(theta), centre.classes, -1)
+
+    def common_hessian(self) -> Inverse:
+        """Return the inverse Hessian of each fit near the centre.
+
+        Where few records change, their weights in the fit are left aside.
+        """
+        centre, block = self.centre, self.block
+        if not block.few(len(centre.live)):
+            return self.own_hessian(np.tile(centre.theta, (len(block), 1)))
+        return _downdated(centre, block)
+
+    def own_hessian(self, theta: Matrix) -> Whole:
+        """Return the inverse Hessian of each fit at its coefficients."""
+        centre = self.centre
+        every = np.eye(centre.classes)
+        made = np.empty((len(theta), centre.flat.shape[1], centre.flat.shape[1]))
+        for place, eta in enumerate(self.linear(theta)):
+            counts = self.block.counted(place) * centre.weights
+            shares = with_others(eta.T)
+            made[place] = class_hessian(centre.X, *shares, counts, every)
+        made = centre.flat @ made @ centre.flat.T + centre.ridge
+        return Whole(symmetric_inverse(made))
+
+
+def _downdated(centre: ClassCentre, block: Block) -> Downdate:
+    """Each record is as many rows of the root of the Hessian as there are classes."""
+    rows, place = np.unique(block.rows, return_inverse=True)
+    roots = centre.roots(rows).reshape(-1, len(centre.theta))
+    first = place.reshape(block.rows.shape)[:, :, None] * centre.classes
+    places = (first + np.arange(centre.classes)).reshape(len(block), -1)
+    less = np.repeat(block.less, centre.classes, axis=1)
+    times = np.repeat(block.times, centre.classes, axis=1)
+    return by_lists(roots, replace(block, rows=places, times=times, less=less))
+
+
+# ---- multinomial logistic regression in all folds together ----
+
+HESSIANS = 8  # of its own that a fold gets
+
+
+def fit_class_folds(
+    model: RidgeModel, records: TrainingSet, folds: Folds
+) -> FittedFolds:
+    """Fit more than two classes in every fold, as ``Logit`` would.
+
+    Parameters
+    ----------
+    model : Logit
+    records : TrainingSet
+        All records; ``y`` may have a row for each of several outcomes, then
+        ``folds.outcome`` says which.
+    folds : Folds
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    >>> y = np.array([0, 0, 1, 1, 2, 2])
+    >>> records = TrainingSet(X, y, "multiclass", 3, ("one", "x"), 0, None, seed=0)
+    >>> folds = Folds.leaving_out([[0], [5]])
+    >>> fitted = fit_class_folds(Logit(C=1.0), records, folds)
+    >>> fitted.predict(np.array([0, 5]), np.array([0, 1])).round(2)
+    array([[0.66, 0.33, 0.01],
+           [0.01, 0.33, 0.66]])
+    """
+    ridge, classes = model.ridge(records), records.n_classes
+    free = free_classes(ridge, classes)
+    names = class_names(records.names, free)
+    fits = class_fold_fits(model, records, folds)
+    shape = len(folds), len(free), records.X.shape[1]
+    beta = np.zeros((len(folds), classes, shape[2]))
+    beta[:, free] = fits.coefficients.reshape(shape)
+
+    def predict(rows: Numbers, numbers: Numbers) -> Matrix:
+        X = records.X[rows]
+        eta = [np.einsum("ij,ij->i", X, beta[numbers, k]) for k in range(classes)]
+        return softmax(np.stack(eta, axis=1))
+
+    empty = np.tile(folds.empty_columns(records.X, None), len(free))
+    learnt = np.where(empty, np.nan, fits.coefficients)
+    return FittedFolds(learnt, names, fits.converged, fits.separated, predict)
+
+
+def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
+    """Return the coefficients of every fold, class by class."""
+    refuse_missing(records, "logistic regression")
+    ridge = model.ridge(records)
+    free = free_classes(ridge, records.n_classes)
+    columns = records.X.shape[1]
+    fits = FoldFits.empty(len(folds), len(free) * columns)
+    centre = find_class_centre(records, ridge)
+    if centre is not None:
+        back = np.zeros((len(centre.theta), len(free), columns))
+        back[:, :, centre.live] = centre.back[:, free]
+        flat = back.reshape(len(back), -1)
+        for block in _blocks(centre, folds):
+            theta, sure = _fit_block(ClassProblem(centre, block))
+            fits.coefficients[block.fits] = theta @ flat
+            fits.converged[block.fits] = sure
+    empty = folds.empty_columns(records.X, records.weights)
+    fits.coefficients[np.tile(empty, len(free))] = 0.0
+    return fits.refit(model, records, folds)
+
+
+def _blocks(centre: ClassCentre, folds: Folds) -> Iterator[Block]:
+    (n, p), q = centre.X.shape, len(centre.theta)
+    for block in folds.blocks(n, p):
+        few = block.few(p)
+        hessian = block.rows.shape[1] * centre.classes * q if few else q * q
+        size = max(1, CELLS // max(n * centre.classes, hessian))
+        for start in range(0, len(block), size):
+            yield block.part(np.arange(start, min(start + size, len(block))))
+
+
+def _fit_block(problem: ClassProblem) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return the coefficients of each fit, and whether they are beyond doubt."""
+    centre = problem.centre
+    theta = np.tile(centre.theta, (len(problem), 1))
+    theta, done = _iterate(problem, theta, problem.common_hessian())
+    for _ in range(HESSIANS):
+        left = np.flatnonzero(~done)
+        if not len(left):
+            break
+        rest = problem.part(left)
+        own = rest.own_hessian(theta[left])
+        theta[left], done[left] = _iterate(rest, theta[left], own)
+    ended = np.flatnonzero(done)
+    done[ended] = _not_separated(problem.part(ended), theta[ended])
+    return theta, done
+
+
+def _iterate(
+    problem: ClassProblem, theta: Matrix, inverse: Inverse
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Step until the gradients vanish; return where, and which fits came there."""
+    enough, noise = ACCURACY / problem.reach, problem.centre.noise
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        gradient = problem.gradient(theta)
+        found, done, _ = approach(problem, theta, gradient, inverse, enough, noise)
+    return found, done
+
+
+def _not_separated(problem: ClassProblem, theta: Matrix) -> NDArray[np.bool_]:
+    """Tell which fits cannot be separated.
+
+    Where no probability comes near 0, they are not. Else a fit of its own would call
+    a fold separated only if a step that gains next to nothing could still move
+    linear predictors, and whether it could, the Hessian tells.
+    """
+    centre = problem.centre
+    large = -np.log(EXTREME * centre.classes) - 1
+    moved = np.sqrt(((theta - centre.theta) ** 2).sum(axis=1)) * centre.reach
+    sure = np.asarray(centre.widest + 2 * moved < large)
+    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(centre.classes))
+    for place in np.flatnonzero(~sure).tolist():
+        one = problem.part(np.array([place]))
+        eta = one.linear(theta[place : place + 1])[0]
+        counts = one.block.counted(0) * centre.weights
+        used = counts > 0
+        if (eta.max(axis=0) - eta.min(axis=0))[used].max() < large:
+            sure[place] = True
+            continue
+        inverse = one.own_hessian(theta[place : place + 1])
+        furthest = 0.0
+        for k in range(centre.classes):
+            rows = centre.X[used] @ centre.back[:, k].T
+            squares = np.einsum("ij,ij->i", rows @ inverse.matrices[0], rows)
+            furthest = max(furthest, float(squares.max()))
+        regular = inverse.norm[0] <= SINGULAR
+        sure[place] = regular and counts.sum() * furthest < least
+    return sure

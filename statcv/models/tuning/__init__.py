@@ -1,0 +1,15 @@
+"""Hyperparameters chosen anew inside every training set."""
+
+from statcv.models.tuning.resolve import model_to_tune, tuned_model
+from statcv.models.tuning.tuned import Tuned, TunedFit, choices, warn_of_edges
+from statcv.models.tuning.tuning import Tuning
+
+__all__ = [
+    "Tuned",
+    "TunedFit",
+    "Tuning",
+    "choices",
+    "model_to_tune",
+    "tuned_model",
+    "warn_of_edges",
+]

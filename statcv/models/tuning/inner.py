@@ -1,0 +1,196 @@
+"""The inner plan: how a training set is divided to choose hyperparameters on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import PLAN
+from statcv.errors import ArgumentError, SchemeError, suggestion
+from statcv.folds import SCHEMES, FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.balance import balance
+from statcv.folds.response import Response
+from statcv.folds.schemes.holdout import Records
+from statcv.folds.strata.clusters import Strata
+from statcv.models import TrainingSet
+
+INNER = (
+    "kfold",
+    "stratified_kfold",
+    "rkfold",
+    "loocv",
+    "rloocv",
+    "leave_pair_out",
+)
+DEFAULT_K = 5
+WORDS = {
+    "kfold": "{k}-fold",
+    "stratified_kfold": "stratified {k}-fold",
+    "rkfold": "rebalanced stratified {k}-fold",
+    "loocv": "leave-one-out",
+    "rloocv": "rebalanced leave-one-out",
+    "leave_pair_out": "leave-pair-out",
+}
+
+
+@dataclass(frozen=True)
+class InnerScheme:
+    """How every training set is divided.
+
+    Attributes
+    ----------
+    name : str
+        One of ``INNER``.
+    k : int or None
+        Number of folds, where it has folds; fewer in a training set that has fewer
+        records, or strata, of a class to spread.
+    repeats : int
+    rebalance : str or None
+        How inner training sets are given equal class totals.
+    grouped_by : str
+        What keeps records together in inner folds as in the outer ones, in words;
+        empty where nothing does.
+    """
+
+    name: str
+    k: int | None
+    repeats: int = 1
+    rebalance: str | None = None
+    grouped_by: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        name: str | None,
+        k: int | None,
+        repeats: int,
+        rebalance: str | None,
+        kind: str,
+        outer: FoldPlan,
+    ) -> InnerScheme:
+        """Return the scheme that a caller means, inside the training sets of a plan.
+
+        Raises
+        ------
+        SchemeError
+            If it is unknown, or not for this kind of outcome.
+        ArgumentError
+            If ``k`` or ``repeats`` mean nothing for it.
+        """
+        if name is None:
+            name = "kfold" if kind == "continuous" else "stratified_kfold"
+            if rebalance is None and outer.rebalance is not None:
+                kept = outer.rebalance in ("weight", "upsample")
+                rebalance = outer.rebalance if kept else "subsample"
+        elif name not in INNER:
+            raise SchemeError(
+                f"there is no inner scheme {name!r}; there are {', '.join(INNER)}."
+                + suggestion(name, INNER)
+            )
+        scheme = SCHEMES[name]
+        of_classes = kind == "continuous" and name == "leave_pair_out"
+        if kind not in scheme.outcomes or of_classes:
+            raise SchemeError(
+                f"the inner scheme {name!r} needs an outcome of classes, and this one "
+                "is continuous; use 'kfold' or 'loocv'."
+            )
+        if rebalance is not None and (scheme.rebalance or name == "leave_pair_out"):
+            raise ArgumentError(
+                f"rebalance={rebalance!r} means nothing for the inner scheme {name!r}."
+            )
+        how = rebalance or scheme.rebalance
+        if k is not None and not scheme.has_k:
+            raise ArgumentError(f"k={k} means nothing for the inner scheme {name!r}.")
+        drawn = scheme.held_at_random or how in ("subsample", "upsample")
+        if repeats > 1 and not drawn:
+            raise ArgumentError(
+                f"repeats={repeats} means nothing for the inner scheme {name!r}, which "
+                "has no randomness."
+            )
+        folds = (DEFAULT_K if k is None else k) if scheme.has_k else None
+        together = "" if outer.strata is None else outer.strata.kept
+        return cls(name, folds, repeats, how, together)
+
+    @property
+    def label(self) -> str:
+        """What it does, in few words."""
+        named = self.name
+        if named == "stratified_kfold" and self.rebalance == "subsample":
+            named = "rkfold"
+        said = WORDS[named].format(k=self.k)
+        if self.rebalance and SCHEMES[named].rebalance is None:
+            said += f" rebalanced by {self.rebalance}"
+        said = f"{self.repeats} × {said}" if self.repeats > 1 else said
+        return f"{said}, {self.grouped_by}," if self.grouped_by else said
+
+    def fits(self, n: int) -> int:
+        """Return how many fits it takes on n records."""
+        if SCHEMES[self.name].holds_out_pairs:
+            return n * n // 4
+        return self.repeats * (n if self.k is None else min(self.k, n))
+
+    def plan(self, training: TrainingSet) -> FoldPlan:
+        """Divide a training set, whose seed says how.
+
+        Raises
+        ------
+        SchemeError
+            If a class has a single record, or stratum, in the training set.
+        """
+        scheme = SCHEMES[self.name]
+        response = Response.of(training.y, training.kind, range(training.n_classes))
+        unit, strata = None, None
+        if training.strata is not None:
+            unit = np.unique(training.strata, return_inverse=True)[1].astype(np.intp)
+            strata = Strata("strata", unit, int(unit.max()) + 1)
+        records = Records(response.codes, response.classes, unit)
+        folds = self.k
+        least = _least(records)
+        if folds is not None:
+            folds = min(folds, records.units)
+            if scheme.spreads:
+                folds = min(folds, max(least, 2))
+        held = []
+        for repeat in range(self.repeats):
+            stream = np.random.SeedSequence(training.seed, spawn_key=(PLAN, repeat))
+            held.append(scheme.hold(records, folds, np.random.default_rng(stream)))
+        tests = Ragged.joined([one.tests for one in held])
+        plan = FoldPlan(
+            scheme=self.name,
+            sentence=self.label,
+            n=records.n,
+            tests=tests,
+            labels=tuple(range(1, len(one.tests) + 1) for one in held),
+            dropped=Ragged.empty(len(tests)),
+            kept_out=Ragged.joined([one.kept_out for one in held]),
+            copied=Ragged.empty(len(tests)),
+            first_fit=np.arange(len(tests) + 1),
+            strata=strata,
+            response=response,
+        )
+        if response.by_class and _lacks_a_class(plan, response):
+            raise SchemeError(
+                f"the training set cannot be divided to tune on it by {self.label}: a "
+                f"part would train without a class, of which the rarest has {least} "
+                f"record{'s' * (least != 1)}"
+                + (" that may part" if strata is not None else "")
+                + "; leave tune= out, or hold out fewer records."
+            )
+        if self.rebalance is None:
+            return plan
+        return balance(plan, self.rebalance, training.seed)
+
+
+def _least(records: Records) -> int:
+    """Return how many units hold the class that the fewest hold."""
+    table = records.table() > 0
+    return int(table.sum(axis=0).min())
+
+
+def _lacks_a_class(plan: FoldPlan, response: Response) -> bool:
+    training: NDArray[np.int64] = plan.counts(response.codes, response.classes)[0]
+    present = response.counts > 0
+    return bool((training[:, present] == 0).any())

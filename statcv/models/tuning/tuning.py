@@ -1,0 +1,153 @@
+"""What a call says of tuning."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from statcv.arguments import is_whole
+from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
+from statcv.folds import FoldPlan
+from statcv.formula import Outcome
+from statcv.metrics import get_metric
+from statcv.models import Model
+from statcv.models.tuning.grid import candidates, read_grid
+from statcv.models.tuning.inner import InnerScheme
+from statcv.models.tuning.scoring import way_of
+from statcv.models.tuning.tuned import Tuned
+
+RULES = ("best", "one_se")
+DRAWS = ("subsample", "weight", "upsample")
+DEFAULTS = {"continuous": "mse", "binary": "log_loss", "multiclass": "log_loss"}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """From what hyperparameters are chosen inside every training set, and how.
+
+    Every training set is divided again, by an inner plan of its own; each
+    combination of values is fitted on the inner training sets and scored on the
+    records that these leave out, and the training set is fitted with the
+    combination that is chosen. So no held-out record has a say in the choice that
+    its prediction rests on (Varma & Simon 2006).
+
+    Parameters
+    ----------
+    grid : mapping of str to sequence
+        The values of each hyperparameter, every combination of which is tried:
+        arguments of a model of :mod:`statcv.models`, or what ``set_params`` of a
+        scikit-learn estimator or pipeline takes.
+    metric : str, optional
+        A name in ``statcv.metrics.METRICS``; log-loss for classes, mean squared
+        error for numbers. Means over records are taken over all inner held-out
+        records; a rank metric is the mean over inner folds, auROC the share of
+        pairs that one fit left out under the inner schemes ``"rloocv"`` and
+        ``"leave_pair_out"``; others are pooled over the inner folds.
+    scheme : {"stratified_kfold", "kfold", "rkfold", "loocv", "rloocv", \
+"leave_pair_out"}, optional
+        Of the inner plans; by default ``"stratified_kfold"`` for classes and
+        ``"kfold"`` for numbers, rebalanced as the outer plan is. Records that the
+        outer plan keeps together do not part in an inner plan either.
+    k : int, optional
+        Number of inner folds; 5, or what the rarest class of a training set allows.
+    repeats : int, default 1
+        How often each training set is divided anew.
+    rebalance : {"subsample", "weight", "upsample"}, optional
+        How inner training sets are given equal class totals.
+    rule : {"best", "one_se"}
+        The best value, the simplest of equal ones; or the simplest whose score lies
+        within one standard error of the best (Breiman et al. 1984). A smaller ``C``
+        or ``max_depth`` is simpler, a larger ``alpha``, ``k`` or ``n_neighbors``; of
+        other hyperparameters the value that is named first. Of several
+        hyperparameters the first counts before the next.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument is out of range, or a value is named twice.
+    ArgumentTypeError
+        If the grid is no mapping of names to several values.
+    MetricError
+        If the metric is unknown.
+
+    References
+    ----------
+    Varma & Simon (2006), BMC Bioinformatics 7:91; Breiman, Friedman, Olshen & Stone
+    (1984), Classification and Regression Trees.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> tuning = scv.Tuning({"C": [0.01, 0.1, 1, 10, 100]}, rule="one_se")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), tune=tuning, seed=1)
+    >>> res.tuned["C"].value_counts().to_dict()
+    {1.0: 7, 0.1: 2, 0.01: 1}
+    """
+
+    grid: Mapping[str, Any]
+    metric: str | None = None
+    scheme: str | None = None
+    k: int | None = None
+    repeats: int = 1
+    rebalance: str | None = None
+    rule: str = "best"
+
+    def __post_init__(self) -> None:
+        """Check what can be checked without model and outcome."""
+        object.__setattr__(self, "grid", read_grid(self.grid))
+        if self.metric is not None:
+            get_metric(self.metric)
+        for name, least in (("k", 2), ("repeats", 1)):
+            value = getattr(self, name)
+            if name == "k" and value is None:
+                continue
+            if not is_whole(value):
+                raise ArgumentTypeError(
+                    f"{name} must be a whole number, not {value!r}."
+                )
+            if value < least:
+                raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
+        if self.rule not in RULES:
+            raise ArgumentError(
+                f"rule must be 'best' or 'one_se', not {self.rule!r}."
+                + suggestion(self.rule, RULES)
+            )
+        if self.rebalance is not None and self.rebalance not in DRAWS:
+            raise ArgumentError(
+                f"rebalance must be one of {', '.join(DRAWS)} inside a training set, "
+                f"not {self.rebalance!r}."
+            )
+
+    def inner(self, kind: str, outer: FoldPlan) -> InnerScheme:
+        """Return how the training sets of a plan are divided."""
+        given = (self.scheme, self.k, self.repeats, self.rebalance)
+        return InnerScheme.of(*given, kind=kind, outer=outer)
+
+    def tuned(self, model: Model, outcome: Outcome, outer: FoldPlan) -> Tuned:
+        """Return the model, tuned in the training sets of a plan.
+
+        Raises
+        ------
+        ArgumentError
+            If the model has no such hyperparameter.
+        MetricError
+            If the metric is not for this outcome, or not for the inner scheme.
+        """
+        kind = outcome.kind
+        metric = get_metric(self.metric or DEFAULTS[kind])
+        metric.check_outcome(kind, outcome.name)
+        inner = self.inner(kind, outer)
+        way_of(metric, inner)
+        tried = candidates(model, self.grid)
+        made = Tuned(
+            model=model,
+            grid=dict(self.grid),
+            candidates=tried,
+            inner=inner,
+            metric=metric,
+            rule=self.rule,
+            fits_each=1 + len(tried) * inner.fits(int(outer.n_train.max())),
+        )
+        made.check(kind)
+        return made

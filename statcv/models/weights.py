@@ -1,0 +1,66 @@
+"""Weights of training records: the caller's and the plan's together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import OutcomeError
+from statcv.folds import FoldPlan
+from statcv.models.batched.folds import Folds, Numbers
+
+Floats = NDArray[np.float64]
+
+
+def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
+    """Return by what the weights of a class are multiplied in each training set.
+
+    Where the plan gives all training sets equal class totals, and the caller weights
+    records, a class is to weigh the same in every training set: its records, as the
+    plan counts them, times their mean weight.
+
+    Parameters
+    ----------
+    plan : FoldPlan
+    given : numpy.ndarray, shape (n,)
+        The caller's weights of all records.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n_fits, classes), or None where nothing is scaled
+
+    Raises
+    ------
+    OutcomeError
+        If the training records of a class have no weight.
+    """
+    response = plan.response
+    if plan.rebalance is None or response is None or not response.by_class:
+        return None
+    scales = np.ones((plan.n_fits, len(response.levels)))
+    for code, level in enumerate(response.levels):
+        own = response.codes == code
+        if not (plan.training_sums(own & (given > 0)) > 0).all():
+            raise OutcomeError(
+                f"the training records of class {level!r} have no weight; give some "
+                "of them a weight above 0, or use fewer folds."
+            )
+        mean = plan.training_means(own * given) / plan.training_means(own)
+        scales[:, code] = given[own].mean() / mean
+    return scales
+
+
+def with_given_weights(folds: Folds, plan: FoldPlan, given: Floats | None) -> Folds:
+    """Scale the weights of the folds of a plan beside those that the caller gave."""
+    scales = None if given is None else class_scales(plan, given)
+    if scales is None or plan.response is None:
+        return folds
+    planned, codes = folds.weights, plan.response.codes
+
+    def weights(fits: Numbers) -> Floats:
+        scaled: Floats = scales[fits][:, codes]
+        return scaled if planned is None else scaled * planned(fits)
+
+    return replace(folds, weights=weights)

@@ -1,0 +1,209 @@
+"""Predicted probabilities against what happened."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import plural
+from statcv.inference.readable import Readable
+from statcv.metrics import calibration, calibration_curve, calibration_groups
+from statcv.plots.base import (
+    COLOURS,
+    CURVE,
+    GREY,
+    new_axes,
+    require_result,
+    shade,
+    titled,
+    written,
+)
+from statcv.plots.records import Records, records_of
+from statcv.plots.splits import legend_below
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+FEW = 100  # records, below which five groups must do
+LINE, HEIGHT = -0.12, 0.08  # where the histograms stand, and the tallest bar
+TOP, ROOM = 1.06, 0.075  # of the axis above 1: with no text, and for each line of it
+BARS = 50
+WIDTH = 44  # letters of a line of text
+LABEL = 36  # letters that fit beside the axis
+
+
+def plot_calibration(
+    result: Readable,
+    ax: Axes | None = None,
+    level: float = 0.95,
+    groups: int | None = None,
+    smooth: Literal["spline", "loess"] = "spline",
+) -> Axes:
+    """Draw how often what was predicted happened, against its probability.
+
+    The line is a smooth curve with its pointwise band, the points are groups of about
+    equal size with Wilson's intervals, and below are the predictions of either class:
+    positive records upwards, negative ones downwards. On the dotted diagonal the
+    probabilities are right. The text gives the slope (below 1: predictions are too
+    extreme), the intercept with the slope held at 1 (above 0: they are too low), and
+    observed over expected. Over repeats a record's predictions are averaged, which
+    makes them less extreme than those of one fit.
+
+    All intervals take the fits as given.
+
+    Parameters
+    ----------
+    result : CVResult
+        Of a binary outcome, with predictions that are probabilities.
+    ax : matplotlib.axes.Axes, optional
+    level : float, default 0.95
+        Of band and intervals.
+    groups : int, optional
+        10 where not given, 5 of fewer than 100 records.
+    smooth : {"spline", "loess"}
+        How the curve is made; see :func:`statcv.metrics.calibration_curve`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    MetricError
+        If the predictions are no probabilities.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
+    >>> ax = scv.plot_calibration(res)
+    >>> ax.get_title()
+    'Calibration, held-out predictions pooled'
+    >>> print(ax.texts[0].get_text().splitlines()[0])
+    slope 0.60 (0.13 to 1.07)
+    """
+    require_result(result, "plot_calibration")
+    records = records_of(result, "a calibration curve", probabilities=True)
+    ax = new_axes(ax)
+    ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
+    why = _draw_curve(ax, records, level, smooth)
+    _draw_groups(ax, records, level, groups)
+    _draw_histograms(ax, records, result)
+    lines = _numbers(records, level)
+    if why and why not in lines:
+        lines.append(why)
+    text = "\n".join(lines)
+    ax.text(
+        0.03,
+        0.97,
+        text,
+        transform=ax.transAxes,
+        va="top",
+        fontsize="small",
+        bbox={"color": "white", "alpha": 0.7, "pad": 0.5},
+    )
+    outcome = result.design.outcome
+    ax.set(
+        xlim=(-0.02, 1.02),
+        ylim=(LINE - HEIGHT - 0.02, TOP + ROOM * (1 + text.count("\n"))),
+        xlabel="held-out predicted probability",
+        ylabel=fill(f"share with {outcome.name} = {outcome.levels[1]}", LABEL),
+        title=titled("Calibration", records.how),
+    )
+    ax.set_yticks(np.linspace(0, 1, 6))
+    legend_below(ax, ax.get_legend_handles_labels()[0])
+    return ax
+
+
+def _draw_curve(
+    ax: Axes, records: Records, level: float, smooth: Literal["spline", "loess"]
+) -> str:
+    """Draw the smooth curve and its band, or say why there is none."""
+    curve = calibration_curve(
+        records.y,
+        records.predicted,
+        level=level,
+        smooth=smooth,
+        clusters=records.clusters,
+    )
+    if np.isnan(curve.observed).all():
+        return fill(curve.reason, WIDTH)
+    colour = COLOURS[2]
+    (line,) = ax.plot(curve.predicted, curve.observed, color=colour, linewidth=1.8)
+    line.set(gid=CURVE, label=curve.method)
+    named = f"{100 * level:g}% band, pointwise"
+    shade(ax, curve.predicted, curve.lower, curve.upper, colour, named)
+    return ""
+
+
+def _draw_groups(ax: Axes, records: Records, level: float, groups: int | None) -> None:
+    """Draw the shares of groups, with Wilson's intervals."""
+    wanted = groups or (5 if len(records.y) < FEW else 10)
+    found = calibration_groups(records.y, records.predicted, groups=wanted, level=level)
+    if not len(found.count):
+        return
+    below, above = found.observed - found.lower, found.upper - found.observed
+    low, high = int(found.count.min()), int(found.count.max())
+    each = f"{low}" if low == high else f"{low} to {high}"
+    ax.errorbar(
+        found.predicted,
+        found.observed,
+        yerr=np.clip([below, above], 0, None),
+        fmt="o",
+        color="black",
+        markersize=4,
+        elinewidth=0.8,
+        label=f"{plural(len(found.count), 'group')} of {each}",
+    )
+
+
+def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
+    """Draw the predictions of either class below the curve, as shares of the class."""
+    edges = np.linspace(0, 1, BARS + 1)
+    ax.axhline(LINE, color="black", linewidth=0.5)
+    shares = [
+        np.histogram(own, edges)[0] / max(len(own), 1)
+        for own in (records.predicted[records.y == code] for code in (0, 1))
+    ]
+    tallest = max(float(share.max()) for share in shares) or 1.0
+    outcome = result.design.outcome
+    for code, side in ((1, 1), (0, -1)):
+        ax.bar(
+            edges[:-1],
+            side * HEIGHT * shares[code] / tallest,
+            1 / BARS,
+            LINE,
+            align="edge",
+            color=COLOURS[code],
+            label=f"{outcome.name} = {outcome.levels[code]}",
+        )
+
+
+def _numbers(records: Records, level: float) -> list[str]:
+    """Write slope, intercept, and observed over expected."""
+    found = calibration(
+        records.y, records.predicted, level=level, clusters=records.clusters
+    )
+    lines, missing = [], False
+    for name, label in (
+        ("slope", "slope"),
+        ("intercept", "intercept"),
+        ("observed_expected", "observed / expected"),
+    ):
+        value = getattr(found, name)
+        ends = [getattr(found, f"{name}_{end}") for end in ("lower", "upper")]
+        said = f"{label} –" if np.isnan(value) else f"{label} {written(value, 2)}"
+        if np.isnan([value, *ends]).any():
+            missing = True
+        else:
+            said += f" ({written(ends[0], 2)} to {written(ends[1], 2)})"
+        lines.append(said)
+    if missing:
+        lines.append(fill(found.reason, WIDTH))
+    return lines

@@ -1,0 +1,67 @@
+"""A metric after every round of boosting, in training and held out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from statcv.errors import MetricError, suggestion
+from statcv.inference.readable import Readable
+from statcv.plots.base import COLOURS, CURVE, new_axes, require_result, short_scheme
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+PARTS = {"training": "training records", "held_out": "held-out records"}
+
+
+def plot_learning(
+    result: Readable, metric: str | None = None, ax: Axes | None = None
+) -> Axes:
+    """Draw a metric against rounds: means over fits, and each fit as a thin line.
+
+    In the means a fit that stopped early keeps its last value.
+
+    Parameters
+    ----------
+    result : CVResult
+        Of a model that kept its learning curves: ``models.XGBoost(curves=True)``.
+    metric : str, optional
+        As the model names it, such as XGBoost's ``"logloss"``; the first where not
+        given.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    LearningCurveError
+        If the model kept none.
+    MetricError
+        If there is none of that metric.
+    """
+    require_result(result, "plot_learning")
+    from matplotlib.ticker import MaxNLocator
+
+    table = result.learning_curves
+    known = table["metric"].unique().tolist()
+    chosen = known[0] if metric is None else metric
+    if chosen not in known:
+        raise MetricError(
+            f"there is no learning curve of {chosen!r}; there is {', '.join(known)}."
+            f"{suggestion(chosen, known)} XGBoost(curves=True, eval_metric=[…]) says "
+            "which are kept."
+        )
+    ax, own = new_axes(ax), table[table["metric"] == chosen]
+    for (part, label), colour in zip(PARTS.items(), COLOURS, strict=False):
+        wide = own.pivot(index="round", columns="fit", values=part)
+        ax.plot(wide.index, wide, color=colour, linewidth=0.6, alpha=0.3)
+        means = wide.ffill().mean(axis=1)
+        (line,) = ax.plot(wide.index, means, color=colour, label=label)
+        line.set_gid(CURVE)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="rounds", ylabel=chosen)
+    ax.set_title(f"Mean over {own['fit'].nunique()} fits, {short_scheme(result.plan)}")
+    ax.legend()
+    return ax

@@ -1,0 +1,114 @@
+"""What permuted outcomes gave, and the value observed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ArgumentError, ArgumentTypeError, plural
+from statcv.inference import HTest
+from statcv.inference.readable import Readable
+from statcv.plots.base import COLOURS, GREY, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+SIDES = {"greater": "one-sided", "less": "one-sided", "two-sided": "two-sided"}
+
+
+def plot_null(test: HTest | Readable, ax: Axes | None = None) -> Axes:
+    """Draw the permutation distribution of a metric, and the value observed.
+
+    The solid line is the value observed, the dashed one the mean of the permuted
+    values, which is what no skill gives under this scheme; for auROC the dotted line
+    is 0.5, from which that mean can be far.
+
+    Parameters
+    ----------
+    test : HTest or CVResult
+        A permutation test, from ``result.test()``; of a result it is made first, for
+        the headline, with the permutations that ``test`` makes by default.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    ArgumentError
+        If the test is no permutation test, or no permutation gave a value.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> df = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
+    >>> ax = scv.plot_null(res.test(n_permutations=99))
+    >>> ax.get_xlabel()
+    'auROC (paired)'
+    """
+    test = _tested(test)
+    values = test.replicates[np.isfinite(test.replicates)]
+    if not len(values):
+        why = test.reason.rstrip(".") or "no permutation gave a value"
+        raise ArgumentError(f"there is nothing to draw: {why}.")
+    ax = new_axes(ax)
+    counts, edges = np.histogram(values, _bins(values))
+    ax.bar(
+        edges[:-1],
+        counts,
+        np.diff(edges),
+        align="edge",
+        color=COLOURS[5],
+        edgecolor="white",
+        linewidth=0.5,
+    )
+    if test.label.startswith("auROC"):
+        ax.axvline(0.5, color=GREY, linewidth=1.2, linestyle=":", label="0.5")
+    ax.axvline(test.null, color="black", ls="--", lw=1.2, label=f"mean {test.null:.3f}")
+    if np.isfinite(test.estimate):
+        named = f"observed {test.estimate:.3f}"
+        ax.axvline(test.estimate, color=COLOURS[1], linewidth=2, label=named)
+    ax.set_ylim(0, 1.25 * counts.max())  # room for the legend
+    title = f"{plural(len(values), 'permuted outcome')}, {_p_value(test)}"
+    lost = len(test.replicates) - len(values)
+    if lost:
+        title += f"\n{plural(lost, 'permutation')} gave no value"
+    ax.set(xlabel=test.label, ylabel="permutations", title=title)
+    ax.legend(loc="upper left", frameon=False, fontsize="small")
+    return ax
+
+
+def _tested(test: HTest | Readable) -> HTest:
+    if isinstance(test, HTest):
+        if test.statistic_name in ("t", "z"):
+            raise ArgumentError(
+                f"{test.method!r} rests on no permutations; the picture is of a "
+                "permutation test, result.test(method='permutation')."
+            )
+        return test
+    if not hasattr(test, "test"):
+        raise ArgumentTypeError(
+            "plot_null() draws a permutation test, or that of a result, not "
+            f"{type(test).__name__}; make one with result.test()."
+        )
+    return test.test(method="permutation")
+
+
+def _bins(values: Floats) -> Floats | int:
+    """Return the edges of the bars, no more than 40 nor wider than they need be."""
+    if np.ptp(values) <= 1e-9 * np.abs(values).max():
+        half = 0.005 * max(1.0, float(np.abs(values).max()))
+        return np.asarray(values.mean() + np.array([-half, half]))
+    return int(np.clip(len(np.histogram_bin_edges(values, "auto")) - 1, 8, 40))
+
+
+def _p_value(test: HTest) -> str:
+    if np.isnan(test.p_value):
+        return "no p-value"
+    shown = "< 0.0001" if test.p_value < 1e-4 else f"= {test.p_value:.3g}"
+    return f"p {shown} ({SIDES[test.alternative]})"

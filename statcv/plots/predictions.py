@@ -1,0 +1,124 @@
+"""Held-out predictions against outcomes, and the standard panel of a result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statcv.errors import OutcomeError
+from statcv.inference.readable import Readable
+from statcv.plots.base import COLOURS, GREY, new_axes, require_result
+from statcv.plots.bias import plot_balance
+from statcv.plots.curves import plot_pr, plot_roc
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+
+def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
+    """Draw held-out predictions by class, or against a continuous outcome.
+
+    Each record is one point; over repeats its predictions are averaged.
+
+    Parameters
+    ----------
+    result : CVResult
+        Of a binary or continuous outcome.
+    ax : matplotlib.axes.Axes, optional
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome has more than two classes.
+    """
+    require_result(result, "plot_predicted")
+    outcome = result.design.outcome
+    if outcome.kind == "multiclass":
+        raise OutcomeError("predictions of more than two classes are not one axis.")
+    ax = new_axes(ax)
+    rows, predicted = result.scores.mean_prediction()
+    observed = outcome.y[rows]
+    averaged = ", averaged over repeats" if result.plan.repeats > 1 else ""
+    if outcome.kind == "continuous":
+        ends = [
+            min(observed.min(), predicted.min()),
+            max(observed.max(), predicted.max()),
+        ]
+        ax.plot(ends, ends, color=GREY, linewidth=0.8, linestyle=":")
+        ax.plot(observed, predicted, "o", color=COLOURS[0], markersize=4, alpha=0.6)
+        ax.set(xlabel=f"observed {outcome.name}", ylabel="held-out prediction")
+        ax.set_title(f"Predicted against observed{averaged}")
+        return ax
+    size, columns = (4, 7) if len(rows) <= 200 else (1.5, 41)
+    groups = [predicted[observed == k] for k in (0, 1)]
+    ax.boxplot(
+        groups,
+        positions=[0, 1],
+        widths=0.5,
+        showfliers=False,
+        medianprops={"color": "black"},
+    )
+    for k, group in enumerate(groups):
+        # spread points sideways by their rank modulo a few columns: no randomness
+        column = np.argsort(np.argsort(group)) % columns
+        ax.plot(
+            k + (column / (columns - 1) - 0.5) * 0.3,
+            group,
+            "o",
+            color=COLOURS[k],
+            markersize=size,
+            alpha=0.6,
+        )
+    names = [
+        f"{level}\n(n = {len(groups[k])})" for k, level in enumerate(outcome.levels)
+    ]
+    ax.set_xticks([0, 1], names)
+    ax.set(xlabel=f"observed {outcome.name}", ylabel="held-out prediction")
+    ax.set_title(f"Predicted by class{averaged}")
+    return ax
+
+
+# ---- the standard panel of a result, as R's ``plot`` of a model ----
+
+
+def plot_panel(result: Readable) -> NDArray[Any]:
+    """Draw ROC, precision-recall, predictions by class and fold balance.
+
+    For a continuous outcome: predictions against observations, and fold balance.
+
+    Parameters
+    ----------
+    result : CVResult
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome has more than two classes.
+    """
+    require_result(result, "plot_panel")
+    import matplotlib.pyplot as plt
+
+    kind = result.design.outcome.kind
+    if kind == "multiclass":
+        raise OutcomeError("the panel is for outcomes of two classes, or numbers.")
+    pictures = [plot_predicted, plot_balance]
+    if kind == "binary":
+        pictures = [plot_roc, plot_pr, *pictures]
+    rows = len(pictures) // 2
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(9.5, 4.6 * rows), layout="constrained", squeeze=False
+    )
+    for picture, ax in zip(pictures, axes.flat, strict=True):
+        picture(result, ax=ax)
+    figure.suptitle(f"{result.design.formula.text}: {result.plan.sentence}", wrap=True)
+    return np.asarray(axes if rows > 1 else axes[0])

@@ -1,0 +1,164 @@
+"""A warning where folds alone move a metric away from no skill."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import DistributionalBiasWarning, warn
+from statcv.folds.audit.twins import opposite_twins
+from statcv.folds.theory.pooled import pooled_null_auroc
+from statcv.inference.estimates.no_skill import NoSkill
+from statcv.models import Neighbors
+from statcv.models.without_predictors import (
+    estimator_of,
+    innermost,
+    uses_no_predictors,
+)
+from statcv.results.result import CVResult
+
+Labels = NDArray[Any]
+
+NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
+PASSED_ON = {"weight": "weights", "all": "every subsample"}
+MOST_IN_PAIRS = 500  # records of which all pairs are looked at
+POINTS = 2000  # of the two normal distributions
+
+
+def warn_of_bias(result: CVResult) -> None:
+    """Warn of metrics in which a model without predictors is not at no skill."""
+    _warn_of_neighbours(result)
+    _warn_of_twins(result)
+    _warn_of_other_fits(result)
+    if not result.suspect:
+        return
+    rows = result.without_predictors
+    if not any(row.material for row in rows):
+        return
+    told = [row for row in rows if row.told]
+    warn(
+        "distributional bias: without its predictors this model would score "
+        f"{_joined(told)}. {_cause(result)}{_advice(result)}.",
+        DistributionalBiasWarning,
+    )
+
+
+def _joined(rows: list[NoSkill]) -> str:
+    *first, last = [row.sentence for row in rows]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _cause(result: CVResult) -> str:
+    """Say what gives the held-out outcomes away."""
+    kind = result.design.outcome.kind
+    if kind == "continuous":
+        return "The training means of these folds give the held-out values away"
+    of = "means" if kind == "binary" else "shares of the classes"
+    return f"The training {of} of these folds give the held-out labels away"
+
+
+def _advice(result: CVResult) -> str:
+    """Name the plan that evens out the training sets, where there is one."""
+    if result.design.outcome.kind == "continuous":
+        return "; scheme='leave_pair_out' compares records of one fit only"
+    if result.plan.rebalanced:
+        return ""
+    scheme = result.plan.made_by
+    alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
+    remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
+    return f"; {remedy} evens out every training set"
+
+
+def _warn_of_neighbours(result: CVResult) -> None:
+    """Warn where near records, more of the held-out class, are all that counts."""
+    if result.plan.rebalance not in PASSED_ON or not _of_neighbours(result):
+        return
+    pooled = [
+        metric.label
+        for metric in result.chosen_metrics
+        if metric.rank and result.scores.headline(metric) == "pooled"
+    ]
+    if pooled and result.design.outcome.kind != "continuous":
+        warn(
+            "distributional bias: training sets that are evened out by "
+            f"{PASSED_ON[result.plan.rebalance]} show a model somewhat more of each "
+            "record of the held-out class. Nearest neighbours pass this on, so that "
+            f"{pooled[0]} pooled is too high (about 0.6 on noise, not 0.5); "
+            "scheme='rloocv' compares pairs that one fit left out.",
+            DistributionalBiasWarning,
+        )
+
+
+def _warn_of_other_fits(result: CVResult) -> None:
+    """Warn of a pooled rank metric of balanced leave-one-out that was asked for.
+
+    Of two held-out records each has helped to fit the model that predicts the other,
+    which is left of the bias where training sets are balanced. It is that of a
+    logistic regression on noise, to first order; of few records only, since it is
+    found from all pairs and falls with their number.
+    """
+    scheme, n = result.plan.made_by, result.plan.n
+    alone = scheme is not None and scheme.leaves_one_out and result.plan.strata is None
+    asked = result.call.arguments.get("metrics") is not None
+    if not (alone and asked and result.plan.rebalanced and n <= MOST_IN_PAIRS):
+        return
+    if result.design.outcome.kind != "binary" or uses_no_predictors(result.learner):
+        return
+    rows = [
+        row
+        for row in result.without_predictors
+        if row.metric.rank and row.how == "pooled"
+    ]
+    X, y = result.design.matrix, result.design.y
+    if not rows or not len(X.T) or not np.isfinite(X).all():
+        return
+    penalty = math.inf if len(X.T) < n / 4 else 1.0
+    area = pooled_null_auroc(X, int(y.sum()), C=penalty, scheme="rloocv")
+    rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
+    told = [row for row in rows if row.told]
+    if told:
+        warn(
+            "distributional bias: a logistic regression on noise in place of these "
+            f"predictors would score {_joined(told)}, because pooled ranks compare "
+            "predictions of different fits, each of which knew the other record's "
+            f"outcome. result.null_bias({told[0].metric.name!r}) measures this for the "
+            "model itself.",
+            DistributionalBiasWarning,
+        )
+
+
+def _shift(row: NoSkill, y: Labels, area: float) -> float:
+    """Return by how much a metric falls where the auROC of noise is not one half.
+
+    The classes are two normal distributions that give that area.
+    """
+    from scipy.special import ndtri
+
+    share = float(y.mean())
+    ones = np.arange(POINTS) < share * POINTS
+    scores = np.empty(POINTS)
+    for side in (ones, ~ones):
+        scores[side] = ndtri((np.arange(side.sum()) + 0.5) / side.sum())
+    apart = math.sqrt(2) * float(ndtri(area))
+    tied = row.metric.of_random_order() or row.metric
+    return row.metric(ones, scores + apart * ones) - tied(ones, scores)
+
+
+def _warn_of_twins(result: CVResult) -> None:
+    """Warn of records that only the outcome tells from a training record."""
+    outcome = result.design.outcome
+    if outcome.kind == "continuous":
+        return
+    for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
+        warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
+
+
+def _of_neighbours(result: CVResult) -> bool:
+    """Tell whether the model looks at near records only, ours or scikit-learn's."""
+    learner: Any = result.learner
+    kinds = {kind.__name__ for kind in type(estimator_of(learner)).__mro__}
+    return isinstance(innermost(learner), Neighbors) or bool(kinds & NEAR)

@@ -1,0 +1,138 @@
+"""Comparisons, tests and p-values of several data sets, as rows of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from statcv.errors import ArgumentError, ComparisonError, suggestion
+from statcv.inference.paired.records import held_out
+from statcv.inference.tests.htest import HTest
+from statcv.results.comparison.comparison import Comparison
+
+BARE = "as the p-values have it"
+NUMBERS = ("difference", "se", "lower", "upper", "statistic", "p", "n")
+
+
+def named_sets(items: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
+    """Name the data sets; refuse fewer than two, and items of different kinds."""
+    given = {f"data set {i}": item for i, item in enumerate(items, start=1)} | named
+    if len(given) < 2:
+        raise ComparisonError(
+            f"combine() needs two data sets or more, not {len(given)}."
+        )
+    kinds = {_kind(item) for item in given.values()}
+    if "" in kinds:
+        name, odd = next(pair for pair in given.items() if not _kind(pair[1]))
+        raise ComparisonError(
+            f"{name!r} is a {type(odd).__name__}, neither a comparison, nor a test, "
+            "nor a p-value."
+        )
+    if len(kinds) > 1:
+        raise ComparisonError(
+            f"combine() takes items of one kind, not {' and '.join(sorted(kinds))}."
+        )
+    return given
+
+
+def _kind(item: Any) -> str:
+    if isinstance(item, Comparison):
+        return "comparisons"
+    if isinstance(item, HTest):
+        return "tests"
+    real = isinstance(item, (int, float, np.integer, np.floating))
+    return "p-values" if real and not isinstance(item, bool) else ""
+
+
+def set_row(name: str, item: Any, pair: tuple[str, str] | None) -> dict[str, Any]:
+    """Return the numbers of a data set, and what they are of."""
+    if isinstance(item, Comparison):
+        return _of_comparison(name, item, pair)
+    if pair is not None:
+        raise ArgumentError(f"pair={pair!r} is for comparisons only.")
+    if isinstance(item, HTest):
+        return _of_test(item)
+    empty = dict.fromkeys(NUMBERS, np.nan)
+    return {**empty, "p": float(item), "label": "P-values", "side": BARE}
+
+
+def _of_test(test: HTest) -> dict[str, Any]:
+    difference = test.estimate - test.null
+    scaled = test.statistic_name in ("t", "z") and test.statistic != 0
+    se = difference / test.statistic if scaled else np.nan
+    return {
+        "difference": difference,
+        "se": se if np.isfinite(se) and se > 0 else np.nan,
+        "lower": test.lower - test.null,
+        "upper": test.upper - test.null,
+        "statistic": test.statistic,
+        "p": test.p_value,
+        "n": np.nan,
+        "label": f"{test.label} less its null value",
+        "side": test.alternative,
+    }
+
+
+def _of_comparison(
+    name: str, item: Comparison, pair: tuple[str, str] | None
+) -> dict[str, Any]:
+    table = item.differences
+    if pair is not None:
+        first, second = pair
+        for one in pair:
+            if one not in item.results:
+                raise ComparisonError(
+                    f"{name!r} has no result {one!r}, but {', '.join(item.results)}."
+                    + suggestion(one, item.results)
+                )
+        table = table[(table["first"] == first) & (table["second"] == second)]
+        if table.empty:
+            raise ComparisonError(
+                f"{name!r} does not compare {second!r} with {first!r}, in that order."
+            )
+    if len(table) > 1:
+        pairs = ", ".join(f"({r.first!r}, {r.second!r})" for r in table.itertuples())
+        raise ComparisonError(
+            f"{name!r} compares several pairs; name one of them by pair=: {pairs}."
+        )
+    row = table.iloc[0]
+    label = f"Differences of {item.stated}, {row['second']} − {row['first']}"
+    numbers = {key: row[key] for key in NUMBERS if key in row}
+    n = float(len(held_out(next(iter(item.results.values())))))
+    return {**numbers, "n": n, "label": label, "side": "two-sided"}
+
+
+def alike(what: str, texts: dict[str, str]) -> str:
+    """Refuse to combine what is not alike; return what it is."""
+    (first, text), *others = texts.items()
+    for name, other in others:
+        if other != text:
+            raise ComparisonError(
+                f"{first!r} and {name!r} are not of {what}: {text}; {other}. Compare "
+                "the same two, by the same metric, stated alike (how=) and in the same "
+                "order, and name them alike in every data set."
+            )
+    return text
+
+
+def shared_records(sets: dict[str, Any]) -> list[str]:
+    """Say which comparisons are of the same records."""
+    compared = [pair for pair in sets.items() if isinstance(pair[1], Comparison)]
+    same = [
+        f"{a!r} and {b!r}"
+        for (a, x), (b, y) in combinations(compared, 2)
+        if _same(x, y)
+    ]
+    if not same:
+        return []
+    return [
+        f"Caveat: {', '.join(same)} are of the same records, hence not independent."
+    ]
+
+
+def _same(a: Comparison, b: Comparison) -> bool:
+    x, y = (next(iter(one.results.values())) for one in (a, b))
+    return held_out(x).equals(held_out(y)) and np.array_equal(x.design.y, y.design.y)

@@ -1,0 +1,215 @@
+"""A comparison in words and rounded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.inference.operating_characteristics import measured_comparison
+from statcv.inference.paired.contrasts import ADJUSTED
+from statcv.inference.paired.methods import PairedMethod
+from statcv.inference.paired.records import (
+    DRAWS_DIFFER,
+    SCHEMES_DIFFER,
+    in_words,
+    same_folds,
+)
+from statcv.inference.readable import Readable
+from statcv.metrics import Metric
+from statcv.results.summary import Summary, decimals, number, p_value
+
+MORE_DIGITS = 2  # that are tried for rounded estimates to subtract
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What is said of a comparison.
+
+    Attributes
+    ----------
+    results : dict of str to result
+    metric : Metric
+    how, stated : str
+    level : float
+    method : PairedMethod
+    adjust : str
+    clustered, against_null : bool
+    n_permutations, n : int
+        Random swaps; records.
+    left_out : str
+    table, differences : pandas.DataFrame
+    """
+
+    results: Mapping[str, Readable]
+    metric: Metric
+    how: str
+    stated: str
+    level: float
+    method: PairedMethod
+    adjust: str
+    clustered: bool
+    against_null: bool
+    n_permutations: int
+    n: int
+    left_out: str
+    table: pd.DataFrame
+    differences: pd.DataFrame
+
+
+def summarise_comparison(compared: Compared) -> Summary:
+    """Return the summary of a comparison."""
+    first = next(iter(compared.results.values()))
+    outcome = first.design.outcome
+    records = f"{compared.n}, the same in every result"
+    if compared.left_out:
+        records += f"; {compared.left_out}"
+    caption = f"Differences of the {compared.stated}"
+    shown = shown_tables(compared)
+    return Summary(
+        title=_title(compared),
+        facts=(
+            ("outcome", f"{outcome.name}: {outcome.describe()}"),
+            ("records", records),
+            *in_words(compared.results),
+        ),
+        tables={"Estimates": compared.table, caption: compared.differences},
+        shown={
+            "Estimates": shown[0],
+            caption: shown[1],
+        },
+        notes=_notes(compared),
+    )
+
+
+def _title(compared: Compared) -> str:
+    """Name what is compared: schemes where nothing else differs."""
+    by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
+    caveats = compared.differences["caveat"]
+    schemes = all(any(text in told for text in by_schemes) for told in caveats)
+    what = "Comparison of schemes by" if schemes else "Paired comparison of"
+    test = compared.method.title + (", clustered" if compared.clustered else "")
+    return f"{what} {compared.metric.label} ({test})"
+
+
+def shown_tables(compared: Compared) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return both tables rounded, such that the estimates subtract as they are shown.
+
+    All estimates and differences have as many digits as the smallest standard error
+    of a difference warrants, or up to two more if then the rounded numbers subtract;
+    if they never do, a difference is that of the rounded estimates.
+    """
+    table, pairs = compared.table, compared.differences
+    spread = _spread(pairs)
+    spread = spread[np.isfinite(spread) & (spread > 0)]
+    least = decimals(float(spread.min())) if len(spread) else 3
+    for digits in range(least, least + MORE_DIGITS + 1):
+        differences = _subtracted(compared, digits)
+        if differences == [_text(d, digits) for d in pairs["difference"]]:
+            break
+    else:
+        digits = least
+        differences = _subtracted(compared, digits)
+    interval = f"{compared.level:.0%} interval"
+    estimates = pd.DataFrame(
+        {
+            "estimate": [_text(v, digits) for v in table["estimate"]],
+            interval: _ranges(table, digits),
+            "how": table["how"].str.replace("_", " "),
+        }
+    )
+    columns = {
+        "difference": differences,
+        "se": [_text(v, digits) for v in pairs["se"]],
+    }
+    if pairs["lower"].notna().any():
+        columns[interval] = _ranges(pairs, digits)
+    columns[compared.method.statistic] = [number(v) for v in pairs["statistic"]]
+    columns["p"] = [p_value(value) for value in pairs["p"]]
+    shown = pd.DataFrame(columns)
+    if len(pairs) > 1 and compared.adjust != "none":
+        column, heading, _ = ADJUSTED[compared.adjust]
+        shown[heading] = [p_value(value) for value in pairs[column]]
+    shown.index = pd.Index(pairs["second"] + " − " + pairs["first"])
+    return estimates, shown
+
+
+def _subtracted(compared: Compared, digits: int) -> list[str]:
+    """Subtract the estimates as they are shown with so many digits."""
+    pairs = compared.differences
+    rounded = {
+        name: float(f"{value:.{digits}f}")
+        for name, value in compared.table["estimate"].items()
+    }
+    return [
+        _text(rounded[second] - rounded[first], digits)
+        for first, second in zip(pairs["first"], pairs["second"], strict=True)
+    ]
+
+
+def _text(value: float, digits: int) -> str:
+    """Write a number with so many digits; a zero has no sign."""
+    if not np.isfinite(value):
+        return number(value)
+    return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def _notes(compared: Compared) -> tuple[str, ...]:
+    pairs = compared.differences
+    caveats = dict.fromkeys(filter(None, pairs["caveat"]))
+    notes = [f"Caveat: {text}." for text in caveats]
+    if compared.clustered:
+        notes.append(
+            "Records of one cluster (equal values of the stratifier) are counted as "
+            "dependent."
+        )
+    if compared.method.name == "permutation":
+        notes.append(
+            f"p by {compared.n_permutations} random swaps, by every one where that is "
+            "few; it is never zero (Phipson & Smyth 2010)."
+        )
+    assumes = compared.method.assumes
+    notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
+    measured = _measured(compared)
+    if measured:
+        notes.append(f"{measured[0].upper()}{measured[1:]}.")
+    if len(compared.differences) > 1 and compared.adjust == "none":
+        notes.append(
+            f"The {len(compared.differences)} p-values are not adjusted for their "
+            "number."
+        )
+    return tuple(notes)
+
+
+def _measured(compared: Compared) -> str | None:
+    """Say how often such a test errs, of models on the same folds."""
+    first, *others = compared.results.values()
+    binary = first.design.outcome.kind == "binary"
+    if compared.against_null or not binary:
+        return None
+    if not all(same_folds(first, other) for other in others):
+        return None
+    name, how = compared.method.name, compared.how.partition(",")[0]
+    averaged = name in ("delong", "t")  # as they were measured, over repeats
+    if averaged and len(first.scores.by_repeat) > 1:
+        return None
+    share = float(first.design.y.mean())
+    return measured_comparison(first.plan, how, name, share, compared.metric.name)
+
+
+def _spread(table: pd.DataFrame) -> NDArray[np.float64]:
+    """Return a standard error a row, for the digits to show."""
+    from_interval = (table["upper"] - table["lower"]) / 4
+    if "se" in table:
+        from_interval = from_interval.fillna(table["se"])
+    return from_interval.to_numpy()
+
+
+def _ranges(table: pd.DataFrame, digits: int) -> list[str]:
+    return [
+        "–" if np.isnan(lower) else f"{_text(lower, digits)} to {_text(upper, digits)}"
+        for lower, upper in zip(table["lower"], table["upper"], strict=True)
+    ]

@@ -1,0 +1,223 @@
+"""How much a candidate tells of the outcome, and how unlike its folds are."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds.strata.by_quantile import even_cuts
+from statcv.metrics import auroc_hand_till
+
+BINS = 10
+Codes = NDArray[np.intp]
+Floats = NDArray[np.float64]
+
+
+class Ratio(NamedTuple):
+    """A ratio of variances, about 1 where there is no association, and its p-value."""
+
+    value: float
+    p: float
+
+
+NONE = Ratio(np.nan, np.nan)
+
+
+def quantile_codes(values: Floats, bins: int = BINS) -> Codes:
+    """Return the quantile bin of each value; a bin a value where these are few.
+
+    Examples
+    --------
+    >>> quantile_codes(np.array([3.0, 1.0, 2.0, 4.0]), bins=2)
+    array([1, 0, 0, 1])
+    """
+    distinct, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if len(distinct) <= bins:
+        return place.astype(np.intp)
+    cuts = even_cuts(counts, bins)
+    return np.searchsorted(cuts, place, side="right").astype(np.intp)
+
+
+def mutual_information(x: Codes, y: Codes) -> float:
+    """Return the mutual information of two lists of codes, in nats.
+
+    Each entropy with the correction of Miller (1955) and Madow, the number of cells
+    that occur less one over 2n. It may fall below 0 where there is no association.
+
+    Parameters
+    ----------
+    x, y : numpy.ndarray of int, shape (n,)
+
+    References
+    ----------
+    Miller (1955), Note on the bias of information estimates; Paninski (2003), Neural
+    Computation 15:1191.
+
+    Examples
+    --------
+    >>> round(mutual_information(np.array([0, 0, 1, 1]), np.array([0, 0, 1, 1])), 3)
+    0.818
+    """
+    rows, columns = (np.unique(codes, return_inverse=True)[1] for codes in (x, y))
+    both = rows * (columns.max() + 1) + columns
+    return _entropy(rows) + _entropy(columns) - _entropy(both)
+
+
+def _entropy(codes: Codes) -> float:
+    shares = np.unique(codes, return_counts=True)[1] / len(codes)
+    return float(-(shares * np.log(shares)).sum() + (len(shares) - 1) / 2 / len(codes))
+
+
+def anova(values: Floats, groups: Codes) -> Ratio:
+    """Return F of a one-way analysis of variance of numbers by group.
+
+    Parameters
+    ----------
+    values : numpy.ndarray, shape (n,)
+    groups : numpy.ndarray of int, shape (n,)
+
+    Returns
+    -------
+    Ratio
+        NaN where there is one group, no record beyond one a group, or a number that is
+        not finite.
+
+    Examples
+    --------
+    >>> anova(np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 0, 1, 1])).value
+    8.0
+    """
+    from scipy.special import fdtrc
+
+    place = np.unique(groups, return_inverse=True)[1]
+    counts = np.bincount(place)
+    between, within = len(counts) - 1, len(values) - len(counts)
+    if between == 0 or within <= 0 or not np.isfinite(values).all():
+        return NONE
+    centred = values - values.mean()
+    means = np.bincount(place, centred) / counts
+    inside = float(((centred - means[place]) ** 2).sum()) / within
+    outside = float((counts * means**2).sum()) / between
+    if inside <= 0:
+        return Ratio(np.inf, 0.0) if outside > 0 else NONE
+    f = outside / inside
+    return Ratio(f, float(fdtrc(between, within, f)))
+
+
+def regression(x: Floats, y: Floats) -> Ratio:
+    """Return F of the regression of one number on another.
+
+    Examples
+    --------
+    >>> round(regression(np.arange(4.0), np.array([0.0, 2.0, 1.0, 3.0])).value, 3)
+    3.556
+    """
+    from scipy.special import fdtrc
+
+    left = len(x) - 2
+    if not np.isfinite(x).all():
+        return NONE
+    x, y = x - x.mean(), y - y.mean()
+    size = float((x**2).sum() * (y**2).sum())
+    if left <= 0 or size <= 0:
+        return NONE
+    square = min(float((x * y).sum()) ** 2 / size, 1.0)
+    if square == 1:
+        return Ratio(np.inf, 0.0)
+    f = square / (1 - square) * left
+    return Ratio(f, float(fdtrc(1, left, f)))
+
+
+def chi_square(x: Codes, y: Codes) -> Ratio:
+    """Return Pearson's chi-square of two lists of codes, over its degrees of freedom.
+
+    Examples
+    --------
+    >>> x, y = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 0, 1, 1])
+    >>> round(chi_square(x, y).value, 3)
+    0.667
+    """
+    from scipy.special import chdtrc
+
+    rows, columns = (np.unique(codes, return_inverse=True)[1] for codes in (x, y))
+    shape = (rows.max() + 1, columns.max() + 1)
+    table = np.bincount(rows * shape[1] + columns, minlength=shape[0] * shape[1])
+    observed = table.reshape(shape)
+    freedom = (shape[0] - 1) * (shape[1] - 1)
+    if freedom == 0:
+        return NONE
+    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / len(x)
+    value = float(((observed - expected) ** 2 / expected).sum())
+    return Ratio(value / float(freedom), float(chdtrc(freedom, value)))
+
+
+# ---- how unlike the folds of a candidate are in all other covariates ----
+
+TINY = 1e-9  # of the mean variance, so that dependent columns can be inverted
+
+
+def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
+    """Return how well the fold of a record is told from its covariates.
+
+    A linear discriminant analysis of the folds, cross-validated; of held-out records
+    Hand and Till's auROC, the mean over what was held out together. 0.5 where the
+    folds are alike in the covariates' means.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+        Covariates without the candidate's own. A missing value counts as the mean.
+    fold : numpy.ndarray of int, shape (n,)
+        The fold of the candidate in which each record lies, from 0.
+    held_out : numpy.ndarray of int, shape (n,)
+        The random folds of the cross-validation.
+
+    Returns
+    -------
+    float
+        NaN without covariates, or where no held-out part has records of all folds.
+
+    Examples
+    --------
+    >>> x = np.arange(40.0)
+    >>> fold_auroc(np.column_stack([x]), (x >= 20).astype(int), np.arange(40) % 2)
+    1.0
+    """
+    X = X[:, ~np.isnan(X).all(axis=0)]
+    spread = np.nanstd(X, axis=0)
+    X = X[:, spread > 0]
+    if not X.shape[1]:
+        return np.nan
+    X = (X - np.nanmean(X, axis=0)) / spread[spread > 0]
+    X = np.nan_to_num(X)
+    values = []
+    for part in np.unique(held_out):
+        out = held_out == part
+        if len(np.unique(fold[out])) < fold.max() + 1:
+            continue
+        if len(np.unique(fold[~out])) < fold.max() + 1:
+            continue
+        shares = _posterior(X[~out], fold[~out], X[out])
+        values.append(auroc_hand_till(fold[out], shares))
+    return float(np.mean(values)) if values else np.nan
+
+
+def _posterior(X: Floats, classes: Codes, new: Floats) -> Floats:
+    """Return the shares of the classes at new records by linear discriminants."""
+    counts = np.bincount(classes)
+    sums = np.zeros((len(counts), X.shape[1]))
+    np.add.at(sums, classes, X)
+    means = sums / counts[:, None]
+    within = X - means[classes]
+    variance = within.T @ within / max(len(X) - len(counts), 1)
+    variance += (
+        TINY
+        * max(float(np.trace(variance)) / len(variance), 1e-12)
+        * np.eye(len(variance))
+    )
+    slopes = np.linalg.solve(variance, means.T)
+    score = new @ slopes - (means.T * slopes).sum(axis=0) / 2 + np.log(counts)
+    score = np.exp(score - score.max(axis=1, keepdims=True))
+    return np.asarray(score / score.sum(axis=1, keepdims=True))

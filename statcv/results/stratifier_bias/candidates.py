@@ -1,0 +1,294 @@
+"""The stratifiers among which a choice is to be made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    StatcvError,
+    suggestion,
+)
+from statcv.folds import FoldPlan
+from statcv.folds.strata.by_quantile import is_numeric
+from statcv.folds.strata.hashing import Key, check_key
+from statcv.folds.strata.identifiers import count_missing
+from statcv.folds.strata.resolve import (
+    ByHash,
+    ByQuantile,
+    ByValue,
+    Stratifier,
+    by_hash,
+    by_quantile,
+    by_value,
+)
+from statcv.formula.frame import is_number, plain_column
+from statcv.results.stratifier_bias.setting import Setting
+
+DAY = np.timedelta64(1, "D")
+UNBIASED = "unbiased"  # the folds with which all candidates are compared
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A stratifier, by the name that tables show.
+
+    Attributes
+    ----------
+    name : str
+    stratifier : Stratifier
+
+    Raises
+    ------
+    ArgumentError
+        If its name is that of the unbiased folds.
+    """
+
+    name: str
+    stratifier: Stratifier
+
+    def __post_init__(self) -> None:
+        if self.name == UNBIASED:
+            raise ArgumentError(
+                f"a candidate cannot be called {UNBIASED!r}, as the folds are with "
+                "which it is compared; rename the column."
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns whose equal values never part."""
+        return self.stratifier.columns
+
+    @property
+    def one_bin(self) -> bool:
+        """Whether each fold is one quantile bin."""
+        return isinstance(self.stratifier, ByQuantile) and self.stratifier.per_fold == 1
+
+    @property
+    def folds(self) -> str:
+        """How it makes folds, in a word or two."""
+        own = self.stratifier
+        if isinstance(own, ByQuantile):
+            bins = f"{own.per_fold} bins a fold" if own.per_fold > 1 else "1 bin a fold"
+            return f"quantiles, {bins}"
+        return "hash" if isinstance(own, ByHash) else "whole values"
+
+
+def read_candidates(
+    given: Any,
+    table: pd.DataFrame,
+    per_fold: Sequence[int],
+    key: Key | None,
+) -> list[Candidate]:
+    """Return the candidates that a caller names.
+
+    Parameters
+    ----------
+    given : str, Stratifier, or a list of those and of lists of names
+    table : pandas.DataFrame
+    per_fold : sequence of int
+        Numbers of bins a fold that a column of numbers is tried with.
+    key : bytes or str, optional
+        Of hashes.
+
+    Raises
+    ------
+    ColumnError
+        If there is no such column.
+    ArgumentError, ArgumentTypeError
+        If a candidate is given twice, or is none.
+    """
+    if isinstance(given, (str, Stratifier)):
+        given = [given]
+    if not isinstance(given, (list, tuple)):
+        raise ArgumentTypeError(
+            "candidates must be names of columns or stratifiers, not "
+            f"{type(given).__name__}."
+        )
+    if not given:
+        raise ArgumentError("candidates is empty; leave it out for every column.")
+    found = [one for item in given for one in _read(item, table, per_fold, key)]
+    return _each_once(found)
+
+
+def every_candidate(
+    table: pd.DataFrame,
+    per_fold: Sequence[int],
+    key: Key | None,
+    identifier: Sequence[str] = (),
+) -> tuple[list[Candidate], dict[str, str]]:
+    """Return a candidate of each column, and why some columns are none.
+
+    The columns that identify together are one candidate, by hash; a column that
+    identifies alone is no other one, be it a number or not.
+    """
+    if key is not None:
+        check_key(key)
+    found: list[Candidate] = []
+    skipped = {}
+    if identifier:
+        found += _read(list(identifier), table, per_fold, key)
+    for name in table.columns:
+        if [name] == list(identifier):
+            continue
+        try:
+            found += _read(name, table, per_fold, key)
+        except StatcvError as error:
+            skipped[name] = str(error)
+    return _each_once(found), skipped
+
+
+def _each_once(candidates: list[Candidate]) -> list[Candidate]:
+    names = [candidate.name for candidate in candidates]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ArgumentError(f"the candidate {twice[0]!r} is given twice.")
+    return candidates
+
+
+def _read(
+    item: Any, table: pd.DataFrame, per_fold: Sequence[int], key: Key | None
+) -> list[Candidate]:
+    columns = item.columns if isinstance(item, Stratifier) else item
+    named = [columns] if isinstance(columns, str) else columns
+    if not isinstance(named, (list, tuple)) or not all(
+        isinstance(name, str) for name in named
+    ):
+        raise ArgumentTypeError(
+            f"a candidate is a name of a column, a list of names, or a stratifier, not "
+            f"{item!r}."
+        )
+    for name in named:
+        if name not in table.columns:
+            raise ColumnError(
+                f"the candidate {name!r} is no column of the data."
+                + suggestion(name, table.columns)
+            )
+    if isinstance(item, Stratifier):
+        return [Candidate(_name(item), item)]
+    if isinstance(item, str) and is_numeric(table[item].dropna()):
+        made = [by_quantile(item, bins) for bins in per_fold]
+        return [Candidate(_name(one), one) for one in made]
+    whole = by_value(item) if key is None else by_hash(item, key=key)
+    return [Candidate(whole.label, whole)]
+
+
+def _name(stratifier: Stratifier) -> str:
+    """Name what a caller says outright."""
+    label = stratifier.label
+    if isinstance(stratifier, ByQuantile):
+        several = stratifier.per_fold > 1
+        return f"{label} × {stratifier.per_fold}" if several else label
+    if isinstance(stratifier, ByValue):
+        return f"values of {label}"
+    return f"hash of {label}" if isinstance(stratifier, ByHash) else label
+
+
+def not_in_dot(
+    candidates: Sequence[Candidate], table: pd.DataFrame, k: int
+) -> list[str]:
+    """Return the columns that identify, so that they are no predictors in ``y ~ .``.
+
+    A factor with fewer levels than there are folds can make none, and stays.
+    """
+    own = [
+        one.columns
+        for one in candidates
+        if one.stratifier.identifies and not _few_levels(table, one.columns, k)
+    ]
+    return list(dict.fromkeys(name for columns in own for name in columns))
+
+
+def _few_levels(table: pd.DataFrame, columns: Sequence[str], k: int) -> bool:
+    if len(columns) > 1:
+        return False
+    try:
+        column = plain_column(table[columns[0]], columns[0])
+    except StatcvError:  # values of several types
+        return False
+    factor = isinstance(column.dtype, pd.CategoricalDtype) or column.dtype.kind == "b"
+    return factor and 1 < column.nunique() < k
+
+
+def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
+    """Return the folds of a candidate, one repeat, or say why it can have none.
+
+    Raises
+    ------
+    ArgumentError
+        If it is the outcome.
+    DataError
+        If it is constant, or missing in some of the records.
+    SchemeError
+        If it has fewer distinct values than there are folds.
+    """
+    kept, label = setting.kept, candidate.stratifier.label
+    for name in candidate.columns:
+        if name in setting.design.formula.outcome_columns:
+            raise ArgumentError(
+                f"the candidate {name!r} is the outcome: folds would differ in it as "
+                "much as they can."
+            )
+        if count := count_missing(kept[name]):
+            raise DataError(
+                f"the candidate {name!r} is missing in {count} of {len(kept)} records, "
+                "and all candidates are to be compared on the same ones; leave those "
+                f"rows out (data.dropna(subset=[{name!r}])), or the candidate."
+            )
+    if (candidate.stratifier.values(kept) == 0).all():
+        raise DataError(
+            f"the candidate {label!r} is constant: records that never part cannot be "
+            "held out."
+        )
+    return setting.plan(candidate.stratifier)
+
+
+def usable_plans(
+    candidates: Sequence[Candidate], setting: Setting
+) -> tuple[dict[str, FoldPlan], dict[str, str]]:
+    """Return the folds of candidates that can make some, and why the others cannot."""
+    found, skipped = {}, {}
+    for candidate in candidates:
+        if set(candidate.columns) & set(setting.design.formula.outcome_columns):
+            continue
+        try:
+            found[candidate.name] = first_plan(candidate, setting)
+        except StatcvError as error:
+            skipped[candidate.name] = str(error)
+    if not found:
+        raise ArgumentError(
+            "no column of the data can make folds: "
+            + " ".join(skipped.values() or ["there is none beside the outcome."])
+        )
+    return found, skipped
+
+
+def numbers_of(column: pd.Series[Any]) -> NDArray[np.float64] | None:
+    """Return a column as numbers, dates as days; None where values have no order.
+
+    Examples
+    --------
+    >>> numbers_of(pd.Series([True, False]))
+    array([1., 0.])
+    >>> numbers_of(pd.Series(["b", "a"])) is None
+    True
+    """
+    try:
+        plain = plain_column(column, str(column.name))
+    except StatcvError:  # values of several types, which can be hashed
+        return None
+    if is_number(plain.dtype) or plain.dtype.kind == "b":
+        return plain.to_numpy(dtype=float)
+    if plain.dtype.kind == "M":
+        naive = plain.dt.tz_localize(None).to_numpy(dtype="datetime64[ns]")
+        return np.asarray((naive - naive.min()) / DAY)
+    return None

@@ -1,0 +1,213 @@
+"""Held-out predictions, pairs and folds of a result as tidy tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.engine import Held
+from statcv.errors import (
+    LearningCurveError,
+    UndefinedMetricWarning,
+    plural,
+    warn,
+)
+from statcv.folds import FoldPlan
+from statcv.formula import Design
+from statcv.inference import Estimate, Scores, make_estimate
+from statcv.inference.estimates.groups import among, group_estimate
+from statcv.metrics import Metric
+
+
+def split_names(plan: FoldPlan) -> pd.DataFrame:
+    """Return the repeat, from 1, and the fold's name of each split."""
+    labels = np.concatenate([np.asarray(names) for names in plan.labels])
+    return pd.DataFrame({"repeat": plan.repeat_of + 1, "fold": labels})
+
+
+def fit_names(plan: FoldPlan) -> pd.DataFrame:
+    """Return repeat and fold of each fit, and the draw where a fold has several."""
+    names = split_names(plan).iloc[plan.split_of].reset_index(drop=True)
+    if plan.n_fits == plan.n_splits:
+        return names
+    return names.assign(draw=np.arange(plan.n_fits) - plan.first_fit[plan.split_of] + 1)
+
+
+def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
+    """Return a row a record and repeat."""
+    outcome = design.outcome
+    table = split_names(plan).iloc[scores.split].reset_index(drop=True)
+    table = table.assign(
+        row=design.labels[scores.row], observed=_observed(design, scores.row)
+    )
+    if outcome.kind != "multiclass":
+        return table.assign(predicted=scores.predicted)
+    columns = [f"predicted_{level}" for level in outcome.levels]
+    wide = pd.DataFrame(scores.predicted, columns=columns)
+    return pd.concat([table, wide], axis=1)
+
+
+def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
+    """Return a row a pair of different outcomes that one fit left out."""
+    left = scores.left
+    one = two = np.empty(0, dtype=np.intp)
+    if scores.pairwise:
+        one, two = left.pairs(design.y)
+    own, other = left.row[one], left.row[two]
+    table = fit_names(plan).iloc[left.fit[one]].reset_index(drop=True)
+    table = table.assign(
+        row=design.labels[own],
+        partner=design.labels[other],
+        observed=_observed(design, own),
+    )
+    if design.outcome.kind == "multiclass":
+        return table
+    return table.assign(
+        predicted=left.predicted[one], predicted_partner=left.predicted[two]
+    )
+
+
+def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
+    """Return a row a fit: sizes, class counts, drops, convergence, seconds."""
+    outcome = design.outcome
+    table = fit_names(plan).assign(
+        n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
+    )
+    if outcome.levels:
+        training, test = plan.counts(outcome.y, len(outcome.levels))
+        for k, level in enumerate(outcome.levels):
+            table[f"train_{level}"] = training[:, k]
+            table[f"test_{level}"] = test[plan.split_of, k]
+    return table.assign(
+        dropped=plan.dropped.sizes,
+        converged=held.converged,
+        separated=held.separated,
+        seconds=held.seconds,
+    )
+
+
+def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
+    """Return a row a fit, metric and round.
+
+    Raises
+    ------
+    LearningCurveError
+        If the model kept no learning curves.
+    """
+    if held.curves is None:
+        raise LearningCurveError(
+            "the model kept no learning curves; models.XGBoost(curves=True) does."
+        )
+    parts = [
+        pd.DataFrame(
+            {
+                "fit": fit + 1,
+                "metric": metric,
+                "round": np.arange(1, len(values) + 1),
+                "training": values[:, 0],
+                "held_out": values[:, 1],
+            }
+        )
+        for fit, curves in enumerate(held.curves)
+        for metric, values in curves.items()
+    ]
+    table = pd.concat(parts, ignore_index=True)
+    names = fit_names(plan).iloc[table["fit"] - 1].reset_index(drop=True)
+    return pd.concat([names, table], axis=1)
+
+
+def metric_row(
+    scores: Scores, metric: Metric, headline: Estimate, no_skill: float
+) -> dict[str, Any]:
+    """Return a metric in all the ways that exist, the headline with its interval."""
+    pooled = make_estimate(scores, metric, "pooled")
+    by_fold = make_estimate(scores, metric, "per_fold")
+    pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
+    paired = make_estimate(scores, metric, "paired") if pairs else None
+    return {
+        "metric": metric.name,
+        "how": headline.how,
+        "estimate": headline.value,
+        "lower": headline.lower,
+        "upper": headline.upper,
+        "no_skill": no_skill,
+        "pooled": pooled.value,
+        "pooled_sd": pooled.sd,
+        "per_fold": by_fold.value,
+        "per_fold_sd": by_fold.sd,
+        "n_folds": by_fold.n_values,
+        "n_undefined": by_fold.n_undefined,
+        "paired": np.nan if paired is None else paired.value,
+        "paired_sd": np.nan if paired is None else paired.sd,
+    }
+
+
+def group_table(
+    scores: Scores,
+    metrics: Sequence[Metric],
+    groups: pd.Series[Any],
+    name: str,
+    level: float,
+) -> pd.DataFrame:
+    """Return a row a metric and group of records, each group by itself.
+
+    Parameters
+    ----------
+    scores : Scores
+    metrics : sequence of Metric
+    groups : pandas.Series, shape (n,)
+        The group of each record.
+    name : str
+        Of the column of groups.
+    level : float
+        Of the intervals.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric has no value in some groups, with their count.
+    """
+    codes, labels = pd.factorize(groups, sort=True)
+    rows: list[dict[str, Any]] = []
+    for code, label in enumerate(labels):
+        members = codes == code
+        part = among(scores, members)
+        for metric in metrics:
+            found = group_estimate(part, metric, level)
+            row = {
+                "metric": metric.name,
+                name: label,
+                "how": found.how,
+                "estimate": found.value,
+                "se": found.se,
+                "lower": found.lower,
+                "upper": found.upper,
+                "n": len(np.unique(part.row)),
+            }
+            rows.append(row)
+    table = pd.DataFrame(rows)
+    order = {metric.name: number for number, metric in enumerate(metrics)}
+    table = table.sort_values("metric", key=lambda m: m.map(order), kind="stable")
+    table = table.reset_index(drop=True)
+    undefined = table[table["estimate"].isna()]
+    if len(undefined):
+        warn(
+            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, as "
+            "where a group lacks a class: "
+            + ", ".join(sorted({str(group) for group in undefined[name]}))
+            + ".",
+            UndefinedMetricWarning,
+        )
+    return table
+
+
+def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:
+    outcome = design.outcome
+    if outcome.kind == "multiclass":
+        labels = np.asarray(outcome.levels, dtype=object)
+        return np.asarray(labels[outcome.y[rows]])
+    return np.asarray(outcome.y[rows])

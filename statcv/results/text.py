@@ -1,0 +1,256 @@
+"""A result in words and rounded tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import ArgumentError, plural
+from statcv.folds.schemes.pairs import is_sample
+from statcv.formula.design import counted
+from statcv.inference import BootstrapEstimate, Estimate, NullBias
+from statcv.inference.estimates.monte_carlo import MonteCarlo
+from statcv.inference.operating_characteristics import measured_coverage
+from statcv.inference.readable import Readable
+from statcv.inference.tests.permutation import is_permutable
+from statcv.models.tuning import choices
+from statcv.results.summary import Summary, column
+
+SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
+
+
+def summarise(
+    result: Readable,
+    level: float,
+    size: float | None = None,
+    biases: Sequence[NullBias] = (),
+) -> Summary:
+    """Return the summary of a result, with intervals of the given level.
+
+    And how many repeats bring the Monte Carlo error to ``size``, or to a tenth of the
+    standard error; and by how much estimates lean without skill, where that is given.
+
+    Raises
+    ------
+    ArgumentError
+        If the size is not above 0.
+    """
+    if size is not None and not size > 0:
+        raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
+    tables = {"Metrics": result.metrics(level).set_index("metric")}
+    labels = [metric.label for metric in result.chosen_metrics]
+    columns = _metrics(tables["Metrics"], labels)
+    sizes = result.plan.tests.sizes
+    if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
+        columns = columns.drop(columns="per fold (sd)", errors="ignore")
+    limits = f", with {level:.0%} intervals" if "lower" in columns else ""
+    shown = {f"Metrics{limits}": columns}
+    spread = result.held.coefficients
+    if spread is not None:
+        caption = f"Coefficients over {_fits(result)}"
+        table = spread.agg(["mean", "std", "min", "max"]).T
+        tables[caption] = table.rename(columns={"std": "sd"})
+        sds = tables[caption]["sd"].tolist()
+        shown[caption] = tables[caption].apply(lambda one: column(one.tolist(), sds))
+    return Summary(
+        title=f"Cross-validation of {result.design.formula.text}",
+        headline=str(result.estimate(level=level)),
+        facts=_facts(result),
+        tables=tables,
+        shown=shown,
+        notes=_notes(result, level, size, biases),
+    )
+
+
+def _fits(result: Readable) -> str:
+    """Count the fits, as folds where each is one fold's."""
+    plan, scores = result.plan, result.scores
+    one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
+    return plural(plan.n_fits, "fold" if one else "fit")
+
+
+def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
+    """Return the table of metrics as text, digits alike within a column."""
+    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+
+    def shown_as(name: str) -> list[str]:
+        return column(table[name].tolist(), ses)
+
+    columns = {name: shown_as(name) for name in ("estimate", "lower", "upper")}
+    columns["how"] = table["how"].str.replace("_", " ").tolist()
+    columns["no skill"] = shown_as("no_skill")
+    folds = zip(
+        table["per_fold"], shown_as("per_fold"), shown_as("per_fold_sd"), strict=True
+    )
+    columns["per fold (sd)"] = [
+        "–" if np.isnan(value) else f"{mean} ({sd})" for value, mean, sd in folds
+    ]
+    for name, heading in (("boot632", ".632"), ("boot632plus", ".632+")):
+        if name in table:
+            columns[heading] = shown_as(name)
+    shown = pd.DataFrame(columns, index=labels)
+    said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
+    return shown[said]
+
+
+def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
+    design = result.design
+    rows = result.rows
+    if design.missing:
+        rows += f" (missing: {counted(design.missing)})"
+    if result.weights is not None:
+        rows += "; weighted in the fits, not in the metrics"
+    return (
+        ("model", result.learner.label),
+        ("scheme", f"{result.plan.scheme}: {result.plan.sentence}"),
+        ("outcome", f"{design.outcome.name}: {design.outcome.describe()}"),
+        ("rows", rows),
+        ("seed", f"{result.seed}; folds {result.plan.fingerprint}"),
+    )
+
+
+def _notes(
+    result: Readable, level: float, size: float | None, biases: Sequence[NullBias]
+) -> tuple[str, ...]:
+    notes = list(result.design.outcome.notes)
+    headline = result.estimate(level=level)
+    name = f"{headline.label} ({headline.how.replace('_', ' ')})"
+    if headline.method == "none":
+        notes.append(f"{name} has no interval: {headline.assumes}.")
+    else:
+        notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
+        notes += _measured(result, headline)
+    notes += _bootstrap(result, headline)
+    if result.held.chosen is not None:
+        notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
+    if result.plan.repeats > 1 and not result.scores.by_split:
+        notes.append(_chance(result, headline, name, size))
+    elif is_sample(result.plan):
+        notes.append(_sampled(result, headline, name, size))
+    drawn = {"subsample": "dropped", "upsample": "repeated"}
+    by_class = result.design.outcome.kind != "continuous"
+    if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
+        notes.append(
+            f"The {drawn[result.plan.rebalance]} records were drawn once; repeats=20 "
+            "averages over draws and shows how far they move the estimate."
+        )
+    informative = not result.scores.apart  # a single fit has the same mean for all
+    binary = result.design.outcome.kind == "binary"
+    if informative and not np.isnan(result.mean_model_auroc):
+        mean, area = ("mean", "auROC") if binary else ("shares", "Hand–Till auROC")
+        notes.append(
+            f"Under these folds the training {mean} alone, without any predictor, "
+            f"{'has' if binary else 'have'} pooled {area} "
+            f"{result.mean_model_auroc:.3f} (0.5 is no skill)."
+            + ("" if biases else _call_for_bias(result))
+        )
+    if result.scores.overlapping and _ranks_pooled(result):
+        notes.append(
+            "Pooled, a record has the mean of its predictions by all fits that left it "
+            "out. That compares fits: where there is no skill, pooled metrics of ranks "
+            "are too low."
+        )
+    notes += [bias.sentence for bias in biases]
+    notes += [
+        found.sentence
+        for found in result.audit.findings
+        if found.concern and not (binary and found.check in SAID_ABOVE)
+    ]
+    held, fits = result.held, result.plan.n_fits
+    if held.coefficients is not None and held.coefficients.isna().any(axis=None):
+        lacking = held.coefficients.isna().sum()
+        told = ", ".join(f"{term} {n}" for term, n in lacking.items() if n)
+        notes.append(
+            f"Coefficients of terms that no training row has are left out ({told} "
+            f"of {fits} fits)."
+        )
+    if not held.converged.all():
+        notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
+    if held.separated.any():
+        notes.append(
+            f"{int(held.separated.sum())} of {fits} fits separate the classes "
+            "(fitted probabilities of 0 or 1)."
+        )
+    return tuple(dict.fromkeys(notes))
+
+
+def _measured(result: Readable, headline: Estimate) -> list[str]:
+    """Say how often such intervals were right where that is known."""
+    if headline.level != 0.95 or result.design.outcome.kind != "binary":
+        return []
+    if headline.interval.pairs:  # exact, and not the interval that was measured
+        return []
+    share = float(result.design.y.mean())
+    name = headline.interval.name
+    said = measured_coverage(result.plan, headline.how, name, share, headline.metric)
+    return [f"{said[0].upper()}{said[1:]}."] if said else []
+
+
+def _ranks_pooled(result: Readable) -> bool:
+    """Tell whether a metric of ranks is had from predictions of several fits."""
+    return not result.scores.apart and any(
+        metric.rank and result.scores.headline(metric) == "pooled"
+        for metric in result.chosen_metrics
+    )
+
+
+def _call_for_bias(result: Readable) -> str:
+    """Name the call that says how far pooled ranks of the model lean."""
+    can = getattr(result.learner, "refits", True) and is_permutable(result.plan)
+    if not (can and any(metric.rank for metric in result.chosen_metrics)):
+        return ""
+    return " summary(null_bias=200) says how far this model's own values lean."
+
+
+def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:
+    """Say how far the draw of the folds still moves the headline."""
+    chance = result.monte_carlo(headline.metric, headline.how)
+    told = (
+        f"{name} over {chance.repeats} repeats: Monte Carlo standard error "
+        f"{chance.se:.2g} (sd {chance.sd:.2g})"
+    )
+    return _and_needed(told, chance, headline, size)
+
+
+def _sampled(
+    result: Readable, headline: Estimate, name: str, size: float | None
+) -> str:
+    """Say how far another sample of pairs would move the headline."""
+    plan = result.plan
+    told = f"{name} of a sample of {plural(plan.n_splits, 'pair')}"
+    chance = result.monte_carlo(headline.metric, headline.how)
+    if np.isnan(chance.se):
+        return f"{told}; repeats=20 shows how far another one would move it."
+    told += f": Monte Carlo standard error {chance.se:.2g}, as the pairs tell"
+    return _and_needed(told, chance, headline, size)
+
+
+def _and_needed(
+    told: str, chance: MonteCarlo, headline: Estimate, size: float | None
+) -> str:
+    """Add how many repeats would make the Monte Carlo error small."""
+    wanted = headline.se / 10 if size is None else size
+    if not wanted > 0:
+        return f"{told}."
+    what = "a tenth of the standard error" if size is None else f"{size:g}"
+    needed = plural(chance.needed(wanted) or 1, "repeat")
+    return f"{told}; {needed} would bring it below {what}."
+
+
+def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
+    """Say what the .632+ rule joined for the headline's metric."""
+    if result.plan.made_by is None or not result.plan.made_by.samples:
+        return []
+    joined = result.estimate(headline.metric, ".632+")
+    if not isinstance(joined, BootstrapEstimate):
+        return []
+    parts = joined.parts
+    return [
+        f"{joined.label} is {parts.apparent:.3f} on the training rows, "
+        f"{parts.out_of_bag:.3f} on the rows left out, and would be "
+        f"{parts.no_information:.3f} if predictions knew nothing of the outcome: "
+        f"relative overfitting {parts.overfitting:.2f}, .632+ value "
+        f"{parts.plus:.3f}."
+    ]

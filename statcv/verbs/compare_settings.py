@@ -1,0 +1,241 @@
+"""Two ways compared over settings: hyperparameters, balances, or data sets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, SupportsFloat
+
+import numpy as np
+import pandas as pd
+
+from statcv.errors import ArgumentError, ComparisonError
+from statcv.inference import Estimate
+from statcv.inference.tests.signed_rank import SignedRank, signed_rank
+from statcv.results.result import CVResult
+from statcv.results.summary import Summary, number, p_value
+
+ASSUMES = (
+    "The settings count as independent draws, and their differences as symmetric. "
+    "Settings of the same records are not independent: p then describes these "
+    "settings, and says nothing of other data."
+)
+ZEROS = {
+    "pratt": "are ranked with the others and then left out (Pratt 1959)",
+    "wilcox": "are left out",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SettingsComparison:
+    """Two ways compared over settings by Wilcoxon's signed-rank test.
+
+    Made by :func:`statcv.compare_over`.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row a setting: the number of either way, and the difference, second less
+        first.
+    test : SignedRank
+        ``statistic``, ``p_value``, the ``median`` of the differences by Hodges and
+        Lehmann with its interval.
+    label : str
+        What was compared.
+    zeros : str
+        What became of differences of 0.
+    """
+
+    table: pd.DataFrame
+    test: SignedRank
+    label: str
+    zeros: str
+
+    def summary(self) -> Summary:
+        """Return the comparison as tables with notes."""
+        first, second, _ = self.table.columns
+        test, table = self.test, self.table
+        se = (test.upper - test.lower) / 4
+        shown = pd.DataFrame(
+            {name: [number(v, se) for v in table[name]] for name in table.columns},
+            index=table.index,
+        )
+        caption = f"{second} − {first}"
+        found = pd.DataFrame(
+            {
+                "median": test.median,
+                "lower": test.lower,
+                "upper": test.upper,
+                "V": test.statistic,
+                "p": test.p_value,
+            },
+            index=pd.Index([caption]),
+        )
+        interval = f"{number(test.lower, se)} to {number(test.upper, se)}"
+        rounded = pd.DataFrame(
+            {
+                "median": number(test.median, se),
+                f"{test.level:.0%} interval": "–" if np.isnan(se) else interval,
+                "V": "–" if np.isnan(test.statistic) else f"{test.statistic:g}",
+                "p": p_value(test.p_value),
+            },
+            index=found.index,
+        )
+        return Summary(
+            title=f"Comparison of {self.label} over {test.n} settings",
+            facts=(
+                ("test", f"Wilcoxon signed-rank, {_exactness(test)}"),
+                ("alternative", f"{caption} is {_side(test.alternative)} 0"),
+            ),
+            tables={"Settings": table, "Test": found},
+            shown={"Settings": shown, "Test": rounded},
+            notes=self._notes(),
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        test, notes = self.test, []
+        if test.n_zero:
+            notes.append(
+                f"{test.n_zero} of {test.n} differences are 0; they "
+                f"{ZEROS[self.zeros]}."
+            )
+        if test.reason:
+            notes.append(f"{test.reason[0].upper()}{test.reason[1:]}.")
+        return (*notes, ASSUMES)
+
+    def __repr__(self) -> str:
+        return str(self.summary())
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+def _exactness(test: SignedRank) -> str:
+    return "exact" if test.exact else "normal approximation"
+
+
+def _side(alternative: str) -> str:
+    sides = {"greater": "greater than", "less": "less than"}
+    return sides.get(alternative, "not equal to")
+
+
+def compare_over(
+    *ways: Any,
+    metric: Any = None,
+    how: str | None = None,
+    alternative: str = "two-sided",
+    zeros: str = "pratt",
+    level: float = 0.95,
+    **named: Any,
+) -> SettingsComparison:
+    """Compare two ways over settings by Wilcoxon's signed-rank test.
+
+    Such as two schemes over values of a hyperparameter, or two models over data
+    sets: each setting gives a number of either way (Austin, Pe'er & Korem 2024,
+    Fig. 5c).
+
+    Parameters
+    ----------
+    *ways, **named : mapping, series or sequence
+        Two of them, ``compare_over(loocv=…, rloocv=…)``; differences are second less
+        first. Numbers, estimates, or results of :func:`statcv.cv` by setting: a
+        mapping or a series is matched by its keys, a sequence by its order.
+    metric, how : str, optional
+        What is estimated of results, as ``result.estimate`` takes them.
+    alternative : {"two-sided", "greater", "less"}
+        Of the centre of the differences, against 0.
+    zeros : {"pratt", "wilcox"}
+        What becomes of differences of 0: ranked with the others and then left out,
+        or left out before.
+    level : float, default 0.95
+        Of the interval of the centre.
+
+    Returns
+    -------
+    SettingsComparison
+        p is exact for up to 200 settings, with ties and zeros too.
+
+    Raises
+    ------
+    ComparisonError
+        If there are not two ways, or their settings differ.
+
+    References
+    ----------
+    Wilcoxon (1945), Biometrics Bulletin 1:80; Pratt (1959), JASA 54:655; Demšar
+    (2006), J. Mach. Learn. Res. 7:1 (over data sets).
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> over = scv.compare_over(
+    ...     loocv={0.01: 0.61, 0.1: 0.68, 1: 0.70, 10: 0.69, 100: 0.66},
+    ...     rloocv={0.01: 0.69, 0.1: 0.71, 1: 0.705, 10: 0.70, 100: 0.68},
+    ... )
+    >>> over.test.p_value
+    0.0625
+    """
+    given = dict(zip(("first", "second"), ways, strict=False)) | named
+    if len(ways) + len(named) != 2 or len(given) != 2:
+        raise ComparisonError(
+            f"compare_over() compares two ways, not {len(ways) + len(named)}: "
+            "compare_over(loocv=…, rloocv=…)."
+        )
+    (first, a), (second, b) = (
+        (name, _by_setting(name, way, metric, how)) for name, way in given.items()
+    )
+    if set(a) != set(b):
+        odd = next(key for key in (*a, *b) if (key in a) != (key in b))
+        raise ComparisonError(
+            f"{first!r} and {second!r} do not have the same settings: {odd!r} is in "
+            "one only."
+        )
+    columns = {first: map(float, a.values()), second: (float(b[key]) for key in a)}
+    table = pd.DataFrame({name: list(c) for name, c in columns.items()}, index=list(a))
+    table["difference"] = table[second] - table[first]
+    test = signed_rank(
+        table["difference"].to_numpy(),
+        alternative=alternative,
+        zeros=zeros,
+        level=level,
+    )
+    label = str(getattr(next(iter(a.values()), None), "label", "numbers"))
+    return SettingsComparison(table, test, label, zeros)
+
+
+def _by_setting(
+    name: str, way: Any, metric: Any, how: str | None
+) -> dict[Any, SupportsFloat]:
+    """Return the number, or the estimate, of each setting."""
+    if isinstance(way, pd.Series) and not way.index.is_unique:
+        raise ComparisonError(f"{name!r} has a setting twice.")
+    if isinstance(way, (Mapping, pd.Series)):
+        items = dict(way.items())
+    elif isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str):
+        items = dict(enumerate(way, start=1))
+    else:
+        kind = type(way).__name__
+        raise ComparisonError(
+            f"{name!r} is a {kind}; give a number or a result for every setting, in a "
+            "mapping or a list."
+        )
+    return {key: _number(value, key, metric, how) for key, value in items.items()}
+
+
+def _number(value: Any, setting: Any, metric: Any, how: str | None) -> SupportsFloat:
+    if isinstance(value, CVResult):
+        return value.estimate(metric, how)
+    if metric is not None or how is not None:
+        raise ArgumentError(
+            f"metric= and how= are for results; of the setting {setting!r} there is "
+            f"{value!r}."
+        )
+    if isinstance(value, Estimate):
+        return value
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ComparisonError(
+            f"of the setting {setting!r} there is {value!r}, which is neither a number "
+            "nor a result."
+        ) from None

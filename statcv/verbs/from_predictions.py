@@ -1,0 +1,421 @@
+"""Predictions that were made elsewhere, read as a result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import OF_PREDICTIONS, refuse_unknown, resolve_seed
+from statcv.engine import Held
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ColumnError,
+    DataError,
+    ModelError,
+    plural,
+    suggestion,
+)
+from statcv.folds import FoldPlan
+from statcv.folds.ragged import Ragged
+from statcv.folds.response import Response
+from statcv.folds.strata.clusters import Strata
+from statcv.formula import Design, as_frame, make_design
+from statcv.formula.quoting import quoted
+from statcv.models import Fit, TrainingSet
+from statcv.results.call import Call
+from statcv.results.chosen_metrics import choose_metrics
+from statcv.results.result import CVResult
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """In the part of a model: whatever made the predictions, which is not here."""
+
+    label: str = "predictions made elsewhere"
+    refits: ClassVar[bool] = False
+
+    def check(self, kind: str) -> None:
+        """Admit every outcome."""
+
+    def fit(self, training: TrainingSet) -> Fit:
+        """Refuse: there is no model to fit.
+
+        Raises
+        ------
+        ModelError
+        """
+        raise ModelError(
+            "the predictions were made elsewhere, so that there is no model to fit "
+            "here: what needs refits (permutations, the jackknife, the fit on all "
+            "rows) cannot be had of them."
+        )
+
+
+def from_predictions(
+    data: Any,
+    *,
+    observed: str | None = None,
+    predicted: str | Sequence[str] | Mapping[Any, str] | None = None,
+    fold: str | None = None,
+    repeat: str | None = None,
+    row: str | None = None,
+    cluster: str | None = None,
+    positive: Any = None,
+    probabilities: bool | None = None,
+    metrics: Any = None,
+    seed: int | np.random.Generator | None = None,
+    **unknown: NoReturn,
+) -> CVResult:
+    """Read predictions made elsewhere (in R, in a hospital's pipeline) as a result.
+
+    Metrics, intervals, tests, comparisons, summaries and pictures then apply, but for
+    what needs refits.
+
+    Parameters
+    ----------
+    data : data frame
+        A row a prediction: pandas, polars, pyarrow or DuckDB.
+    observed : str
+        The column of the outcome.
+    predicted : str, or list or mapping of them
+        The column of the predictions: of the probability (or score) of the positive
+        class, or of the number. For more than two classes a column a class: a list in
+        the order of the classes, or a mapping from class to column.
+    fold : str, optional
+        The column that says in which fold a record was held out; a fold is taken to
+        train on all records that it does not hold out. Where records are in several
+        folds of a repeat, each fold is to hold out two of different outcomes: that is
+        leave-pair-out, and records are compared within a fold. Without it, the
+        predictions are those of one model that was fitted to other records.
+    repeat : str, optional
+        The column that tells repeats apart; it needs ``row``.
+    row : str, optional
+        The column that tells records apart; the labels of the rows where not given.
+    cluster : str, optional
+        The column whose equal values tell records of one source, such as a patient.
+    positive : optional
+        The level that counts as positive, whose probability (or score) the predictions
+        are; by default the second, as :func:`statcv.cv` takes it. Print and summary
+        say which it was.
+    probabilities : bool, optional
+        Whether predictions for classes are probabilities; where not given, they are
+        if all lie between 0 and 1. Scores count as predicting the positive class above
+        0, and have no Brier score or log-loss.
+    metrics : str or sequence, optional
+        As :func:`statcv.cv` takes them.
+    seed : int, numpy.random.Generator or None
+        Of what is random in intervals and tests.
+    **unknown
+        Nothing; an argument of R or scikit-learn is an error that names ours.
+
+    Returns
+    -------
+    CVResult
+
+    Raises
+    ------
+    ColumnError
+        If the data have no such column.
+    DataError
+        If an outcome, a prediction, a fold or a label is missing, a record occurs
+        twice in a repeat and folds are no pairs, or has different outcomes.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> df = pd.DataFrame({
+    ...     "ill": [0, 0, 1, 1, 0, 1], "risk": [0.1, 0.4, 0.3, 0.8, 0.2, 0.7],
+    ... })
+    >>> res = scv.from_predictions(df, observed="ill", predicted="risk")
+    >>> round(float(res.estimate("auroc")), 3)
+    0.889
+    """
+    arguments = {name: value for name, value in locals().items() if name in _NAMES}
+    return _from_predictions({**arguments, **unknown}, {})
+
+
+_NAMES = tuple(from_predictions.__annotations__)[:-2]  # without **unknown, return
+_DEFAULTS: dict[str, Any] = dict(from_predictions.__kwdefaults__ or {})
+
+
+def _from_predictions(
+    arguments: Mapping[str, Any], scope: Mapping[str, Any]
+) -> CVResult:
+    unknown = [name for name in arguments if name not in (*_NAMES, "formula")]
+    refuse_unknown("from_predictions", unknown, _NAMES, OF_PREDICTIONS)
+    given = {**_DEFAULTS, **arguments}
+    for name, column in (("observed", "outcome"), ("predicted", "predictions")):
+        if given[name] is None:
+            raise ArgumentTypeError(
+                f"from_predictions() needs {name}=, the column of the {column}."
+            )
+    frame = _frame(given["data"], given["row"])
+    for name in ("observed", "fold", "repeat", "row", "cluster"):
+        if given[name] is not None:
+            _check_column(frame, given[name], name)
+    if given["repeat"] is not None and given["row"] is None:
+        raise ArgumentError(
+            "repeat= needs row=: the column that tells which predictions are of the "
+            "same record."
+        )
+    seed = resolve_seed(given["seed"])
+    places, labels = _places(frame, given["row"])
+    repeats = _codes(frame, given["repeat"])
+    first = np.unique(places, return_index=True)[1]
+    records = frame.iloc[first].set_axis(labels)
+    _check_constant(frame, records, places, given["observed"])
+    design = _design(records, given)
+    folds = _Folds.of(frame, given["fold"], places, repeats)
+    plan = _plan(folds, given["fold"], design)
+    held = _held(frame.iloc[folds.order], given, design, plan)
+    if given["cluster"] is not None:
+        _check_constant(frame, records, places, given["cluster"])
+        codes, values = pd.factorize(records[given["cluster"]])
+        strata = Strata(given["cluster"], codes.astype(np.intp), len(values))
+        plan = replace(plan, strata=strata)
+    return CVResult(
+        design=replace(design, kept=first),  # where the data have each record
+        plan=replace(plan, rows=design.labels),
+        learner=Elsewhere(),
+        held=held,
+        chosen_metrics=choose_metrics(given["metrics"], design.outcome),
+        weights=None,
+        seed=seed,
+        call=Call(_from_predictions, {**arguments, "data": frame, "seed": seed}),
+    )
+
+
+def _frame(data: Any, row: str | None) -> pd.DataFrame:
+    """Return the data; their labels may repeat where a column tells records apart."""
+    if row is not None and isinstance(data, pd.DataFrame) and not data.index.is_unique:
+        data = data.reset_index(drop=True)
+    return as_frame(data)
+
+
+def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
+    if not isinstance(column, str) or column not in frame.columns:
+        hint = suggestion(column, frame.columns)
+        raise ColumnError(f"{name}={column!r} is no column of the data.{hint}")
+    absent = int(frame[column].isna().sum())
+    if absent:
+        raise DataError(
+            f"{name}={column!r} is missing in {absent} of {len(frame)} rows; leave "
+            "those rows out of the data."
+        )
+
+
+def _places(
+    frame: pd.DataFrame, row: str | None
+) -> tuple[NDArray[np.intp], pd.Index[Any]]:
+    """Return the number of the record of each row, and the records' labels."""
+    if row is None:
+        return np.arange(len(frame)), frame.index
+    codes, labels = _numbered(frame[row])
+    return codes, pd.Index(labels)
+
+
+def _codes(frame: pd.DataFrame, column: str | None) -> NDArray[np.intp]:
+    if column is None:
+        return np.zeros(len(frame), dtype=np.intp)
+    return _numbered(frame[column])[0]
+
+
+def _numbered(values: Any) -> tuple[NDArray[np.intp], Any]:
+    """Return numbers of distinct values, rising where they have an order, and these."""
+    try:
+        codes, distinct = pd.factorize(values, sort=True)
+    except TypeError:  # of several types, which have no order
+        codes, distinct = pd.factorize(values)
+    return codes.astype(np.intp), distinct
+
+
+def _check_constant(
+    frame: pd.DataFrame, records: pd.DataFrame, places: NDArray[np.intp], column: str
+) -> None:
+    differ = frame[column].to_numpy() != records[column].to_numpy()[places]
+    if differ.any():
+        label = records.index[places[np.flatnonzero(differ)[0]]]
+        several = plural(len(np.unique(places[differ])), "record")
+        raise DataError(
+            f"{column!r} differs among the rows of {several} (first: {label!r}); a "
+            "record has one value."
+        )
+
+
+def _design(records: pd.DataFrame, given: Mapping[str, Any]) -> Design:
+    predicted = given["predicted"]
+    listed = predicted.values() if isinstance(predicted, Mapping) else predicted
+    columns = [predicted] if isinstance(predicted, str) else list(listed)
+    for column in columns:
+        _check_column(records, column, "predicted")
+    right = " + ".join(map(quoted, columns))
+    formula = f"{quoted(given['observed'])} ~ {right}"
+    return make_design(formula, records, scope={}, positive=given["positive"])
+
+
+@dataclass(frozen=True, eq=False)
+class _Folds:
+    """Which rows are of which fold, and of which record.
+
+    Attributes
+    ----------
+    split, place, repeat : numpy.ndarray of int, shape (rows,)
+        The fold, numbered through all repeats, the record, and the repeat of each row.
+    labels : list of sequence
+        The names of the folds of each repeat.
+    order : numpy.ndarray of int, shape (rows,)
+        Rows by fold, and in a fold by record.
+    """
+
+    split: NDArray[np.intp]
+    place: NDArray[np.intp]
+    repeat: NDArray[np.intp]
+    labels: list[Sequence[Any]]
+    order: NDArray[np.intp]
+
+    @classmethod
+    def of(
+        cls,
+        frame: pd.DataFrame,
+        fold: str | None,
+        places: NDArray[np.intp],
+        repeats: NDArray[np.intp],
+    ) -> _Folds:
+        split = np.zeros(len(frame), dtype=np.intp)
+        labels: list[Sequence[Any]] = []
+        for number in range(int(repeats.max()) + 1):
+            where = repeats == number
+            codes, names = np.zeros(where.sum(), dtype=np.intp), ["all"]
+            if fold is not None:
+                codes, found = _numbered(frame[fold].to_numpy()[where])
+                names = list(found)
+            split[where] = sum(map(len, labels)) + codes
+            labels.append(names)
+        return cls(split, places, repeats, labels, np.lexsort((places, split)))
+
+    @property
+    def tests(self) -> list[NDArray[np.intp]]:
+        """The records of each fold."""
+        sizes = np.bincount(self.split)
+        return np.split(self.place[self.order], np.cumsum(sizes)[:-1])
+
+    def again(self, within: NDArray[np.intp]) -> int:
+        """Return how many rows are of a record that was there before."""
+        cells = within * (self.place.max() + 1) + self.place
+        return len(cells) - len(np.unique(cells))
+
+
+def _plan(folds: _Folds, fold: str | None, design: Design) -> FoldPlan:
+    n, y, tests = len(design.y), design.y, folds.tests
+    twice = folds.again(folds.repeat)
+    in_pairs = not folds.again(folds.split) and all(
+        len(test) == 2 and y[test[0]] != y[test[1]] for test in tests
+    )
+    if twice and not in_pairs:
+        raise DataError(
+            f"{plural(twice, 'record')} occur more than once in a repeat; repeat= "
+            "tells repeats apart, row= records. (In leave-pair-out, which has them so, "
+            "each fold holds two records of different outcomes.)"
+        )
+    counts = {len(names) for names in folds.labels}
+    said = plural(counts.pop(), "fold") if len(counts) == 1 else "folds"
+    scheme, sentence = "given", f"{said} by {fold}, made elsewhere"
+    if fold is None:
+        scheme, sentence = "external", "predictions by a model fitted to other records"
+    elif twice:
+        scheme, sentence = (
+            "leave_pair_out",
+            f"leave-pair-out, {said} by {fold}, made elsewhere",
+        )
+    none = Ragged.empty(len(tests))
+    plan = FoldPlan(
+        scheme=scheme,
+        sentence=sentence,
+        n=n,
+        tests=Ragged.of(tests),
+        labels=tuple(map(tuple, folds.labels)),
+        dropped=none,
+        kept_out=none,
+        copied=none,
+        first_fit=np.arange(len(tests) + 1),
+    )
+    if fold is None:
+        everything = [np.setdiff1d(np.arange(n), test) for test in tests]
+        return replace(plan, kept_out=Ragged.of(everything))
+    if twice:
+        outcome = design.outcome
+        made_for = Response.of(y, outcome.kind, outcome.levels, outcome.name)
+        return replace(plan, response=made_for)
+    return plan
+
+
+def _held(
+    frame: pd.DataFrame,
+    given: Mapping[str, Any],
+    design: Design,
+    plan: FoldPlan,
+) -> Held:
+    """Read predictions, a row a prediction in the order of the plan."""
+    outcome = design.outcome
+    columns = _predicted_columns(given["predicted"], outcome.levels, outcome.kind)
+    for column in columns:
+        _check_column(frame, column, "predicted")
+        if not pd.api.types.is_numeric_dtype(frame[column].dtype):
+            raise DataError(f"predicted={column!r} must hold numbers.")
+    values = frame[columns].to_numpy(dtype=float)
+    if outcome.kind != "multiclass":
+        values = values[:, 0]
+    shares = bool(((values >= 0) & (values <= 1)).all())
+    probabilities = given["probabilities"]
+    if probabilities and outcome.levels and not shares:
+        raise DataError(
+            f"predicted={given['predicted']!r} has values below 0 or above 1, which "
+            "are no probabilities; probabilities=False takes them for scores."
+        )
+    if probabilities is None:
+        probabilities = shares or not outcome.levels
+    none = np.empty(0, dtype=np.intp)
+    fits = plan.n_fits
+    return Held(
+        fit=plan.tests.owners,
+        row=plan.tests.values.astype(np.intp),
+        predicted=values,
+        partner_fit=none,
+        partner_row=none,
+        partner_predicted=np.empty((0, *values.shape[1:])),
+        converged=np.ones(fits, dtype=bool),
+        separated=np.zeros(fits, dtype=bool),
+        seconds=np.zeros(fits),
+        probabilities=bool(probabilities),
+        names=(),
+        learnt=None,
+        absent={},
+    )
+
+
+def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> list[str]:
+    if isinstance(predicted, Mapping):
+        lacking = [level for level in levels if level not in predicted]
+        if lacking:
+            raise ArgumentError(f"predicted= names no column for {lacking[0]!r}.")
+        predicted = [predicted[level] for level in levels]
+        if kind == "binary":
+            predicted = predicted[1:]
+    columns = [predicted] if isinstance(predicted, str) else list(predicted)
+    wanted = len(levels) if kind == "multiclass" else 1
+    if len(columns) != wanted:
+        raise ArgumentError(
+            f"predicted= names {plural(len(columns), 'column')}, but the outcome, "
+            f"which is {kind}, needs {wanted}"
+            + (f": one for each of {', '.join(map(str, levels))}." if levels else ".")
+        )
+    return columns
