@@ -38,7 +38,7 @@ def records(rng: np.random.Generator, effect: float) -> pd.DataFrame:
 
 def main(data_sets: int = 200) -> None:
     """Print one row per dtype."""
-    warnings.simplefilter("ignore", scv.StatcvWarning)
+    warnings.simplefilter("ignore", scv.errors.StatcvWarning)
     rows = {name: [] for name in WRITTEN}
     for number in range(data_sets):
         data = records(np.random.default_rng([SEED, number]), effect=0.0)

@@ -57,7 +57,7 @@ def main() -> None:
         model = scv.models.Logit(C=C)
         scv.cv("y ~ .", data, model=model, scheme="loocv", seed=1, progress=False)
 
-    warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+    warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
     with threadpool_limits(1):
         cv(frame(10 * p), C=1.0)  # what is imported late
         imported = peak()

@@ -64,7 +64,7 @@ def main(data_sets: int = 500, positive: int = 20) -> None:
                 said = " ".join(
                     str(one.message)
                     for one in given
-                    if issubclass(one.category, scv.DistributionalBiasWarning)
+                    if issubclass(one.category, scv.errors.DistributionalBiasWarning)
                 )
                 table = res.no_skill.set_index("metric")
                 for metric in METRICS:

@@ -37,7 +37,7 @@ def main(command_line: list[str] | None = None) -> None:
     """Compare, time, and write the tables."""
     given = arguments(command_line)
     out = given.out or (None if given.quick else RESULTS)
-    warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+    warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
     makers = all_cases(given.quick)
     wanted = set(given.only or [*makers, *APART])
     unknown = wanted - {*makers, *APART}

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from statcv import folds, metrics, models, studies
+    from statcv import errors, folds, inference, metrics, models, plots, studies
     from statcv.datasets import (
         available_data,
         fetch_cfs,
@@ -18,160 +18,75 @@ if TYPE_CHECKING:
         load_data,
         load_irae,
     )
-    from statcv.errors import (
-        CheckpointWarning,
-        ConvergenceWarning,
-        CostWarning,
-        DegenerateVarianceWarning,
-        DistributionalBiasWarning,
-        FoldWarning,
-        MissingDataWarning,
-        PrivacyWarning,
-        SeparationWarning,
-        StatcvError,
-        StatcvWarning,
-        TuningWarning,
-        UndefinedMetricWarning,
-        UnseenLevelWarning,
-    )
+    from statcv.errors import StatcvError
+    from statcv.folds import sklearn as splitters
     from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
-    from statcv.inference.tests.no_skill import replicates_test
     from statcv.models.tuning import Tuning
-    from statcv.plots import (
-        plot_balance,
-        plot_calibration,
-        plot_composition,
-        plot_decision,
-        plot_difference,
-        plot_folds,
-        plot_forest,
-        plot_learning,
-        plot_null,
-        plot_panel,
-        plot_pr,
-        plot_predicted,
-        plot_referee,
-        plot_risk,
-        plot_roc,
-        plot_stratifier_bias,
-    )
-    from statcv.studies.standardised import standardise_scores
     from statcv.verbs.compare import compare
-    from statcv.verbs.compare_settings import compare_over
+    from statcv.verbs.compare_settings import compare_settings
     from statcv.verbs.cv import cv, fold_plan
     from statcv.verbs.from_predictions import from_predictions
-    from statcv.verbs.meta_analysis import combine
+    from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
 
 __version__ = "0.1.0"
 
-_ROOMS = ("folds", "metrics", "models", "studies")
-_HOMES = {
-    "statcv.verbs.cv": ("cv", "fold_plan"),
-    "statcv.verbs.compare": ("compare",),
-    "statcv.verbs.meta_analysis": ("combine",),
-    "statcv.verbs.compare_settings": ("compare_over",),
-    "statcv.datasets": (
-        "available_data",
-        "fetch_cfs",
-        "fetch_ptb",
-        "load_data",
-        "load_irae",
-    ),
-    "statcv.verbs.from_predictions": ("from_predictions",),
-    "statcv.errors": (
-        "CheckpointWarning",
-        "ConvergenceWarning",
-        "CostWarning",
-        "DegenerateVarianceWarning",
-        "DistributionalBiasWarning",
-        "FoldWarning",
-        "MissingDataWarning",
-        "PrivacyWarning",
-        "SeparationWarning",
-        "StatcvError",
-        "StatcvWarning",
-        "TuningWarning",
-        "UndefinedMetricWarning",
-        "UnseenLevelWarning",
-    ),
-    "statcv.folds.strata.resolve": ("by_hash", "by_quantile", "by_value"),
-    "statcv.inference.tests.no_skill": ("replicates_test",),
-    "statcv.plots": (
-        "plot_balance",
-        "plot_calibration",
-        "plot_composition",
-        "plot_decision",
-        "plot_difference",
-        "plot_folds",
-        "plot_forest",
-        "plot_learning",
-        "plot_null",
-        "plot_panel",
-        "plot_pr",
-        "plot_predicted",
-        "plot_referee",
-        "plot_risk",
-        "plot_roc",
-        "plot_stratifier_bias",
-    ),
-    "statcv.studies.standardised": ("standardise_scores",),
-    "statcv.verbs.stratifier_bias": ("stratifier_bias",),
-    "statcv.models.tuning": ("Tuning",),
+_ROOMS = {
+    name: f"statcv.{name}"
+    for name in (
+        "errors",
+        "folds",
+        "inference",
+        "metrics",
+        "models",
+        "plots",
+        "studies",
+    )
+} | {"splitters": "statcv.folds.sklearn"}
+_HOME_OF = {
+    "StatcvError": "statcv.errors",
+    "Tuning": "statcv.models.tuning",
+    "available_data": "statcv.datasets",
+    "by_hash": "statcv.folds.strata.resolve",
+    "by_quantile": "statcv.folds.strata.resolve",
+    "by_value": "statcv.folds.strata.resolve",
+    "compare": "statcv.verbs.compare",
+    "compare_settings": "statcv.verbs.compare_settings",
+    "cv": "statcv.verbs.cv",
+    "fetch_cfs": "statcv.datasets",
+    "fetch_ptb": "statcv.datasets",
+    "fold_plan": "statcv.verbs.cv",
+    "from_predictions": "statcv.verbs.from_predictions",
+    "load_data": "statcv.datasets",
+    "load_irae": "statcv.datasets",
+    "meta_analysis": "statcv.verbs.meta_analysis",
+    "stratifier_bias": "statcv.verbs.stratifier_bias",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "CheckpointWarning",
-    "ConvergenceWarning",
-    "CostWarning",
-    "DegenerateVarianceWarning",
-    "DistributionalBiasWarning",
-    "FoldWarning",
-    "MissingDataWarning",
-    "PrivacyWarning",
-    "SeparationWarning",
     "StatcvError",
-    "StatcvWarning",
     "Tuning",
-    "TuningWarning",
-    "UndefinedMetricWarning",
-    "UnseenLevelWarning",
     "available_data",
     "by_hash",
     "by_quantile",
     "by_value",
-    "combine",
     "compare",
-    "compare_over",
+    "compare_settings",
     "cv",
+    "errors",
     "fetch_cfs",
     "fetch_ptb",
     "fold_plan",
     "folds",
     "from_predictions",
+    "inference",
     "load_data",
     "load_irae",
+    "meta_analysis",
     "metrics",
     "models",
-    "plot_balance",
-    "plot_calibration",
-    "plot_composition",
-    "plot_decision",
-    "plot_difference",
-    "plot_folds",
-    "plot_forest",
-    "plot_learning",
-    "plot_null",
-    "plot_panel",
-    "plot_pr",
-    "plot_predicted",
-    "plot_referee",
-    "plot_risk",
-    "plot_roc",
-    "plot_stratifier_bias",
-    "replicates_test",
-    "standardise_scores",
+    "plots",
+    "splitters",
     "stratifier_bias",
     "studies",
 ]
@@ -179,7 +94,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
-        return import_module(f"statcv.{name}")
+        return import_module(_ROOMS[name])
     if name in _HOME_OF:
         value = getattr(import_module(_HOME_OF[name]), name)
         globals()[name] = value

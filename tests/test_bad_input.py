@@ -633,6 +633,6 @@ def test_messages_show_plain_values(data):
 
 def test_warnings_name_the_line_of_the_caller(data):
     gaps = data.assign(age=data["age"].where(ROWS > 1))
-    with pytest.warns(scv.MissingDataWarning, match="2 of 40 rows") as caught:
+    with pytest.warns(scv.errors.MissingDataWarning, match="2 of 40 rows") as caught:
         cv("y ~ age", gaps, seed=1)
     assert caught[0].filename == __file__

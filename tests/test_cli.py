@@ -262,7 +262,7 @@ def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
         *("--out", "o"),
     )
     assert ran.code == 0
-    with pytest.warns(scv.DistributionalBiasWarning):
+    with pytest.warns(scv.errors.DistributionalBiasWarning):
         loocv = scv.cv(FORMULA, spector, scheme="loocv", seed=1)
     rloocv = loocv.update(scheme="rloocv")
     comparison = scv.compare(loocv=loocv, rloocv=rloocv)

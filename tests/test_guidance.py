@@ -80,7 +80,7 @@ def test_the_summary_opens_with_the_headline(data):
 def test_digits_agree_within_a_column(data):
     for call in ({}, {"scheme": "rloocv"}, {"scheme": "bootstrap", "repeats": 20}):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scv.StatcvWarning)
+            warnings.simplefilter("ignore", scv.errors.StatcvWarning)
             shown = scv.cv("y ~ a + b", data, seed=1, **call).summary().shown
         for table in shown.values():
             for name in table:
@@ -94,7 +94,7 @@ def test_digits_agree_within_a_column(data):
 def test_no_note_is_printed_twice(data):
     for call in ({}, {"scheme": "kfold"}, {"scheme": "rloocv"}, {"scheme": "loocv"}):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scv.StatcvWarning)
+            warnings.simplefilter("ignore", scv.errors.StatcvWarning)
             notes = scv.cv("y ~ a + b", data, seed=1, **call).summary().notes
         assert len(set(notes)) == len(notes)
 

@@ -26,7 +26,7 @@ def loaded_by(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    ["import statcv", "from statcv import cv, compare, load_data, plot_roc"],
+    ["import statcv", "from statcv import cv, compare, load_data, plots"],
 )
 def test_import_loads_nothing_heavy(statement):
     assert not loaded_by(statement) & set(HEAVY)
@@ -95,6 +95,6 @@ def test_every_error_is_a_builtin_error_too(error):
 
 def test_a_warning_points_at_the_caller():
     frame = scv.load_data("spector")
-    with pytest.warns(scv.DistributionalBiasWarning) as caught:
+    with pytest.warns(scv.errors.DistributionalBiasWarning) as caught:
         scv.cv("GRADE ~ GPA", frame, scheme="loocv")
     assert [warning.filename for warning in caught] == [__file__]

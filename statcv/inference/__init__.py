@@ -35,7 +35,6 @@ from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import (
     permutation_test,
     plain_t_test,
-    replicates_test,
     wald_test,
 )
 from statcv.inference.tests.null_bias import NullBias
@@ -77,7 +76,6 @@ __all__ = [
     "possible_intervals",
     "random_effects",
     "record_influence",
-    "replicates_test",
     "values_by_split",
     "wald_test",
 ]

@@ -1,6 +1,6 @@
 """Pictures of a result or a fold plan: each takes ``ax=None`` and returns the Axes."""
 
-from statcv.plots.bias import plot_balance
+from statcv.plots.bias import plot_bias
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.composition import plot_composition
 from statcv.plots.curves import plot_pr, plot_roc
@@ -8,24 +8,24 @@ from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.folds import plot_folds
 from statcv.plots.forest import plot_forest
-from statcv.plots.learning_curve import plot_learning
-from statcv.plots.permutation import plot_null
+from statcv.plots.learning_curve import plot_learning_curve
+from statcv.plots.permutation import plot_permutation
 from statcv.plots.predictions import plot_panel, plot_predicted
 from statcv.plots.referee import plot_referee
 from statcv.plots.risk import plot_risk
 from statcv.plots.stratifiers import plot_stratifier_bias
 
 __all__ = [
-    "plot_balance",
+    "plot_bias",
     "plot_calibration",
     "plot_composition",
     "plot_decision",
     "plot_difference",
     "plot_folds",
     "plot_forest",
-    "plot_learning",
-    "plot_null",
+    "plot_learning_curve",
     "plot_panel",
+    "plot_permutation",
     "plot_pr",
     "plot_predicted",
     "plot_referee",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-def plot_balance(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
+def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     """Draw the mean outcome of each training set against that held out.
 
     Points on a falling line give the held-out label away: the training mean alone
@@ -50,9 +50,9 @@ def plot_balance(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import statcv as scv
-    >>> from statcv.plots import plot_balance
+    >>> from statcv.plots import plot_bias
     >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="loocv")
-    >>> plot_balance(plan).get_title().splitlines()
+    >>> plot_bias(plan).get_title().splitlines()
     ['Fold balance, loocv', 'r = −1.00 over the records held out']
     """
     plan, response = require_response(plan, "a picture of balance")

@@ -82,7 +82,7 @@ def plot_calibration(
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
-    >>> ax = scv.plot_calibration(res)
+    >>> ax = scv.plots.plot_calibration(res)
     >>> ax.get_title()
     'Calibration, held-out predictions pooled'
     >>> print(ax.texts[0].get_text().splitlines()[0])

@@ -106,7 +106,7 @@ def plot_roc(
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
-    >>> ax = scv.plot_roc(res, band=True, label="four folds")
+    >>> ax = scv.plots.plot_roc(res, band=True, label="four folds")
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['four folds: auROC 0.835 (per fold 0.833)', '95% band, pointwise']
     """

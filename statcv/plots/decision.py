@@ -83,7 +83,7 @@ def plot_decision(
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> ax = scv.plot_decision(res)
+    >>> ax = scv.plots.plot_decision(res)
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
     """

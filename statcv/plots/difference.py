@@ -227,7 +227,7 @@ def plot_difference(
     >>> a = scv.cv("GRADE ~ GPA", df, seed=1)
     >>> b = a.update(formula=". ~ . + PSI")
     >>> compared = scv.compare(small=a, large=b, test="delong")
-    >>> ax = scv.plot_difference(compared)
+    >>> ax = scv.plots.plot_difference(compared)
     >>> ax.get_title().splitlines()[0]
     'large minus small: difference in auROC (per fold) 0.058'
     """

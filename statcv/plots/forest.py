@@ -336,8 +336,8 @@ def plot_forest(
         Results or estimates by name; a table with columns ``estimate``, ``lower`` and
         ``upper`` (and ``n``, which is written beside the name, and ``weight``, to which
         the area of the mark is proportional), as ``result.metrics(by="site")`` returns;
-        or a comparison, whose differences are drawn; or what :func:`statcv.combine`
-        made of several, with the mean over data sets.
+        or a comparison, whose differences are drawn; or what
+        :func:`statcv.meta_analysis` made of several, with the mean over data sets.
     ax : matplotlib.axes.Axes, optional
     metric, how : str, optional
         As ``result.estimate`` takes them, where results are given; ``metric`` chooses
@@ -374,7 +374,7 @@ def plot_forest(
     >>> df = scv.load_data("spector")
     >>> a = scv.cv("GRADE ~ GPA", df, scheme="rloocv", seed=1)
     >>> b = a.update(formula=". ~ . + PSI")
-    >>> ax = scv.plot_forest({"GPA": a, "GPA and PSI": b})
+    >>> ax = scv.plots.plot_forest({"GPA": a, "GPA and PSI": b})
     >>> ax.get_xlabel()
     'auROC (paired)'
     >>> [label.get_text() for label in ax.get_yticklabels()]

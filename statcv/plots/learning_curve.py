@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PARTS = {"training": "training records", "held_out": "held-out records"}
 
 
-def plot_learning(
+def plot_learning_curve(
     result: Readable, metric: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Draw a metric against rounds: means over fits, and each fit as a thin line.
@@ -41,7 +41,7 @@ def plot_learning(
     MetricError
         If there is none of that metric.
     """
-    require_result(result, "plot_learning")
+    require_result(result, "plot_learning_curve")
     from matplotlib.ticker import MaxNLocator
 
     table = result.learning_curves

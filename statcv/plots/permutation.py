@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 SIDES = {"greater": "one-sided", "less": "one-sided", "two-sided": "two-sided"}
 
 
-def plot_null(test: HTest | Readable, ax: Axes | None = None) -> Axes:
+def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     """Draw the permutation distribution of a metric, and the value observed.
 
     The solid line is the value observed, the dashed one the mean of the permuted
@@ -47,7 +47,7 @@ def plot_null(test: HTest | Readable, ax: Axes | None = None) -> Axes:
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> ax = scv.plot_null(res.test(n_permutations=99))
+    >>> ax = scv.plots.plot_permutation(res.test(n_permutations=99))
     >>> ax.get_xlabel()
     'auROC (paired)'
     """
@@ -93,7 +93,7 @@ def _tested(test: HTest | Readable) -> HTest:
         return test
     if not hasattr(test, "test"):
         raise ArgumentTypeError(
-            "plot_null() draws a permutation test, or that of a result, not "
+            "plot_permutation() draws a permutation test, or that of a result, not "
             f"{type(test).__name__}; make one with result.test()."
         )
     return test.test(method="permutation")

@@ -9,7 +9,7 @@ import numpy as np
 from statcv.errors import OutcomeError
 from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes, require_result
-from statcv.plots.bias import plot_balance
+from statcv.plots.bias import plot_bias
 from statcv.plots.curves import plot_pr, plot_roc
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     kind = result.design.outcome.kind
     if kind == "multiclass":
         raise OutcomeError("the panel is for outcomes of two classes, or numbers.")
-    pictures = [plot_predicted, plot_balance]
+    pictures = [plot_predicted, plot_bias]
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]
     rows = len(pictures) // 2

@@ -46,8 +46,8 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     OutcomeError
         If the outcome does not have two classes.
     MetricError
-        If the predictions are no probabilities; :func:`statcv.plot_panel` then draws
-        what can be had.
+        If the predictions are no probabilities; :func:`statcv.plots.plot_panel` then
+        draws what can be had.
 
     References
     ----------
@@ -59,7 +59,7 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     >>> import statcv as scv
     >>> df = scv.load_data("spector")
     >>> res = scv.cv("GRADE ~ GPA + PSI", df, scheme="rloocv", seed=1)
-    >>> scv.plot_referee(res).shape
+    >>> scv.plots.plot_referee(res).shape
     (2, 2)
     """
     require_result(result, "plot_referee")

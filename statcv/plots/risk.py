@@ -53,7 +53,7 @@ def plot_risk(
     --------
     >>> import statcv as scv
     >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), seed=1)
-    >>> scv.plot_risk(res).get_title()
+    >>> scv.plots.plot_risk(res).get_title()
     'Risk by outcome, held-out predictions pooled'
     """
     require_result(result, "plot_risk")

@@ -89,7 +89,7 @@ def plot_stratifier_bias(
     >>> bias = scv.stratifier_bias(
     ...     "y ~ x3 + x7 + x10", df, ["x3", "x7", "x10"], repeats=3, seed=1
     ... )
-    >>> scv.plot_stratifier_bias(bias).get_xlabel()
+    >>> scv.plots.plot_stratifier_bias(bias).get_xlabel()
     'normalised importance'
     """
     if not hasattr(result, "ranking"):

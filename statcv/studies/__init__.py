@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from statcv.studies import austin2024 as austin2024
     from statcv.studies import bey2020 as bey2020
     from statcv.studies import inference as inference
+    from statcv.studies.replicates import replicates_test
+    from statcv.studies.standardised import standardise_scores
 
 __all__ = [
     "EhrPopulation",
@@ -34,15 +36,20 @@ __all__ = [
     "ehr_population",
     "optimal_accuracy",
     "random_population",
+    "replicates_test",
     "simulate_ehr",
+    "standardise_scores",
 ]
 
 _ROOMS = ("austin2024", "bey2020", "inference")
+_HOME_OF = {"replicates_test": "replicates", "standardise_scores": "standardised"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"statcv.studies.{name}")
+    if name in _HOME_OF:
+        return getattr(import_module(f"statcv.studies.{_HOME_OF[name]}"), name)
     raise AttributeError(f"module 'statcv.studies' has no attribute {name!r}")
 
 

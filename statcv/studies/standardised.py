@@ -73,7 +73,7 @@ class Standardised:
 class StandardisedResult(CVResult):
     """A result whose predictions are standardised scores, which only have an order.
 
-    Made by :func:`statcv.standardise_scores`.
+    Made by :func:`statcv.studies.standardise_scores`.
     """
 
     def _metric(self, name: str | Metric | None) -> Metric:
@@ -154,9 +154,9 @@ def standardise_scores(
     >>> df = pd.DataFrame(x, columns=["a", "b", "c"]).assign(y=np.arange(100) % 2)
     >>> nearest = scv.models.Neighbors(k=1)
     >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+    ...     warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
     ...     res = scv.cv("y ~ .", df, model=nearest, scheme="loocv", seed=1)
-    ...     unsafe = scv.standardise_scores(res)
+    ...     unsafe = scv.studies.standardise_scores(res)
     >>> noise, worse = float(res.estimate("auroc")), float(unsafe.estimate("auroc"))
     >>> worse > 0.65 > noise
     True

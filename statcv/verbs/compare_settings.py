@@ -30,7 +30,7 @@ ZEROS = {
 class SettingsComparison:
     """Two ways compared over settings by Wilcoxon's signed-rank test.
 
-    Made by :func:`statcv.compare_over`.
+    Made by :func:`statcv.compare_settings`.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ def _side(alternative: str) -> str:
     return sides.get(alternative, "not equal to")
 
 
-def compare_over(
+def compare_settings(
     *ways: Any,
     metric: Any = None,
     how: str | None = None,
@@ -137,8 +137,8 @@ def compare_over(
     Parameters
     ----------
     *ways, **named : mapping, series or sequence
-        Two of them, ``compare_over(loocv=…, rloocv=…)``; differences are second less
-        first. Numbers, estimates, or results of :func:`statcv.cv` by setting: a
+        Two of them, ``compare_settings(loocv=…, rloocv=…)``; differences are second
+        less first. Numbers, estimates, or results of :func:`statcv.cv` by setting: a
         mapping or a series is matched by its keys, a sequence by its order.
     metric, how : str, optional
         What is estimated of results, as ``result.estimate`` takes them.
@@ -168,7 +168,7 @@ def compare_over(
     Examples
     --------
     >>> import statcv as scv
-    >>> over = scv.compare_over(
+    >>> over = scv.compare_settings(
     ...     loocv={0.01: 0.61, 0.1: 0.68, 1: 0.70, 10: 0.69, 100: 0.66},
     ...     rloocv={0.01: 0.69, 0.1: 0.71, 1: 0.705, 10: 0.70, 100: 0.68},
     ... )
@@ -178,8 +178,8 @@ def compare_over(
     given = dict(zip(("first", "second"), ways, strict=False)) | named
     if len(ways) + len(named) != 2 or len(given) != 2:
         raise ComparisonError(
-            f"compare_over() compares two ways, not {len(ways) + len(named)}: "
-            "compare_over(loocv=…, rloocv=…)."
+            f"compare_settings() compares two ways, not {len(ways) + len(named)}: "
+            "compare_settings(loocv=…, rloocv=…)."
         )
     (first, a), (second, b) = (
         (name, _by_setting(name, way, metric, how)) for name, way in given.items()

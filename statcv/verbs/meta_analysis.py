@@ -44,7 +44,7 @@ NULL = (
 class Combination:
     """Comparisons on several data sets, and what they say together.
 
-    Made by :func:`statcv.combine`.
+    Made by :func:`statcv.meta_analysis`.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class Combination:
         return self.summary()._repr_html_()
 
 
-def combine(
+def meta_analysis(
     *items: Any,
     alternative: str = "two-sided",
     weights: str | ArrayLike | None = None,
@@ -130,8 +130,8 @@ def combine(
     Parameters
     ----------
     *items, **named : Comparison, HTest or float
-        One a data set, all of one kind; ``combine(cfs=a, ptb=b)`` names them. A test
-        that is one-sided counts as the p-value that it has.
+        One a data set, all of one kind; ``meta_analysis(cfs=a, ptb=b)`` names them. A
+        test that is one-sided counts as the p-value that it has.
     alternative : {"two-sided", "greater", "less"}
         Of the difference, second less first: ``"greater"`` turns each p-value into
         that of its own side. Two-sided, Fisher's method ignores direction, and
@@ -165,7 +165,8 @@ def combine(
     Examples
     --------
     >>> import statcv as scv
-    >>> found = scv.combine(ptb=0.38976, xgboost=0.12437, boost=0.04829, irae=0.03233)
+    >>> p = {"ptb": 0.38976, "xgboost": 0.12437, "boost": 0.04829, "irae": 0.03233}
+    >>> found = scv.meta_analysis(**p)
     >>> found.combined["p"].round(5).to_dict()
     {'Fisher': 0.01498, 'Stouffer': 0.00673}
     """

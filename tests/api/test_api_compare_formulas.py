@@ -45,7 +45,7 @@ def test_formulas_are_fitted_as_cv_fits_them(frame):
 
 
 def test_rows_complete_for_all(gaps):
-    with pytest.warns(scv.MissingDataWarning, match=r"4 of 60.*bmi 3, crp 2"):
+    with pytest.warns(scv.errors.MissingDataWarning, match=r"4 of 60.*bmi 3, crp 2"):
         found = scv.compare(
             base="y ~ age", crp=". ~ . + crp", bmi="y ~ bmi", data=gaps, seed=1
         )
@@ -65,7 +65,7 @@ def test_nothing_is_said_of_columns_that_no_formula_uses(gaps):
 def test_what_is_given_by_row_goes_with_the_rows(gaps):
     rng = np.random.default_rng(4)
     weights, folds = rng.uniform(1, 2, 60), rng.integers(0, 4, 60)
-    with pytest.warns(scv.MissingDataWarning):
+    with pytest.warns(scv.errors.MissingDataWarning):
         found = scv.compare(
             a="y ~ age", b="y ~ crp", data=gaps, weights=weights, scheme=folds, seed=1
         )

@@ -50,7 +50,7 @@ def test_corrected_t_needs_the_same_folds(pair):
         scv.compare(small=pair["small"], large=other, test="corrected_t")
 
 
-@pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_corrected_t_with_a_fold_without_value():
     plan = [1] * 5 + [2] * 20 + [3] * 15
     frame = simulated(3, 40).sort_values("y").reset_index(drop=True)
@@ -143,7 +143,7 @@ def test_clusters_of_one_result_count_for_both():
     assert both[0]["difference"] == pytest.approx(-both[1]["difference"])
 
 
-@pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_thresholds_are_heeded():
     frame = simulated(6)
     a = scv.cv("y ~ a", frame, k=4, seed=1, threshold=0.3)
@@ -232,7 +232,7 @@ def test_against_the_null_model_by_a_casewise_loss(several):
     assert null.update().held.predicted == pytest.approx(mean.held.predicted)
 
 
-@pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 @pytest.mark.parametrize("scheme", ["loocv", "stratified_kfold"])
 def test_the_null_model_ranks_nobody(scheme):
     """Whatever the training means give away, it has no skill: auROC 0.5."""

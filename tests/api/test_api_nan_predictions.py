@@ -31,9 +31,13 @@ def data():
 def test_predictions_that_are_nan_are_counted_and_named(data, scheme):
     given = {"model": Silent(), "scheme": scheme, "metrics": "auroc", "seed": 1}
     given["repeats"] = 1
-    with pytest.warns(scv.UndefinedMetricWarning, match="predicts NaN for .* of "):
+    with pytest.warns(
+        scv.errors.UndefinedMetricWarning, match="predicts NaN for .* of "
+    ):
         result = scv.cv("y ~ x - 1", data, **given)
-    with pytest.warns(scv.UndefinedMetricWarning, match="no value in 1 of 1 repeats"):
+    with pytest.warns(
+        scv.errors.UndefinedMetricWarning, match="no value in 1 of 1 repeats"
+    ):
         estimate = result.estimate("auroc", how="paired")
     assert np.isnan(estimate.value)
     held = result.scores.left

@@ -20,7 +20,7 @@ def spector():
 @pytest.fixture(scope="module")
 def results(spector):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
         rloocv = scv.cv(FORMULA, spector, scheme="rloocv", repeats=1, seed=1)
         return {"loocv": rloocv.update(scheme="loocv"), "rloocv": rloocv}
 

@@ -13,7 +13,9 @@ import statcv as scv
 from statcv.errors import ArgumentError, ComparisonError, MetricError
 from statcv.plots.difference import compared_pair, read_pair
 
-pytestmark = pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.DistributionalBiasWarning"
+)
 
 SCHEMES = {
     "kfold": {"scheme": "kfold", "k": 4},
@@ -113,7 +115,7 @@ def test_both_pictures_are_of_the_same_test(results, metric):
     assert one.names == other.names
     more = {"n_boot": 20} if metric == "auroc" else {}
     titles = [
-        scv.plot_difference(*of, **how, **more).get_title()
+        scv.plots.plot_difference(*of, **how, **more).get_title()
         for of, how in (((first, second), {"metric": metric}), ((comparison,), {}))
     ]
     plt.close("all")
@@ -256,7 +258,9 @@ def test_folds_without_a_value_are_a_caveat():
     first = scv.cv("y ~ a", df.iloc[order], scheme=plan, seed=1)
     second = first.update(formula="y ~ a + b")
     comparison = scv.compare(a=first, b=second, how="per_fold", test="delong")
-    with pytest.warns(scv.UndefinedMetricWarning, match="no value in 1 of 3 folds"):
+    with pytest.warns(
+        scv.errors.UndefinedMetricWarning, match="no value in 1 of 3 folds"
+    ):
         check(comparison)
     (told,) = comparison.differences["caveat"]
     assert "auROC has no value in 1 of 3 folds of a" in told

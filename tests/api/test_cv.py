@@ -46,7 +46,7 @@ def rloocv(spector):
 @pytest.fixture(scope="module")
 def loocv(spector):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
         return scv.cv(FORMULA, spector, scheme="loocv")
 
 
@@ -211,7 +211,7 @@ def test_the_fit_on_all_rows_says_what_it_chose():
 def test_update_changes_one_thing(rloocv, spector):
     again = rloocv.update()
     assert again.predictions.equals(rloocv.predictions)
-    with pytest.warns(scv.DistributionalBiasWarning):
+    with pytest.warns(scv.errors.DistributionalBiasWarning):
         loocv = rloocv.update(scheme="loocv")
     assert (loocv.seed, loocv.learner) == (rloocv.seed, rloocv.learner)
     smaller = rloocv.update(formula="GRADE ~ GPA")
@@ -382,11 +382,11 @@ def test_splits_that_overlap_are_stated_one_by_one(spector):
 
 def test_a_term_of_which_nothing_was_learnt_has_no_coefficient(spector):
     data = spector.assign(group=np.where(spector.index == 0, "rare", "usual"))
-    with pytest.warns(scv.UnseenLevelWarning, match="1 training set "):
+    with pytest.warns(scv.errors.UnseenLevelWarning, match="1 training set "):
         res = scv.cv("GPA ~ group", data, scheme="loocv")
     column = res.coefficients["group[T.usual]"]
     assert np.isnan(res.coefficients["Intercept"]).sum() == 0
-    with pytest.warns(scv.UnseenLevelWarning):
+    with pytest.warns(scv.errors.UnseenLevelWarning):
         other = scv.cv("GPA ~ C(group, Treatment('usual'))", data, scheme="loocv")
     rare = other.coefficients.iloc[:, -1]
     assert np.isnan(rare[0])
@@ -450,7 +450,7 @@ def test_results_pickle(rloocv):
 
 
 def test_the_warning_says_what_no_predictors_score(spector):
-    with pytest.warns(scv.DistributionalBiasWarning, match=r"auROC 0\.000"):
+    with pytest.warns(scv.errors.DistributionalBiasWarning, match=r"auROC 0\.000"):
         scv.cv(FORMULA, spector, scheme="loocv")
     assert (
         float(
@@ -478,7 +478,7 @@ def test_published_cfs_predictions():
         pytest.skip("STATCV_DATA names no folder with the published data")
     data = scv.fetch_cfs().drop(columns=["id", "ast"]).fillna(0)
     model = scv.models.XGBoost(tree_method="exact", base_score=0.5)
-    with pytest.warns(scv.DistributionalBiasWarning):
+    with pytest.warns(scv.errors.DistributionalBiasWarning):
         res = scv.cv("cfs ~ .", data, model=model, scheme="loocv", metrics="auroc")
     published = scv.fetch_cfs("predictions")["xgboost"].to_numpy()
     apart = np.abs(res.predictions["predicted"].to_numpy() - published) > 1e-6

@@ -157,7 +157,7 @@ def test_scores_are_told_from_probabilities():
     table = pd.DataFrame({"observed": [0, 1, 0, 1], "predicted": [-2.0, 3, 1, 0.5]})
     read = elsewhere(table)
     assert float(read.estimate("accuracy")) == 0.75
-    with pytest.warns(scv.UndefinedMetricWarning):
+    with pytest.warns(scv.errors.UndefinedMetricWarning):
         assert np.isnan(read.metrics().set_index("metric")["estimate"]["brier"])
     with pytest.raises(DataError, match="no probabilities"):
         elsewhere(table, probabilities=True)

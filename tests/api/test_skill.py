@@ -168,7 +168,7 @@ def test_held_out_sites_are_joined_by_random_effects():
 
 def test_a_group_without_a_class_is_counted(rloocv, spector):
     groups = np.where(spector["GRADE"] == 1, "a", "b")
-    with pytest.warns(scv.UndefinedMetricWarning, match="have no value"):
+    with pytest.warns(scv.errors.UndefinedMetricWarning, match="have no value"):
         table = rloocv.metrics(by=groups)
     own = table[table["metric"] == "auroc"]
     assert own["estimate"].isna().all()

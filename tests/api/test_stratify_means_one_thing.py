@@ -76,7 +76,7 @@ def test_every_dtype_gives_the_same_partition_and_inference(scheme):
     call |= {"k": 4} if scheme == "stratified_kfold" else {}
     call |= {"repeats": 2} if scheme == "rloocv" else {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
         for written in WRITTEN.values():
             given = data.assign(who=written(data["who"]))
             found = said(scv.cv("y ~ x", given, **call))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from statcv import StatcvWarning, cv
-from statcv.errors import ArgumentError
+from statcv import cv
+from statcv.errors import ArgumentError, StatcvWarning
 from statcv.folds.theory.pooled import LEAVING_ONE, pooled_null_auroc
 from statcv.models import Logit
 

@@ -159,7 +159,7 @@ def test_predictions_are_those_of_parts_chosen_anew_in_every_fold(data):
     assert np.abs(predicted - by_hand(data, "all")).max() > 1e-3
 
 
-@pytest.mark.filterwarnings("ignore::statcv.DistributionalBiasWarning")
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 @pytest.mark.parametrize(
     "scheme", ["loocv", "rloocv", "stratified_kfold", "rlpocv", "montecarlo"]
 )

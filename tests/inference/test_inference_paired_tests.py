@@ -167,7 +167,7 @@ def test_which_test_for_which_metric():
         ("delong", "brier", "for auROC, not for Brier"),
         ("t", "auprc", "is not a mean over records"),
         ("delog", "auroc", "Did you mean 'delong'"),
-        ("wilcoxon", "auroc", "compare_over"),
+        ("wilcoxon", "auroc", "compare_settings"),
     ]
     for test, metric, words in refused:
         with pytest.raises(ComparisonError, match=words):

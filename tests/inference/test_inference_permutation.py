@@ -184,7 +184,7 @@ def test_training_sets_without_a_class_are_counted_as_no_value():
     data["y"] = (np.arange(30) < 3).astype(int)
     folds = np.arange(30) % 10
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.StatcvWarning)
+        warnings.simplefilter("ignore", scv.errors.StatcvWarning)
         result = scv.cv("y ~ a", data, model="mean", scheme=folds, seed=1)
         values = result.null_distribution("brier", times=200)
     shared = [
@@ -208,7 +208,7 @@ def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
     calls = [("rare", tuned), ("rare", estimator), ("few", {"model": "linear"})]
     for outcome, call in calls:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", scv.StatcvWarning)
+            warnings.simplefilter("ignore", scv.errors.StatcvWarning)
             result = scv.cv(f"{outcome} ~ a", data, scheme=folds, seed=1, **call)
             values = result.null_distribution(
                 "mse" if outcome == "few" else "brier", times=40

@@ -61,7 +61,11 @@ def test_threads_count_the_folds_that_do_not_converge():
     for _ in range(3):
         with (
             joblib.parallel_config("threading", n_jobs=4),
-            pytest.warns(scv.ConvergenceWarning, match="in 20 of 20 folds") as given,
+            pytest.warns(
+                scv.errors.ConvergenceWarning, match="in 20 of 20 folds"
+            ) as given,
         ):
             scv.cv("y ~ .", data, model=short, k=20, seed=1)
-        assert {warning.category for warning in given} == {scv.ConvergenceWarning}
+        assert {warning.category for warning in given} == {
+            scv.errors.ConvergenceWarning
+        }

@@ -24,7 +24,7 @@ def _close_figures():
 @pytest.fixture(scope="module")
 def results():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.DistributionalBiasWarning)
+        warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
         rloocv = scv.cv(
             FORMULA, scv.load_data("spector"), scheme="rloocv", repeats=1, seed=1
         )
@@ -37,7 +37,7 @@ def curves(ax):
 
 def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
     for result in results.values():
-        ax = scv.plot_roc(result)
+        ax = scv.plots.plot_roc(result)
         (line,) = curves(ax)
         x, y = map(np.asarray, line.get_data())
         area = (np.diff(x) * (y[1:] + y[:-1]) / 2).sum()
@@ -47,7 +47,7 @@ def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
 
 
 def test_the_legend_names_the_headline_too(results):
-    ax = scv.plot_roc(results["rloocv"])
+    ax = scv.plots.plot_roc(results["rloocv"])
     assert "paired 0.875" in ax.get_legend().get_texts()[0].get_text()
 
 
@@ -77,7 +77,7 @@ def test_options_of_a_picture_of_a_comparison(results):
     three = scv.compare(**results, again=results["rloocv"], test="delong")
     ax = three.plot("difference", pair=("loocv", "again"), n_boot=50)
     assert ax.get_title().startswith("again minus loocv")
-    same = scv.plot_roc(results["loocv"])
+    same = scv.plots.plot_roc(results["loocv"])
     assert three.plot("roc", same) is same
     with pytest.raises(ArgumentError, match=r"'decision', .* Did you mean 'forest'"):
         three.plot("forrest")
@@ -93,18 +93,18 @@ def test_numbers_compared_are_drawn_as_differences():
 
 
 def test_precision_recall_starts_at_one_and_ends_at_the_share_of_positives(results):
-    ax = scv.plot_pr(results["rloocv"], method="trapezoid")
+    ax = scv.plots.plot_pr(results["rloocv"], method="trapezoid")
     (line,) = curves(ax)
     assert line.get_ydata()[0] == 1
     assert line.get_ydata()[-1] == pytest.approx(11 / 32)
     assert line.get_drawstyle() == "default"
-    (line,) = curves(scv.plot_pr(results["rloocv"]))
+    (line,) = curves(scv.plots.plot_pr(results["rloocv"]))
     assert line.get_ydata()[0] == line.get_ydata()[1]
     assert line.get_drawstyle() == "steps-pre"
 
 
 def test_predictions_by_class(results):
-    ax = scv.plot_predicted(results["rloocv"])
+    ax = scv.plots.plot_predicted(results["rloocv"])
     points = [line for line in ax.lines if line.get_marker() == "o"]
     assert [len(line.get_ydata()) for line in points] == [21, 11]
     labels = [tick.get_text() for tick in ax.get_xticklabels()]
@@ -114,7 +114,7 @@ def test_predictions_by_class(results):
 def test_balance_falls_under_loocv_and_is_level_under_rloocv(results):
     means = {}
     for name, result in results.items():
-        (points,) = scv.plot_balance(result).collections
+        (points,) = scv.plots.plot_bias(result).collections
         places = np.asarray(points.get_offsets())
         means[name] = dict(zip(places[:, 0], places[:, 1], strict=True))
     assert means["loocv"][0] == pytest.approx(11 / 31)
@@ -134,7 +134,7 @@ def test_panel(results, tmp_path):
 
 def test_repeats_draw_a_line_each():
     res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, repeats=5, seed=1)
-    _chance, *lines = scv.plot_roc(res).lines
+    _chance, *lines = scv.plots.plot_roc(res).lines
     assert len(lines) == 5
     assert [line.get_gid() for line in lines] == ["curve"] + [None] * 4
 
@@ -142,6 +142,6 @@ def test_repeats_draw_a_line_each():
 def test_two_classes_are_needed():
     numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
     with pytest.raises(OutcomeError, match="GPA"):
-        scv.plot_roc(numbers)
+        scv.plots.plot_roc(numbers)
     with pytest.raises(OutcomeError, match="two classes"):
-        scv.plot_pr(numbers)
+        scv.plots.plot_pr(numbers)

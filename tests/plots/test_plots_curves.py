@@ -80,27 +80,27 @@ def averaged(result):
 
 
 def test_the_band_of_a_roc_curve_is_that_of_the_metric(large):
-    ax = scv.plot_roc(large, band=True, level=0.9)
+    ax = scv.plots.plot_roc(large, band=True, level=0.9)
     band = roc_band(*averaged(large), level=0.9, seed=large.seed)
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
     assert legend(ax)[1] == "90% band, pointwise"
 
 
 def test_a_simultaneous_band_is_the_wider_one(large):
-    ax = scv.plot_roc(large, band="simultaneous")
+    ax = scv.plots.plot_roc(large, band="simultaneous")
     band = roc_band(*averaged(large), method="simultaneous")
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
 
 
 def test_the_band_of_precision_is_that_of_the_metric(large):
-    ax = scv.plot_pr(large, band=True)
+    ax = scv.plots.plot_pr(large, band=True)
     band = pr_band(*averaged(large), seed=large.seed)
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
 
 
 def test_with_a_band_repeats_are_averaged_and_the_legend_gives_that_area(repeated):
     y, p = averaged(repeated)
-    ax = scv.plot_roc(repeated, band=True)
+    ax = scv.plots.plot_roc(repeated, band=True)
     x, height = curve(ax)
     area = auroc(y, p)
     assert area_below(height, x) == pytest.approx(area)
@@ -109,7 +109,7 @@ def test_with_a_band_repeats_are_averaged_and_the_legend_gives_that_area(repeate
     first = legend(ax)[0].replace("\n", " ")
     assert first == f"stratified_kfold × 5: auROC {area:.3f} (per fold {per_fold:.3f})"
     assert "averaged over 5 repeats" in ax.get_title()
-    ax = scv.plot_pr(repeated, band="pointwise")
+    ax = scv.plots.plot_pr(repeated, band="pointwise")
     assert f"auPR {auprc(y, p):.3f}" in legend(ax)[0]
 
 
@@ -121,13 +121,13 @@ def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band)
     p[0] = 0.95  # a negative record comes first
     table = pd.DataFrame({"y": y, "p": p})
     result = scv.from_predictions(table, observed="y", predicted="p")
-    recall, precision = curve(scv.plot_pr(result, band=band))
+    recall, precision = curve(scv.plots.plot_pr(result, band=band))
     assert precision.min() > 0
     assert np.count_nonzero(recall == 0) == 1
     area = float((np.diff(recall) * precision[1:]).sum())
     assert area == pytest.approx(average_precision_score(y, p))
     assert precision[0] == precision[1]  # the first step is level
-    straight = scv.plot_pr(result, band=band, method="trapezoid")
+    straight = scv.plots.plot_pr(result, band=band, method="trapezoid")
     recall, precision = curve(straight)
     assert (recall[0], precision[0], precision[1]) == (0, 1, 0)
     area = auprc(y, p, method="trapezoid")
@@ -137,17 +137,17 @@ def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band)
 
 def test_other_areas_of_precision_and_recall_are_refused(repeated):
     with pytest.raises(ArgumentError, match="Did you mean 'trapezoid'"):
-        scv.plot_pr(repeated, method="trapezium")
+        scv.plots.plot_pr(repeated, method="trapezium")
 
 
 def test_without_a_band_the_title_says_that_each_repeat_has_its_curve(repeated):
-    assert "pooled by repeat" in scv.plot_roc(repeated).get_title()
+    assert "pooled by repeat" in scv.plots.plot_roc(repeated).get_title()
 
 
 def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
     result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="tournament_leave_pair_out", seed=1)
     for band in (False, True):
-        x, height = curve(scv.plot_roc(result, band=band))
+        x, height = curve(scv.plots.plot_roc(result, band=band))
         pooled = float(result.estimate("auroc", "pooled"))
         assert area_below(height, x) == pytest.approx(pooled)
 
@@ -159,46 +159,49 @@ def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
     paired = result.estimate("auroc")
     assert paired.how == "paired" != result.estimate("auroc", "pooled").value
     for band in (False, True):
-        ax = scv.plot_roc(result, band=band)
+        ax = scv.plots.plot_roc(result, band=band)
         x, height = curve(ax)
         assert area_below(height, x) == pytest.approx(paired.value)
         said = legend(ax)[0].replace("\n", " ")
         assert said == f"leave_pair_out: auROC {paired.value:.3f}"
         assert "compared in pairs" in ax.get_title()
     with pytest.raises(ArgumentError, match="no simultaneous band is known"):
-        scv.plot_roc(result, band="simultaneous")
+        scv.plots.plot_roc(result, band="simultaneous")
 
 
 def test_curves_of_several_kinds_share_a_title_that_is_true_of_all():
     pairs = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
     pooled = pairs.update(scheme="rloocv", repeats=1)
-    ax = scv.plot_roc(pairs)
-    assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
-    assert scv.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
-    assert "pooled" in scv.plot_roc(pooled, ax=scv.plot_roc(pooled)).get_title()
+    ax = scv.plots.plot_roc(pairs)
+    assert scv.plots.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
+    assert scv.plots.plot_roc(pooled, ax=ax).get_title() == "ROC, held-out predictions"
+    assert (
+        "pooled"
+        in scv.plots.plot_roc(pooled, ax=scv.plots.plot_roc(pooled)).get_title()
+    )
 
 
 def test_repeated_samples_of_pairs_have_a_line_each():
     given = {"scheme": "leave_pair_out", "pairs": 50, "repeats": 3, "seed": 1}
     result = scv.cv("GRADE ~ GPA", SPECTOR, **given)
-    ax = scv.plot_roc(result)
+    ax = scv.plots.plot_roc(result)
     lines = [line for line in ax.lines if line.get_linestyle() == "-"]
     areas = [area_below(line.get_ydata(), line.get_xdata()) for line in lines]
     assert len(areas) == 3
     assert np.mean(areas) == pytest.approx(float(result.estimate("auroc")))
     assert "compared in pairs by repeat" in ax.get_title().replace("\n", " ")
-    x, height = curve(scv.plot_roc(result, band=True))
+    x, height = curve(scv.plots.plot_roc(result, band=True))
     assert area_below(height, x) == pytest.approx(np.mean(areas))
 
 
 def test_a_band_that_measures_nothing_is_not_drawn():
     table = pd.DataFrame({"y": [0, 0, 0, 1, 1], "p": [0.1, 0.2, 0.3, 0.8, 0.9]})
     perfect = scv.from_predictions(table, observed="y", predicted="p")
-    ax = scv.plot_roc(perfect, band=True)
+    ax = scv.plots.plot_roc(perfect, band=True)
     assert not ax.collections
     assert legend(ax)[1].startswith("no band: no sample moves the curve")
     single = scv.from_predictions(table[:4], observed="y", predicted="p")
-    for plot in (scv.plot_roc, scv.plot_pr):
+    for plot in (scv.plots.plot_roc, scv.plots.plot_pr):
         ax = plot(single, band=True)
         assert not ax.collections
         assert legend(ax)[1].startswith("no band: ")
@@ -208,7 +211,7 @@ def test_a_band_that_measures_nothing_is_not_drawn():
 def test_the_legend_is_on_the_clear_side_of_the_diagonal(sign, corner):
     y = np.tile([0, 1], 20)
     frame = pd.DataFrame({"y": y, "p": sign * (y + np.linspace(0, 3, 40))})
-    ax = scv.plot_roc(scv.from_predictions(frame, observed="y", predicted="p"))
+    ax = scv.plots.plot_roc(scv.from_predictions(frame, observed="y", predicted="p"))
     ax.figure.canvas.draw()
     box = ax.get_legend().get_window_extent().transformed(ax.transAxes.inverted())
     middle = (box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2
@@ -218,7 +221,7 @@ def test_the_legend_is_on_the_clear_side_of_the_diagonal(sign, corner):
 def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
     table = SPECTOR.assign(person=np.arange(32) // 2)
     result = scv.cv("GRADE ~ GPA", table, stratify=scv.by_value("person"), k=4, seed=1)
-    ax = scv.plot_roc(result, band=True)
+    ax = scv.plots.plot_roc(result, band=True)
     rows, p = result.scores.mean_prediction()
     y, people = result.scores.y[rows], result.scores.clusters[rows]
     band = roc_band(y, p, clusters=people, seed=result.seed)
@@ -226,14 +229,14 @@ def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
     alone = roc_band(y, p, seed=result.seed)
     assert not corners(alone.at, alone.lower, alone.upper) <= shaded(ax)
     with pytest.raises(ArgumentError, match="one source"):
-        scv.plot_roc(result, band="simultaneous")
+        scv.plots.plot_roc(result, band="simultaneous")
 
 
 def test_bands_that_there_are_not(large):
     with pytest.raises(ArgumentError, match="'both'"):
-        scv.plot_roc(large, band="both")
+        scv.plots.plot_roc(large, band="both")
     with pytest.raises(ArgumentError, match="simultaneous"):
-        scv.plot_pr(large, band="simultaneous")
+        scv.plots.plot_pr(large, band="simultaneous")
 
 
 # ---- the difference of two ----
@@ -241,7 +244,7 @@ def test_bands_that_there_are_not(large):
 
 def test_area_under_the_difference_is_that_of_delong(small, large):
     comparison = scv.compare(small=small, large=large, test="delong", how="pooled")
-    ax = scv.plot_difference(comparison)
+    ax = scv.plots.plot_difference(comparison)
     x, height = curve(ax)
     row = comparison.differences.iloc[0]
     assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)
@@ -253,7 +256,7 @@ def test_area_under_the_difference_is_that_of_delong(small, large):
 
 
 def test_the_line_is_the_difference_of_the_two_curves(small, large):
-    x, height = curve(scv.plot_difference(small, large))
+    x, height = curve(scv.plots.plot_difference(small, large))
     grid = np.linspace(0.003, 0.997, 50)  # where neither curve rises
     curves = [roc_curve(*averaged(result)) for result in (large, small)]
     a, b = (np.interp(grid, one.fpr, one.tpr) for one in curves)
@@ -261,7 +264,7 @@ def test_the_line_is_the_difference_of_the_two_curves(small, large):
 
 
 def test_the_band_of_the_difference_draws_the_records_for_both(small, large):
-    ax = scv.plot_difference(small, large, n_boot=200)
+    ax = scv.plots.plot_difference(small, large, n_boot=200)
     y, b = averaged(small)
     _, a = averaged(large)
     band = roc_difference(y, a, b, n_boot=200, seed=small.seed)
@@ -269,13 +272,13 @@ def test_the_band_of_the_difference_draws_the_records_for_both(small, large):
 
 
 def test_the_other_direction_has_the_other_sign(small, large):
-    _, there = curve(scv.plot_difference(small, large))
-    _, back = curve(scv.plot_difference(large, small))
+    _, there = curve(scv.plots.plot_difference(small, large))
+    _, back = curve(scv.plots.plot_difference(large, small))
     np.testing.assert_allclose(there, -back, atol=1e-12)
 
 
 def test_records_differences_in_order_with_their_mean(small, large):
-    ax = scv.plot_difference(small, large, metric="brier")
+    ax = scv.plots.plot_difference(small, large, metric="brier")
     y, p = averaged(small)
     _, q = averaged(large)
     change = (y - q) ** 2 - (y - p) ** 2
@@ -294,7 +297,7 @@ def test_records_differences_in_order_with_their_mean(small, large):
 
 
 def test_better_heeds_the_metric_s_direction(small, large):
-    ax = scv.plot_difference(small, large, metric="accuracy")
+    ax = scv.plots.plot_difference(small, large, metric="accuracy")
     y, p = averaged(small)
     _, q = averaged(large)
     won = (((q > 0.5) == y) & ((p > 0.5) != y)).sum()
@@ -311,22 +314,22 @@ def test_net_benefits_are_those_at_the_threshold_of_the_results(small, large):
         first, second = (r.update(threshold=cut) for r in (small, large))
         if cut == 0.5:  # as where none is given
             first, second = small, large
-        ax = scv.plot_difference(first, second, metric="net_benefit")
+        ax = scv.plots.plot_difference(first, second, metric="net_benefit")
         change = worth(second, cut) - worth(first, cut)
         np.testing.assert_allclose(curve(ax)[1], np.sort(change))
         named = f"difference in net benefit (threshold {cut:g}, pooled)"
         assert f"{named} {change.mean():.3f}" in ax.get_title()
     with pytest.raises(MetricError, match="at thresholds that differ"):
-        scv.plot_difference(small, second, metric="net_benefit")
+        scv.plots.plot_difference(small, second, metric="net_benefit")
     chosen = small.update(threshold="youden")
     with pytest.raises(MetricError, match="at thresholds that differ"):
-        scv.plot_difference(chosen, chosen, metric="net_benefit")
+        scv.plots.plot_difference(chosen, chosen, metric="net_benefit")
 
 
 def test_numbers_and_records_in_another_order():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     other = scv.cv("GPA ~ TUCE + PSI", SPECTOR[::-1], k=4, seed=2)
-    _, height = curve(scv.plot_difference(numbers, other))
+    _, height = curve(scv.plots.plot_difference(numbers, other))
     tables = [r.predictions.set_index("row").sort_index() for r in (numbers, other)]
     p, q = ((t["observed"] - t["predicted"]) ** 2 for t in tables)
     np.testing.assert_allclose(height, np.sort((q - p).to_numpy()))
@@ -334,7 +337,7 @@ def test_numbers_and_records_in_another_order():
 
 def test_a_pair_of_several_and_a_permutation_test(small, large, repeated):
     several = scv.compare(a=small, b=large, c=repeated, test="permutation", seed=1)
-    ax = scv.plot_difference(several, pair=("a", "c"))
+    ax = scv.plots.plot_difference(several, pair=("a", "c"))
     row = several.differences.iloc[1]
     assert (row["first"], row["second"]) == ("a", "c")
     title = ax.get_title()
@@ -342,7 +345,7 @@ def test_a_pair_of_several_and_a_permutation_test(small, large, repeated):
     assert "no interval, permutation of paired predictions" in title
     assert "pooled and averaged over 5 repeats" in title
     with pytest.raises(ArgumentError, match="'z'"):
-        scv.plot_difference(several, pair=("a", "z"))
+        scv.plots.plot_difference(several, pair=("a", "z"))
 
 
 def said_of(row, *columns):
@@ -362,7 +365,7 @@ def test_the_title_says_what_is_tested_and_what_is_drawn(small, more, test, test
     before = small.update(**more)
     after = before.update(formula=". ~ . + PSI")
     compared = scv.compare(small=before, large=after, test=test)
-    ax = scv.plot_difference(compared)
+    ax = scv.plots.plot_difference(compared)
     x, height = curve(ax)
     first, *lines = ax.get_title().splitlines()
     row = compared.differences.iloc[0]
@@ -379,14 +382,16 @@ def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
     one_by_one = small.update(scheme="rloocv", repeats=1, k=None)
     other = one_by_one.update(formula=". ~ . + PSI")
     with pytest.warns(UndefinedMetricWarning, match="no value in 32 of 32 folds"):
-        ax = scv.plot_difference(scv.compare(one_by_one, other, test="corrected_t"))
+        ax = scv.plots.plot_difference(
+            scv.compare(one_by_one, other, test="corrected_t")
+        )
     assert "difference in auROC (per fold) has no value" in ax.get_title()
     assert "drawn: held-out predictions pooled, area 0.0" in ax.get_title()
 
 
 def test_the_mean_per_fold_of_a_loss_is_named_so(small, large):
     compared = scv.compare(small, large, metric="brier", test="corrected_t")
-    ax = scv.plot_difference(compared)
+    ax = scv.plots.plot_difference(compared)
     assert "mean (per fold), 95% interval" in legend(ax)
     assert "difference in Brier score (per fold)" in ax.get_title()
 
@@ -394,7 +399,7 @@ def test_the_mean_per_fold_of_a_loss_is_named_so(small, large):
 def test_the_null_model_is_drawn_as_it_is_tested(large):
     """Its training means depend on the folds; in the comparison it ranks nobody."""
     compared = scv.compare(large=large, reference="null", how="pooled")
-    x, height = curve(scv.plot_difference(compared))
+    x, height = curve(scv.plots.plot_difference(compared))
     row = compared.differences.iloc[0]
     assert area_below(height, x) == pytest.approx(row["difference"], abs=1e-4)
     assert row["difference"] == pytest.approx(
@@ -403,7 +408,7 @@ def test_the_null_model_is_drawn_as_it_is_tested(large):
 
 
 def test_no_difference_is_a_level_line(small):
-    ax = scv.plot_difference(small, small)
+    ax = scv.plots.plot_difference(small, small)
     assert not curve(ax)[1].any()
     assert legend(ax)[0].startswith("no band: no sample moves")
 
@@ -411,26 +416,26 @@ def test_no_difference_is_a_level_line(small):
 def test_what_has_no_paired_difference(small, large):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
     with pytest.raises(ComparisonError, match="same records"):
-        scv.plot_difference(small, fewer)
+        scv.plots.plot_difference(small, fewer)
     with pytest.raises(MetricError, match="plot_forest"):
-        scv.plot_difference(small, large, metric="auprc")
+        scv.plots.plot_difference(small, large, metric="auprc")
     with pytest.raises(ArgumentTypeError, match="one CVResult"):
-        scv.plot_difference(small)
+        scv.plots.plot_difference(small)
     with pytest.raises(ArgumentTypeError, match="not a DataFrame"):
-        scv.plot_difference(small, SPECTOR)
+        scv.plots.plot_difference(small, SPECTOR)
     with pytest.raises(ArgumentError, match="its own"):
-        scv.plot_difference(scv.compare(small, large), metric="brier")
+        scv.plots.plot_difference(scv.compare(small, large), metric="brier")
     with pytest.raises(ArgumentError, match="n_boot"):
-        scv.plot_difference(small, large, metric="brier", n_boot=10)
+        scv.plots.plot_difference(small, large, metric="brier", n_boot=10)
     with pytest.raises(ArgumentError, match="pair"):
-        scv.plot_difference(small, large, pair=("a", "b"))
+        scv.plots.plot_difference(small, large, pair=("a", "b"))
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     with pytest.raises(MetricError, match="continuous"):
-        scv.plot_difference(numbers, numbers, metric="auroc")
+        scv.plots.plot_difference(numbers, numbers, metric="auroc")
 
 
 def test_bands_need_two_classes():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
-    for plot in (scv.plot_roc, scv.plot_pr):
+    for plot in (scv.plots.plot_roc, scv.plots.plot_pr):
         with pytest.raises(OutcomeError, match="two classes"):
             plot(numbers, band=True)

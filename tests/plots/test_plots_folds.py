@@ -10,7 +10,7 @@ from sklearn.model_selection import ShuffleSplit
 import statcv as scv
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import Bags
-from statcv.plots import plot_balance, plot_composition, plot_folds
+from statcv.plots import plot_bias, plot_composition, plot_folds
 from statcv.plots.base import COLOURS
 
 mpl.use("Agg")
@@ -200,7 +200,7 @@ def test_a_plan_without_outcome_shows_who_is_held_out():
     image = picture(plot_folds(plan))
     held = np.isclose(image, to_rgb(COLOURS[0])).all(axis=2)
     assert held.sum(axis=1).tolist() == [1] * 20
-    for draw in (plot_balance, plot_composition):
+    for draw in (plot_bias, plot_composition):
         with pytest.raises(SchemeError, match="needs the outcome"):
             draw(plan)
 
@@ -217,7 +217,7 @@ def test_balance_of_a_plan_is_that_of_its_records(outcome, rebalance):
         points.append((y[plan.test(split)].mean(), mean))
         told += [mean] * len(plan.test(split))
         labels += y[plan.test(split)].tolist()
-    ax = plot_balance(plan)
+    ax = plot_bias(plan)
     drawn = {tuple(point) for point in ax.collections[0].get_offsets().round(9)}
     assert drawn == {tuple(point) for point in np.round(points, 9).tolist()}
     said = "training means all equal: they tell nothing"
@@ -232,14 +232,14 @@ def test_a_plan_that_trains_on_nobody_has_no_balance(levels):
     frame = pd.DataFrame({"y": levels * 8, "p": 1 / 3})
     predicted = dict.fromkeys(levels, "p") if levels[0] == "a" else "p"
     made = scv.from_predictions(frame, observed="y", predicted=predicted)
-    ax = plot_balance(made)
+    ax = plot_bias(made)
     assert ax.get_title().splitlines()[1] == "no record was trained on"
     assert not ax.collections
 
 
 def test_balance_of_classes_has_a_colour_each():
     plan = plan_of("three", scheme="loocv")
-    ax = plot_balance(plan)
+    ax = plot_bias(plan)
     n, counts = plan.n, plan.response.counts
     for count, points in zip(counts, ax.collections, strict=True):
         expected = [(0, count / (n - 1) - count / n)]
@@ -253,7 +253,7 @@ def test_a_result_is_drawn_as_its_plan():
     result = scv.cv("GRADE ~ GPA", data, k=4, seed=1)
     plan = scv.fold_plan("GRADE", data, k=4, seed=1)
     assert (picture(plot_folds(result)) == picture(plot_folds(plan))).all()
-    for draw in (plot_balance, plot_composition):
+    for draw in (plot_bias, plot_composition):
         assert draw(result).get_title() == draw(plan).get_title()
 
 
@@ -306,7 +306,7 @@ def test_sizes_of_many_folds_are_a_range():
     assert ax.get_title().splitlines()[1] == said
 
 
-@pytest.mark.parametrize("draw", [plot_folds, plot_balance, plot_composition])
+@pytest.mark.parametrize("draw", [plot_folds, plot_bias, plot_composition])
 @pytest.mark.parametrize(
     ("outcome", "name"),
     [
@@ -331,9 +331,7 @@ def test_pictures_go_where_they_are_told():
 
     _, axes = plt.subplots(1, 3)
     plan = plan_of(k=4)
-    for draw, ax in zip(
-        (plot_folds, plot_balance, plot_composition), axes, strict=True
-    ):
+    for draw, ax in zip((plot_folds, plot_bias, plot_composition), axes, strict=True):
         assert draw(plan, ax=ax) is ax
     assert len(plt.get_fignums()) == 1
 

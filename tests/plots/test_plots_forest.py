@@ -57,7 +57,7 @@ def rows(**columns):
 
 
 def test_results_by_name_in_their_order(results):
-    ax = scv.plot_forest(results)
+    ax = scv.plots.plot_forest(results)
     found = [result.estimate() for result in results.values()]
     assert names(ax) == ["small", "large"]
     assert intervals(ax) == [(one.lower, one.upper) for one in found]
@@ -70,11 +70,11 @@ def test_results_by_name_in_their_order(results):
 
 
 def test_metric_how_and_level_are_those_of_estimate(results):
-    ax = scv.plot_forest(results, metric="brier", how="pooled", level=0.8)
+    ax = scv.plots.plot_forest(results, metric="brier", how="pooled", level=0.8)
     found = [r.estimate("brier", "pooled", 0.8) for r in results.values()]
     assert intervals(ax) == [(one.lower, one.upper) for one in found]
     assert reference(ax) == []
-    assert scv.plot_forest(results, metric="brier", reference=0.25).lines[
+    assert scv.plots.plot_forest(results, metric="brier", reference=0.25).lines[
         0
     ].get_xdata() == [0.25, 0.25]
 
@@ -84,19 +84,19 @@ def test_estimates_stated_in_different_ways_say_so(results):
         "a": results["small"].estimate(),
         "b": results["small"].estimate(how="pooled"),
     }
-    ax = scv.plot_forest(both)
+    ax = scv.plots.plot_forest(both)
     assert names(ax) == ["a (paired)", "b (pooled)"]
     assert ax.get_xlabel() == "auROC"
 
 
 def test_a_comparison_is_drawn_by_its_differences(results):
     comparison = scv.compare(**results)
-    ax = scv.plot_forest(comparison)
+    ax = scv.plots.plot_forest(comparison)
     row = comparison.differences.iloc[0]
     assert names(ax) == ["large minus small"]
     assert intervals(ax) == [(row["lower"], row["upper"])]
     assert reference(ax) == [0]
-    again = scv.plot_forest(comparison.differences)
+    again = scv.plots.plot_forest(comparison.differences)
     assert names(again) == names(ax)
     assert intervals(again) == intervals(ax)
     assert reference(again) == [0]
@@ -115,8 +115,8 @@ def test_comparisons_that_are_combined_have_their_mean_below(results):
         )
         for name, part in {"odd": odd, "even": even}.items()
     }
-    combined = scv.combine(**compared)
-    ax = scv.plot_forest(combined)
+    combined = scv.meta_analysis(**compared)
+    ax = scv.plots.plot_forest(combined)
     assert names(ax) == ["odd (n = 16)", "even (n = 16)", "summary"]
     (diamond,) = ax.patches
     pooled = combined.pooled
@@ -132,7 +132,7 @@ def test_groups_with_their_sizes_and_heterogeneity(results):
     result = scv.cv("GRADE ~ GPA", table, scheme="rloocv", seed=1)
     found = result.metrics(by="site")
     summary = result.heterogeneity(by="site")
-    ax = scv.plot_forest(found, summary=summary)
+    ax = scv.plots.plot_forest(found, summary=summary)
     assert names(ax) == ["a (n = 16)", "b (n = 16)", "summary"]
     own = found[found["metric"] == "auroc"]
     assert intervals(ax) == list(zip(own["lower"], own["upper"], strict=True))
@@ -140,13 +140,13 @@ def test_groups_with_their_sizes_and_heterogeneity(results):
     (diamond,) = ax.patches
     across = diamond.get_xy()[:3, 0].tolist()
     assert across == [summary.lower, summary.estimate, summary.upper]
-    brier = scv.plot_forest(found, metric="brier")
+    brier = scv.plots.plot_forest(found, metric="brier")
     own = found[found["metric"] == "brier"]
     assert intervals(brier) == list(zip(own["lower"], own["upper"], strict=True))
 
 
 def test_a_summary_in_five_numbers_has_its_prediction_interval():
-    ax = scv.plot_forest(
+    ax = scv.plots.plot_forest(
         rows(site=["A", "B"]), summary=(0.6, 0.5, 0.7, 0.2, 0.9), reference=np.nan
     )
     (line,) = [line for line in ax.lines if tuple(line.get_xdata()) == (0.2, 0.9)]
@@ -156,7 +156,7 @@ def test_a_summary_in_five_numbers_has_its_prediction_interval():
     assert low < 0.2
     assert high > 0.9
     with pytest.raises(ArgumentTypeError, match="five"):
-        scv.plot_forest(rows(site=["A"]), summary=0.6)
+        scv.plots.plot_forest(rows(site=["A"]), summary=0.6)
 
 
 def test_a_row_without_interval_or_value_says_so():
@@ -169,7 +169,7 @@ def test_a_row_without_interval_or_value_says_so():
         },
         index=["whole", "bare", "none"],
     )
-    ax = scv.plot_forest(table)
+    ax = scv.plots.plot_forest(table)
     assert written(ax) == ["0.60 (0.40 to 0.80)", "0.50, no interval", "no value"]
     assert intervals(ax) == [(0.4, 0.8)]
     assert points(ax) == [(0.6, 0), (0.5, 1)]
@@ -178,63 +178,65 @@ def test_a_row_without_interval_or_value_says_so():
 
 def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
     table = rows(site=["A", "B"], lower=[0.4, -np.inf])
-    ax = scv.plot_forest(table, xlim=(0.5, 0.7))
+    ax = scv.plots.plot_forest(table, xlim=(0.5, 0.7))
     assert ax.get_xlim() == (0.5, 0.7)
     assert intervals(ax) == [(0.5, 0.7), (0.5, 0.7)]
     marks = [line.get_marker() for line in ax.lines if line.get_marker() in "<>"]
     assert marks == ["<", ">", "<", ">"]
     assert written(ax)[1] == "0.60 (−∞ to 0.80)"
-    low, high = scv.plot_forest(table).get_xlim()
+    low, high = scv.plots.plot_forest(table).get_xlim()
     assert -np.inf < low < 0.4
     assert 0.8 < high < np.inf
     with pytest.raises(ArgumentError, match="xlim"):
-        scv.plot_forest(table, xlim=(1, 0))
+        scv.plots.plot_forest(table, xlim=(1, 0))
 
 
 def test_areas_are_in_proportion_to_weights():
-    ax = scv.plot_forest(rows(site=["A", "B", "C"], weight=[4.0, 2.0, np.nan]))
+    ax = scv.plots.plot_forest(rows(site=["A", "B", "C"], weight=[4.0, 2.0, np.nan]))
     first, second, third = (float(p.get_sizes()[0]) for p in ax.collections)
     assert first > second
-    assert third == scv.plot_forest(rows(site=["A"])).collections[0].get_sizes()[0]
+    assert (
+        third == scv.plots.plot_forest(rows(site=["A"])).collections[0].get_sizes()[0]
+    )
 
 
 def test_rows_are_named_by_index_or_by_the_column_that_is_named():
     table = rows(site=["A", "B"], n=[10, 2000], code=[1, 2])
-    assert names(scv.plot_forest(table)) == ["A (n = 10)", "B (n = 2,000)"]
-    assert names(scv.plot_forest(table, names="code")) == [
+    assert names(scv.plots.plot_forest(table)) == ["A (n = 10)", "B (n = 2,000)"]
+    assert names(scv.plots.plot_forest(table, names="code")) == [
         "1 (n = 10)",
         "2 (n = 2,000)",
     ]
-    assert names(scv.plot_forest(table.set_index("code")))[0] == "1 (n = 10)"
-    assert names(scv.plot_forest(rows(code=[7, 8]))) == ["7", "8"]
+    assert names(scv.plots.plot_forest(table.set_index("code")))[0] == "1 (n = 10)"
+    assert names(scv.plots.plot_forest(rows(code=[7, 8]))) == ["7", "8"]
 
 
 def test_metrics_of_one_result_are_rows_too(results):
-    ax = scv.plot_forest(results["small"].metrics())
+    ax = scv.plots.plot_forest(results["small"].metrics())
     assert names(ax)[:3] == ["auROC", "auPR", "calibration slope"]
     assert written(ax)[1].endswith("no interval")
 
 
 def test_what_is_no_forest(results):
     with pytest.raises(ArgumentTypeError, match="by name"):
-        scv.plot_forest([1, 2])
+        scv.plots.plot_forest([1, 2])
     with pytest.raises(ArgumentTypeError, match="'a' is a int"):
-        scv.plot_forest({"a": 1})
+        scv.plots.plot_forest({"a": 1})
     with pytest.raises(ArgumentError, match="no estimate"):
-        scv.plot_forest({})
+        scv.plots.plot_forest({})
     with pytest.raises(ColumnError, match="'upper'"):
-        scv.plot_forest(pd.DataFrame({"estimate": [1], "lower": [0]}))
+        scv.plots.plot_forest(pd.DataFrame({"estimate": [1], "lower": [0]}))
     with pytest.raises(ColumnError, match="'place'"):
-        scv.plot_forest(rows(site=["A"]), names="place")
+        scv.plots.plot_forest(rows(site=["A"]), names="place")
     with pytest.raises(ArgumentError, match="means nothing"):
-        scv.plot_forest(scv.compare(**results), metric="brier")
+        scv.plots.plot_forest(scv.compare(**results), metric="brier")
     result = results["small"]
     both = {"a": result.estimate(), "b": result.estimate("brier")}
     with pytest.raises(ArgumentError, match="not on one axis"):
-        scv.plot_forest(both)
+        scv.plots.plot_forest(both)
     table = result.metrics(by=np.arange(32) % 2)
     with pytest.raises(ArgumentError, match="auroc"):
-        scv.plot_forest(table, metric="auroch")
+        scv.plots.plot_forest(table, metric="auroch")
 
 
 # ---- permutation nulls ----
@@ -263,7 +265,7 @@ def lines(ax):
 
 def test_the_null_has_every_permutation_and_three_lines():
     values = np.random.default_rng(1).normal(0.41, 0.1, 199)
-    ax = scv.plot_null(null_test(values))
+    ax = scv.plots.plot_permutation(null_test(values))
     assert sum(bar.get_height() for bar in ax.patches) == 199
     assert lines(ax) == {"0.5": 0.5, "mean 0.410": 0.41, "observed 0.800": 0.8}
     assert ax.get_title() == "199 permuted outcomes, p = 0.012 (one-sided)"
@@ -274,20 +276,22 @@ def test_the_null_has_every_permutation_and_three_lines():
 
 
 def test_the_half_is_for_auroc_alone():
-    ax = scv.plot_null(null_test([0.2, 0.3], label="Brier score (pooled)"))
+    ax = scv.plots.plot_permutation(null_test([0.2, 0.3], label="Brier score (pooled)"))
     assert "0.5" not in lines(ax)
 
 
 def test_permutations_without_a_value_are_counted():
-    ax = scv.plot_null(null_test([0.4, np.nan, 0.5]))
+    ax = scv.plots.plot_permutation(null_test([0.4, np.nan, 0.5]))
     assert ax.get_title().endswith("\n1 permutation gave no value")
     assert sum(bar.get_height() for bar in ax.patches) == 2
     with pytest.raises(ArgumentError, match="lacks a class"):
-        scv.plot_null(null_test([np.nan], reason="a training set lacks a class"))
+        scv.plots.plot_permutation(
+            null_test([np.nan], reason="a training set lacks a class")
+        )
 
 
 def test_permutations_that_are_all_alike():
-    ax = scv.plot_null(null_test([0.5] * 9, null=0.5))
+    ax = scv.plots.plot_permutation(null_test([0.5] * 9, null=0.5))
     (bar,) = ax.patches
     assert bar.get_height() == 9
     assert bar.get_x() < 0.5 < bar.get_x() + bar.get_width()
@@ -295,12 +299,12 @@ def test_permutations_that_are_all_alike():
 
 def test_the_test_of_a_result_and_others(results):
     test = results["large"].test(n_permutations=99)
-    ax = scv.plot_null(test)
+    ax = scv.plots.plot_permutation(test)
     assert lines(ax)[f"observed {test.estimate:.3f}"] == test.estimate
     assert sum(bar.get_height() for bar in ax.patches) == 99
-    own = scv.plot_null(results["small"])
+    own = scv.plots.plot_permutation(results["small"])
     assert "999 permuted outcomes" in own.get_title()
     with pytest.raises(ArgumentError, match="no permutations"):
-        scv.plot_null(results["large"].test(method="pairs"))
+        scv.plots.plot_permutation(results["large"].test(method="pairs"))
     with pytest.raises(ArgumentTypeError, match="not list"):
-        scv.plot_null([0.4, 0.5])
+        scv.plots.plot_permutation([0.4, 0.5])

@@ -49,7 +49,7 @@ def test_curves_change_nothing_of_the_fits(boosted):
 
 
 def test_the_bold_lines_are_means_over_fits(boosted):
-    ax = scv.plot_learning(boosted, "logloss")
+    ax = scv.plots.plot_learning_curve(boosted, "logloss")
     means = [line for line in ax.lines if line.get_gid() == "curve"]
     own = boosted.learning_curves.query("metric == 'logloss'").groupby("round")
     for line, part in zip(means, ("training", "held_out"), strict=True):
@@ -57,7 +57,7 @@ def test_the_bold_lines_are_means_over_fits(boosted):
         assert x.tolist() == list(range(1, 13))
         np.testing.assert_allclose(y, own[part].mean())
     assert len(ax.lines) == 2 * (8 + 1)
-    assert scv.plot_learning(boosted).get_ylabel() == "error"
+    assert scv.plots.plot_learning_curve(boosted).get_ylabel() == "error"
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_a_fit_that_stopped_keeps_its_last_value_in_the_means(stopped):
     ends = table.groupby("fit")["round"].max()
     assert ends.nunique() > 1
     last = table[table["round"] == table["fit"].map(ends)]
-    ax = scv.plot_learning(stopped)
+    ax = scv.plots.plot_learning_curve(stopped)
     held = next(line for line in ax.lines if line.get_label() == "held-out records")
     assert held.get_ydata()[-1] == pytest.approx(last["held_out"].mean())
     assert all(float(tick).is_integer() for tick in ax.get_xticks())
@@ -90,8 +90,8 @@ def test_rounds_are_tuned_and_have_no_path(stopped):
 
 def test_what_was_not_kept_is_said(boosted):
     with pytest.raises(MetricError, match="there is error, logloss"):
-        scv.plot_learning(boosted, "auc")
+        scv.plots.plot_learning_curve(boosted, "auc")
     plain = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
     with pytest.raises(LearningCurveError, match="curves=True"):
-        scv.plot_learning(plain)
+        scv.plots.plot_learning_curve(plain)
     assert not hasattr(plain, "learning_curves")

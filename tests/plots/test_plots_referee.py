@@ -94,7 +94,7 @@ def clear_of(ax, text):
 
 def test_the_calibration_curve_is_that_of_the_metric(result, repeated):
     for one in (result, repeated):
-        ax = scv.plot_calibration(one)
+        ax = scv.plots.plot_calibration(one)
         found = calibration_curve(*averaged(one))
         ((x, height),) = curves(ax)
         np.testing.assert_allclose(x, found.predicted)
@@ -106,7 +106,7 @@ def test_the_calibration_curve_is_that_of_the_metric(result, repeated):
 
 
 def test_groups_have_wilson_s_intervals(result):
-    ax = scv.plot_calibration(result, level=0.9, groups=4)
+    ax = scv.plots.plot_calibration(result, level=0.9, groups=4)
     found = calibration_groups(*averaged(result), groups=4, level=0.9)
     (bars,) = ax.containers[:1]
     points, _, (lines,) = bars
@@ -119,7 +119,7 @@ def test_groups_have_wilson_s_intervals(result):
 
 def test_the_text_gives_slope_intercept_and_ratio(result):
     found = calibration(*averaged(result))
-    (text,) = scv.plot_calibration(result).texts
+    (text,) = scv.plots.plot_calibration(result).texts
     wanted = [
         f"slope {found.slope:.2f} ({found.slope_lower:.2f} to {found.slope_upper:.2f})",
         f"intercept {found.intercept:.2f} ({found.intercept_lower:.2f} to "
@@ -135,7 +135,7 @@ def test_the_text_hides_no_group_however_long_it_is():
     apart = external([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40))
     lines = []
     for one in (short, apart):
-        ax = scv.plot_calibration(one)
+        ax = scv.plots.plot_calibration(one)
         (text,) = ax.texts
         lines.append(text.get_text().count("\n"))
         assert clear_of(ax, text)
@@ -143,12 +143,12 @@ def test_the_text_hides_no_group_however_long_it_is():
 
 
 def test_one_group_is_not_several():
-    ax = scv.plot_calibration(external([0, 1] * 10, [0.5] * 20))
+    ax = scv.plots.plot_calibration(external([0, 1] * 10, [0.5] * 20))
     assert "1 group of 20" in legend(ax)
 
 
 def test_histograms_below_are_shares_of_the_class(result):
-    ax = scv.plot_calibration(result)
+    ax = scv.plots.plot_calibration(result)
     _, *histograms = ax.containers
     heights = [np.array([bar.get_height() for bar in bars]) for bars in histograms]
     assert [bars.get_label() for bars in histograms] == ["GRADE = 1", "GRADE = 0"]
@@ -160,7 +160,9 @@ def test_histograms_below_are_shares_of_the_class(result):
 
 
 def test_probabilities_of_0_and_1_have_groups_and_a_reason_for_the_rest():
-    ax = scv.plot_calibration(external([0, 1, 0, 1, 0, 1], [0, 0.3, 0.4, 0.5, 0.6, 1]))
+    ax = scv.plots.plot_calibration(
+        external([0, 1, 0, 1, 0, 1], [0, 0.3, 0.4, 0.5, 0.6, 1])
+    )
     assert not curves(ax)
     (text,) = ax.texts
     said = text.get_text().replace("\n", " ")
@@ -173,7 +175,7 @@ def test_probabilities_of_0_and_1_have_groups_and_a_reason_for_the_rest():
 
 
 def test_net_benefit_is_that_of_the_metric(repeated):
-    ax = scv.plot_decision(repeated, thresholds=[0.5, 0.1, 0.3])
+    ax = scv.plots.plot_decision(repeated, thresholds=[0.5, 0.1, 0.3])
     found = net_benefit(*averaged(repeated), [0.1, 0.3, 0.5])
     ((x, height),) = curves(ax)
     assert x.tolist() == [0.1, 0.3, 0.5]
@@ -187,14 +189,14 @@ def test_net_benefit_is_that_of_the_metric(repeated):
 
 
 def test_at_0_all_are_treated_whose_net_benefit_is_the_prevalence(result):
-    ((x, height),) = curves(scv.plot_decision(result))
+    ((x, height),) = curves(scv.plots.plot_decision(result))
     assert x[0] == 0
     assert height[0] == pytest.approx(11 / 32)
 
 
 def test_several_decision_curves(result):
     other = result.update(formula="GRADE ~ GPA")
-    ax = scv.plot_decision({"large": result, "small": other})
+    ax = scv.plots.plot_decision({"large": result, "small": other})
     assert len(curves(ax)) == 2
     assert legend(ax) == [
         "large",
@@ -203,7 +205,7 @@ def test_several_decision_curves(result):
         "treat all",
         "treat none",
     ]
-    again = scv.plot_decision(scv.compare(large=result, small=other))
+    again = scv.plots.plot_decision(scv.compare(large=result, small=other))
     for one, two in zip(curves(ax), curves(again), strict=True):
         assert one[1].tolist() == two[1].tolist()
 
@@ -212,33 +214,35 @@ def test_several_results_one_after_the_other_are_named_by_what_differs(result):
     small = result.update(formula="GRADE ~ GPA")
     folds = result.update(scheme="stratified_kfold", k=4)
     where = [0.1, 0.2, 0.3]
-    ax = scv.plot_decision(result, small, thresholds=where)
+    ax = scv.plots.plot_decision(result, small, thresholds=where)
     names = [result.design.formula.text, "GRADE ~ GPA"]
     assert [name for name in legend(ax) if name in names] == names
-    by_name = scv.plot_decision({"a": result, "b": small}, thresholds=where)
+    by_name = scv.plots.plot_decision({"a": result, "b": small}, thresholds=where)
     for one, two in zip(curves(ax), curves(by_name), strict=True):
         assert one[1].tolist() == two[1].tolist()
-    assert "rloocv" in legend(scv.plot_decision(folds, result))
-    assert "result 2" in legend(scv.plot_decision(result, result))
+    assert "rloocv" in legend(scv.plots.plot_decision(folds, result))
+    assert "result 2" in legend(scv.plots.plot_decision(result, result))
 
 
 def test_a_dot_is_at_the_threshold_that_a_result_has(result):
     cut = result.update(threshold=0.3, metrics="net_benefit")
-    ax = scv.plot_decision(cut, cut.update(formula="GRADE ~ GPA"))
+    ax = scv.plots.plot_decision(cut, cut.update(formula="GRADE ~ GPA"))
     dots = [line for line in ax.lines if line.get_marker() == "o"]
     for dot, one in zip(dots, (cut, cut.update(formula="GRADE ~ GPA")), strict=True):
         assert dot.get_xdata().tolist() == [0.3]
         assert dot.get_ydata()[0] == pytest.approx(float(one.estimate("net_benefit")))
     assert legend(ax).count("threshold 0.3") == 1
-    assert "threshold 0.3" not in legend(scv.plot_decision(cut, thresholds=[0.4, 0.5]))
+    assert "threshold 0.3" not in legend(
+        scv.plots.plot_decision(cut, thresholds=[0.4, 0.5])
+    )
     by_fold = result.update(threshold="youden")
-    assert not [x for x in legend(scv.plot_decision(by_fold)) if "threshold" in x]
+    assert not [x for x in legend(scv.plots.plot_decision(by_fold)) if "threshold" in x]
 
 
 def test_one_threshold_is_a_mark(result):
     (line,) = [
         line
-        for line in scv.plot_decision(result, thresholds=0.3).lines
+        for line in scv.plots.plot_decision(result, thresholds=0.3).lines
         if line.get_gid() == "curve"
     ]
     assert line.get_marker() == "s"
@@ -246,31 +250,31 @@ def test_one_threshold_is_a_mark(result):
 
 def test_the_legend_of_decision_curves_is_below_them():
     apart = external([0] * 20 + [1] * 20, np.linspace(0.01, 0.99, 40))
-    ax = scv.plot_decision({"one": apart, "other": apart})
+    ax = scv.plots.plot_decision({"one": apart, "other": apart})
     assert clear_of(ax, ax.get_legend())
 
 
 def test_several_need_the_same_records(result):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
     with pytest.raises(ComparisonError, match="not of the same records"):
-        scv.plot_decision({"all": result, "fewer": fewer})
+        scv.plots.plot_decision({"all": result, "fewer": fewer})
     with pytest.raises(ArgumentTypeError, match="by name"):
-        scv.plot_decision([result, result])
+        scv.plots.plot_decision([result, result])
     with pytest.raises(ArgumentTypeError, match="int"):
-        scv.plot_decision({"a": 1})
+        scv.plots.plot_decision({"a": 1})
     with pytest.raises(ArgumentError, match="no result"):
-        scv.plot_decision({})
+        scv.plots.plot_decision({})
     with pytest.raises(ArgumentTypeError, match="ax="):
-        scv.plot_decision(result, scv.plot_decision(result))
+        scv.plots.plot_decision(result, scv.plots.plot_decision(result))
     with pytest.raises(MetricError, match="below 1"):
-        scv.plot_decision(result, thresholds=[0.5, 1])
+        scv.plots.plot_decision(result, thresholds=[0.5, 1])
 
 
 # ---- risk ----
 
 
 def test_risk_is_the_share_of_each_class_by_bars(result):
-    ax = scv.plot_risk(result, bins=5)
+    ax = scv.plots.plot_risk(result, bins=5)
     y, p = averaged(result)
     edges = np.linspace(0, 1, 6)
     for bars, code, side in zip(ax.containers, (1, 0), (1, -1), strict=True):
@@ -284,7 +288,7 @@ def test_risk_is_the_share_of_each_class_by_bars(result):
 def test_thresholds_chosen_in_training_sets_are_a_range():
     result = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1, threshold="youden")
     cuts = result.scores.threshold
-    ax = scv.plot_risk(result)
+    ax = scv.plots.plot_risk(result)
     (line,) = [one for one in ax.lines if one.get_linestyle() == "--"]
     assert line.get_xdata()[0] == np.median(cuts)
     shade = next(patch for patch in ax.patches if patch.get_alpha() == 0.15)
@@ -294,13 +298,13 @@ def test_thresholds_chosen_in_training_sets_are_a_range():
 
 
 def test_scores_are_drawn_on_their_own_scale(scored):
-    ax = scv.plot_risk(scored)
+    ax = scv.plots.plot_risk(scored)
     assert ax.get_xlabel() == "held-out score"
     assert legend(ax)[-1] == "threshold 0"
     first = ax.containers[0][0].get_x()
     assert first == scored.scores.predicted.min()
     with pytest.raises(ArgumentError, match="bins"):
-        scv.plot_risk(scored, bins=0)
+        scv.plots.plot_risk(scored, bins=0)
 
 
 class Unbounded(ClassifierMixin, BaseEstimator):
@@ -320,7 +324,7 @@ class Unbounded(ClassifierMixin, BaseEstimator):
 
 def test_scores_that_are_infinite_are_left_out_and_counted():
     result = scv.cv("GRADE ~ GPA", SPECTOR, model=Unbounded(), k=4, seed=1)
-    ax = scv.plot_risk(result)
+    ax = scv.plots.plot_risk(result)
     low = int((SPECTOR["GPA"] < 3).sum())
     assert ax.get_title().endswith(f"\n{low} without a finite prediction left out")
     high = SPECTOR[SPECTOR["GPA"] >= 3]["GRADE"]
@@ -332,7 +336,7 @@ def test_scores_that_are_infinite_are_left_out_and_counted():
 
 
 def test_the_figure_for_a_referee(result, tmp_path):
-    axes = scv.plot_referee(result)
+    axes = scv.plots.plot_referee(result)
     assert axes.shape == (2, 2)
     titles = [ax.get_title().split(",")[0] for ax in axes.flat]
     assert titles == ["ROC", "Calibration", "Decision curve", "Risk by outcome"]
@@ -346,7 +350,11 @@ def test_the_figure_for_a_referee(result, tmp_path):
 
 
 def test_scores_that_are_no_probabilities_are_refused(scored):
-    for plot in (scv.plot_calibration, scv.plot_decision, scv.plot_referee):
+    for plot in (
+        scv.plots.plot_calibration,
+        scv.plots.plot_decision,
+        scv.plots.plot_referee,
+    ):
         with pytest.raises(MetricError, match=r"LinearSVC.*CalibratedClassifierCV"):
             plot(scored)
 
@@ -356,10 +364,10 @@ def test_two_classes_are_needed():
     kinds = SPECTOR.assign(kind=np.array(list("abc"))[np.arange(32) % 3])
     several = scv.cv("kind ~ GPA", kinds, model="mean", k=4, seed=1)
     for plot in (
-        scv.plot_calibration,
-        scv.plot_decision,
-        scv.plot_risk,
-        scv.plot_referee,
+        scv.plots.plot_calibration,
+        scv.plots.plot_decision,
+        scv.plots.plot_risk,
+        scv.plots.plot_referee,
     ):
         with pytest.raises(OutcomeError, match="'GPA' is continuous"):
             plot(numbers)

@@ -30,20 +30,22 @@ def both(results):
 
 
 PICTURES = {
-    "roc": lambda r, ax: scv.plot_roc(r["five times four folds"], ax=ax),
-    "roc, band": lambda r, ax: scv.plot_roc(
+    "roc": lambda r, ax: scv.plots.plot_roc(r["five times four folds"], ax=ax),
+    "roc, band": lambda r, ax: scv.plots.plot_roc(
         r["five times four folds"], ax=ax, band=True
     ),
-    "pr": lambda r, ax: scv.plot_pr(r["five times four folds"], ax=ax, band=True),
-    "calibration": lambda r, ax: scv.plot_calibration(
+    "pr": lambda r, ax: scv.plots.plot_pr(r["five times four folds"], ax=ax, band=True),
+    "calibration": lambda r, ax: scv.plots.plot_calibration(
         r["five times four folds"], ax=ax
     ),
-    "decision": lambda r, ax: scv.plot_decision(r, ax=ax),
-    "risk": lambda r, ax: scv.plot_risk(r["five times four folds"], ax=ax),
-    "difference": lambda r, ax: scv.plot_difference(*both(r), ax=ax),
-    "records": lambda r, ax: scv.plot_difference(*both(r), ax=ax, metric="brier"),
-    "forest": lambda r, ax: scv.plot_forest(r, ax=ax, summary=(0.8, 0.7, 0.9)),
-    "null": lambda r, ax: scv.plot_null(r["one"].test(n_permutations=99), ax=ax),
+    "decision": lambda r, ax: scv.plots.plot_decision(r, ax=ax),
+    "risk": lambda r, ax: scv.plots.plot_risk(r["five times four folds"], ax=ax),
+    "difference": lambda r, ax: scv.plots.plot_difference(*both(r), ax=ax),
+    "records": lambda r, ax: scv.plots.plot_difference(*both(r), ax=ax, metric="brier"),
+    "forest": lambda r, ax: scv.plots.plot_forest(r, ax=ax, summary=(0.8, 0.7, 0.9)),
+    "null": lambda r, ax: scv.plots.plot_permutation(
+        r["one"].test(n_permutations=99), ax=ax
+    ),
 }
 
 
@@ -87,17 +89,17 @@ WORDY = {
     "pr": lambda r, ax: compared(r).plot("pr", ax),
     "decision": lambda r, ax: compared(r).plot("decision", ax),
     "difference": lambda r, ax: compared(r).plot("difference", ax, n_boot=50),
-    "calibration": lambda r, ax: scv.plot_calibration(first(r), ax=ax),
-    "risk": lambda r, ax: scv.plot_risk(first(r), ax=ax),
-    "folds": lambda r, ax: scv.plot_folds(first(r), ax=ax),
-    "composition": lambda r, ax: scv.plot_composition(
+    "calibration": lambda r, ax: scv.plots.plot_calibration(first(r), ax=ax),
+    "risk": lambda r, ax: scv.plots.plot_risk(first(r), ax=ax),
+    "folds": lambda r, ax: scv.plots.plot_folds(first(r), ax=ax),
+    "composition": lambda r, ax: scv.plots.plot_composition(
         first(r).update(scheme="kfold", k=4), ax=ax
     ),
 }
 ROWS = {
     "differences": lambda r: compared(r).plot("forest"),
-    "results": scv.plot_forest,
-    "one result": lambda r: scv.plot_forest({"a": first(r)}),
+    "results": scv.plots.plot_forest,
+    "one result": lambda r: scv.plots.plot_forest({"a": first(r)}),
 }
 
 
@@ -137,7 +139,7 @@ def test_long_names_of_rows_and_titles_are_broken(wordy, name):
 
 def test_in_the_figure_for_a_referee_nothing_overlaps(results):
     for result in results.values():
-        axes = scv.plot_referee(result)
+        axes = scv.plots.plot_referee(result)
         figure = axes[0, 0].figure
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()

@@ -368,7 +368,7 @@ def test_the_picture_has_a_named_point_a_candidate(found):
     (crosses,) = (line for line in ax.lines if line.get_label() == "parts known copies")
     assert len(crosses.get_xdata()) == leaky.sum() > 0
     assert ax.get_ylabel() == "accuracy: stratified over unbiased"
-    other = scv.plot_stratifier_bias(found, against="clamp")
+    other = scv.plots.plot_stratifier_bias(found, against="clamp")
     assert "clamped" in other.get_xlabel()
 
 

@@ -18,7 +18,7 @@ def records():
 
 @pytest.fixture(scope="module")
 def ranked(records):
-    with pytest.warns(scv.FoldWarning, match="of site have more than 1/5"):
+    with pytest.warns(scv.errors.FoldWarning, match="of site have more than 1/5"):
         return scv.stratifier_bias(
             f"y ~ {' + '.join(X)}",
             records,

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from statcv import StatcvWarning, cv
+from statcv import cv
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
     CheckpointError,
     DataError,
+    StatcvWarning,
 )
 from statcv.models import Logit
 from statcv.studies.austin2024 import (

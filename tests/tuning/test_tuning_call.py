@@ -47,7 +47,7 @@ def frame():
 
 def tuned(frame, tune, formula="y ~ a + b + c", **call):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.TuningWarning)
+        warnings.simplefilter("ignore", scv.errors.TuningWarning)
         return scv.cv(formula, frame, tune=tune, **{"k": 3, "seed": 1, **call})
 
 
@@ -208,7 +208,7 @@ def test_default_inner_plans_follow_the_outer(frame):
 
 def test_a_rare_class_takes_fewer_inner_folds_and_says_so_once(frame):
     rare = frame.assign(y=np.repeat([0, 1], [54, 6]))
-    with pytest.warns(scv.FoldWarning) as caught:
+    with pytest.warns(scv.errors.FoldWarning) as caught:
         res = tuned(rare, {"C": CS}, formula="y ~ a")
     assert len(caught) == 1
     assert "as few as 4 records in a training set" in str(caught[0].message)
@@ -337,7 +337,7 @@ def test_tables_words_and_update(frame):
 
 
 def test_a_choice_at_the_edge_is_told_once(frame):
-    with pytest.warns(scv.TuningWarning) as caught:
+    with pytest.warns(scv.errors.TuningWarning) as caught:
         scv.cv("y ~ a", frame, tune={"C": [1e-8, 1e-7, 1e-6]}, k=4, seed=1)
     assert len(caught) == 1
     assert str(caught[0].message) == (

@@ -35,7 +35,7 @@ def binary_frame(n: int, seed: int, p: int = 3) -> pd.DataFrame:
 
 def quietly(*args, **kwargs):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", scv.StatcvWarning)
+        warnings.simplefilter("ignore", scv.errors.StatcvWarning)
         return scv.cv(*args, **kwargs)
 
 

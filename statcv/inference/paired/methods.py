@@ -120,7 +120,7 @@ def paired_method(
     if test == "wilcoxon":
         raise ComparisonError(
             "test='wilcoxon' compares over settings or data sets, not over records: "
-            "compare_over() does."
+            "compare_settings() does."
         )
     if not isinstance(test, str) or test not in METHODS:
         raise ComparisonError(

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import check_level
-from statcv.errors import ArgumentTypeError, FoldWarning, plural, warn
+from statcv.errors import FoldWarning, plural, warn
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.tests.htest import HTest, check_alternative
 from statcv.metrics import Metric
@@ -222,7 +219,7 @@ def plain_t_test(
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
-    return _t_test(
+    return t_test(
         values,
         null,
         alternative,
@@ -234,85 +231,7 @@ def plain_t_test(
     )
 
 
-def replicates_test(
-    values: Sequence[float] | ArrayLike,
-    null: float = 0.5,
-    *,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-) -> HTest:
-    """Test the mean of independent replicates: a t test of one sample.
-
-    Replicates are estimates from data sets that have nothing in common, as those of
-    a simulation. Repeats of one cross-validation are none: they share their records.
-
-    Parameters
-    ----------
-    values : sequence of float
-        Numbers, or estimates (``float()`` of them is taken).
-    null : float, default 0.5
-        The mean under the null hypothesis.
-    alternative : {"two-sided", "greater", "less"}
-    level : float, default 0.95
-        Of the interval of the mean.
-
-    Returns
-    -------
-    HTest
-        With NaN and the reason where fewer than two have a value.
-
-    Examples
-    --------
-    >>> print(replicates_test([0.45, 0.52, 0.48, 0.49]))
-    t test over independent replicates
-      4 replicates
-    <BLANKLINE>
-      t = -1.0392, df = 3, p = 0.3751
-      alternative: mean is not equal to 0.5
-      95% interval: 0.4391 to 0.5309
-      estimate: 0.4850
-    <BLANKLINE>
-      Replicates are independent of each other.
-    """
-    check_alternative(alternative)
-    check_level(level)
-    numbers = _numbers(values)
-    return _t_test(
-        numbers,
-        null,
-        alternative,
-        method="t test over independent replicates",
-        label="mean",
-        assumes="replicates are independent of each other",
-        about=plural(len(numbers), "replicate"),
-        level=level,
-    )
-
-
-def _numbers(values: Any) -> Floats:
-    """Return replicates as numbers, and refuse what is none."""
-    if getattr(values, "ndim", 1) > 1:
-        raise ArgumentTypeError(
-            f"replicates are one sequence of numbers, not a {type(values).__name__} of "
-            f"shape {values.shape}."
-        )
-    listed = np.ravel(np.asarray(values, object)).tolist()
-    for number, value in enumerate(listed, start=1):
-        if value is None or isinstance(value, str) or not hasattr(value, "__float__"):
-            raise ArgumentTypeError(
-                "replicates are numbers, or estimates as result.estimate() gives, but "
-                f"number {number} is {_shown(value)}."
-            )
-    return np.array([float(value) for value in listed])
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    short = value is None or isinstance(value, (str, int, float))
-    return text if short else f"a {type(value).__name__}"
-
-
-def _t_test(
+def t_test(
     values: Floats,
     null: float,
     alternative: str,
@@ -323,6 +242,7 @@ def _t_test(
     about: str,
     level: float = 0.95,
 ) -> HTest:
+    """Test the mean of a sample by Student's t, or say why it cannot be tested."""
     known = values[~np.isnan(values)]
     lost = len(values) - len(known)
     mean = float(known.mean()) if len(known) else np.nan

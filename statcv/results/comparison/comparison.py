@@ -92,9 +92,9 @@ class Comparison(Contrasts):
         ----------
         kind : {"roc", "pr", "decision", "difference", "forest"}, optional
             ROC, precision-recall or decision curves of all results; the first paired
-            difference (``pair=`` chooses another) as :func:`statcv.plot_difference`
-            draws it; or all differences with their intervals. By default ``"roc"``
-            for two classes, else ``"forest"``.
+            difference (``pair=`` chooses another) as
+            :func:`statcv.plots.plot_difference` draws it; or all differences with their
+            intervals. By default ``"roc"`` for two classes, else ``"forest"``.
         ax : matplotlib.axes.Axes, optional
         **options
             Of that picture: ``band=``, ``thresholds=``, ``pair=``, ``xlim=``, ….

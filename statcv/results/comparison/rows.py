@@ -22,7 +22,7 @@ def named_sets(items: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
     given = {f"data set {i}": item for i, item in enumerate(items, start=1)} | named
     if len(given) < 2:
         raise ComparisonError(
-            f"combine() needs two data sets or more, not {len(given)}."
+            f"meta_analysis() needs two data sets or more, not {len(given)}."
         )
     kinds = {_kind(item) for item in given.values()}
     if "" in kinds:
@@ -33,7 +33,8 @@ def named_sets(items: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
         )
     if len(kinds) > 1:
         raise ComparisonError(
-            f"combine() takes items of one kind, not {' and '.join(sorted(kinds))}."
+            "meta_analysis() takes items of one kind, not "
+            f"{' and '.join(sorted(kinds))}."
         )
     return given
 

@@ -138,7 +138,7 @@ class StratifierBias:
         return str(order.sort_values(order.columns.tolist()).index[0])
 
     def plot(self, against: str = "importance", ax: Axes | None = None) -> Axes:
-        """Draw :func:`statcv.plot_stratifier_bias`."""
+        """Draw :func:`statcv.plots.plot_stratifier_bias`."""
         from statcv.plots import plot_stratifier_bias
 
         return plot_stratifier_bias(self, ax, against=against)

@@ -36,7 +36,7 @@ def standardised(
     """Standardise what models predict of noise that is left out one by one.
 
     Each held-out score, less the mean of what the same fit predicts for all records,
-    over their standard deviation (:func:`statcv.standardise_scores`).
+    over their standard deviation (:func:`statcv.studies.standardise_scores`).
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from statcv.studies.inference.methods import LEVEL, Answer, Method
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.schemes import FOLDS
 from statcv.verbs.compare import compare
-from statcv.verbs.compare_settings import compare_over
+from statcv.verbs.compare_settings import compare_settings
 
 TARGETS = ("auroc", "accuracy", "brier")
 SWAPS = 999  # of predictions, in a permutation test
@@ -156,5 +156,5 @@ def _signed(pair: Pair) -> Answer:
         [pair.draw.cross_validate(names, c, pair.first.plan) for c in PENALTIES]
         for names in pair.names
     )
-    test = compare_over(first, second, metric="auroc", how="pooled").test
+    test = compare_settings(first, second, metric="auroc", how="pooled").test
     return Answer(test.median, p=test.p_value)
