@@ -52,7 +52,8 @@ def test_measures_of_classes_come_with_a_threshold_beside_net_benefit(data, thre
 def test_a_threshold_that_is_no_probability_has_no_net_benefit(data):
     call = {"model": LinearSVC(), "threshold": -0.2, "metrics": None, "seed": 1}
     res = scv.cv("y ~ a + b", data, **call)
-    named = res.metrics().set_index("metric")["estimate"]
+    with pytest.warns(scv.errors.UndefinedMetricWarning, match="6 of 12"):
+        named = res.metrics().set_index("metric")["estimate"]
     assert "net_benefit" not in named
     assert named[["auroc", "accuracy"]].notna().all()
 

@@ -13,6 +13,7 @@ from sklearn.metrics import average_precision_score
 
 import statcv as scv
 from statcv.errors import StatcvError
+from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.metrics import METRICS, auprc
 from statcv.metrics.discrimination.curves import auprc_in_random_order
@@ -148,7 +149,7 @@ def test_average_precision_is_measured_from_what_chance_gives(how):
         data["score"] = rng.normal(size=40)
         res = scv.from_predictions(data, observed="y", predicted="score", fold="fold")
         found.append(float(res.estimate("auprc", how)))
-        values = scv.inference.estimates.values_by_repeat(res.scores, order, how)
+        values = values_by_repeat(res.scores, order, how)
         chance.append(values[0])
     made = make_null_bias(
         METRICS["auprc"], how, np.array(found), np.array(chance), seed=1, about=""
