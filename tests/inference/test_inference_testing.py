@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from statcv.errors import ArgumentError
-from statcv.inference import Estimate, permutation_test, replicates_test, wald_test
+from statcv.inference import Estimate, permutation_test, wald_test
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.tests.no_skill import permutation_p
+from statcv.studies import replicates_test
 
 SIDES = ("two-sided", "greater", "less")
 
