@@ -30,7 +30,7 @@ class Study:
     Attributes
     ----------
     name : str
-        How its files begin.
+        Prefix of its file names.
     measure : callable
         From the number of a data set, from 0, to a table.
     said : mapping
@@ -66,13 +66,13 @@ def simulate(
     Parameters
     ----------
     name, counts, chunk
-        As `Study` has them.
+        As in `Study`.
     measure : callable
         From seed and number of a data set, and what else is asked, to a table.
     count : int
-        Data sets.
+        Number of data sets.
     directory, n_jobs
-        As :func:`run` has them.
+        As in :func:`run`.
     seed : int
     said : mapping, optional
         On what the tables depend beside the seed and what is asked.
@@ -94,12 +94,12 @@ def run(
     ----------
     study : Study
     count : int
-        Data sets.
+        Number of data sets.
     directory : str, path or None
-        That keeps what was measured, so that a study which was interrupted, or is to
-        have more data sets, goes on.
+        Directory for the results. An interrupted study, or one with more data sets,
+        continues from there.
     n_jobs : int or None
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
     """
     check_whole(count, f"the number of {study.counts.replace('_', ' ')}s", least=1)
     check_jobs(n_jobs)

@@ -111,7 +111,7 @@ def standardise_scores(
         the authors' code; or the training set, with its copies and weights. Neither
         is safe.
     n_jobs : int, optional
-        As :func:`statcv.cv` takes it; all fits are made again.
+        As in :func:`statcv.cv`; all fits are made again.
 
     Returns
     -------

@@ -30,7 +30,7 @@ def claim(path: Path, said: Mapping[str, Any]) -> None:
     Parameters
     ----------
     path : pathlib.Path
-        Made where there is none.
+        Directory of the study, which is made if it does not exist.
     said : mapping
         What may not differ between runs that share the directory: names, numbers,
         lists of them.
@@ -77,7 +77,7 @@ def undone(path: Path, name: str, count: int, chunk: int) -> Iterator[range]:
     ----------
     path : pathlib.Path
     name : str
-        How the files begin.
+        Prefix of the file names.
     count : int
         Data sets that are wanted.
     chunk : int
@@ -98,7 +98,7 @@ def parts_of(path: Path, name: str | None = None) -> list[tuple[Path, range]]:
     ----------
     path : pathlib.Path
     name : str, optional
-        How the files begin.
+        Prefix of the file names.
     """
     found = []
     for file in sorted(path.glob(f"{name or ''}*.npz")):

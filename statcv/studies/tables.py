@@ -24,7 +24,7 @@ def write_table(
     digits: Mapping[str, int] | None = None,
     decimals: int = DECIMALS,
 ) -> None:
-    """Write a table, its numbers to as many digits as are told of them."""
+    """Write a table, with numbers rounded to the digits given for each column."""
     written = table.copy()
     for column in table.select_dtypes("float"):
         name = str(column)

@@ -13,7 +13,7 @@ by::
 
     python -m statcv.studies.austin2024 DIRECTORY data --jobs 2
 
-which can be interrupted, and goes on where it stopped.
+which can be interrupted, and continues where it stopped.
 
 G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-out
 cross-validation", arXiv:2406.01652 (2024); Science Advances 11 (2025) eadx6976.

@@ -42,12 +42,12 @@ def null_numbers(
     Parameters
     ----------
     data_sets : int, default 200
-        Of each size and number of covariates.
+        Number of data sets for each size and number of covariates.
     n, covariates : sequence of int
     models : sequence of str
         As ``"linear"``, ``"neighbors 5"``, ``"mean"``.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def null_numbers(
         held-out predictions and outcomes (``pearson``), that of their ranks
         (``spearman``), ``r2`` against the mean of all outcomes, ``r2_training``
         against the mean of each training set, the ``concordance`` of all pairs, and
-        ``concordance_paired`` of pairs that the same fit left out.
+        ``concordance_paired`` of pairs held out by the same fit.
 
     Examples
     --------
@@ -99,19 +99,20 @@ def null_classes(
     Parameters
     ----------
     data_sets : int, default 200
-        Of each size and number of covariates; classes as equal in size as can be.
+        Number of data sets for each size and number of covariates; classes are as
+        equal in size as possible.
     n, covariates : sequence of int
     models : sequence of str
         Multinomial logistic regression with the penalty C.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
     pandas.DataFrame
         ``n``, ``covariates``, ``model``, ``scheme``, ``metric``, ``data_sets``,
         ``mean`` and ``se``. Metrics are Hand and Till's auROC, of all predictions
-        together (``hand_till``) and of pairs that the same fit left out
+        together (``hand_till``) and of pairs held out by the same fit
         (``hand_till_paired``).
 
     Examples

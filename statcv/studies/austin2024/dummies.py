@@ -37,7 +37,7 @@ def dummies(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance and size of a group.
+        Number of data sets for each balance and group size.
     n : int, default 250
         Records; the next multiple of the size of a group where it does not divide n.
         (What the paper prints of groups of four is of 100 records.)
@@ -45,7 +45,7 @@ def dummies(
     groups : sequence of int
         Records that are held out together.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

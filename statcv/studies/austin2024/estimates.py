@@ -122,7 +122,7 @@ def estimates_of(
     frame : pandas.DataFrame
         ``y`` and covariates.
     model : object
-        As :func:`statcv.cv` takes it.
+        As in :func:`statcv.cv`.
     names : iterable of str
         In ``ESTIMATES``.
     seed : int

@@ -42,7 +42,7 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
         (dummies), ``"S3a"``, ``"S3b"`` (random forest, nearest neighbours), ``"S4a"``
         to ``"S4c"`` (predictions), ``"S5a"``, ``"S5b"`` (standardised scores).
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+        Folder of your own tables, as written by ``python -m statcv.studies.austin2024``.
     ax : matplotlib.axes.Axes, optional
 
     Returns

@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """How its files begin."""
+        """Prefix of its file names."""
         return "-".join(
             f"{value:g}" if isinstance(value, float) else str(value)
             for value in self.told.values()
@@ -64,7 +64,7 @@ class Cell:
 def _truth(
     frame: pd.DataFrame, model: object, signal: Signal, rng: np.random.Generator
 ) -> float:
-    """Return the auROC, on fresh records, of the model fitted to all records."""
+    """Return the auROC, on new records, of the model fitted to all records."""
     full = fitted_to_all(frame, model)
     names = signal.population.names
     if full.coefficients is not None:
@@ -90,9 +90,9 @@ def run_cells(
     ----------
     cells : sequence of Cell
     data_sets : int
-        Of each cell.
+        Number of data sets for each cell.
     directory, n_jobs
-        As :func:`statcv.studies.running.run` has them.
+        As in :func:`statcv.studies.running.run`.
     seed : int
 
     Returns

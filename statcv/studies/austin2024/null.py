@@ -35,18 +35,18 @@ def null_aurocs(
     Parameters
     ----------
     data_sets : int, default 2000
-        A cell.
+        Number of data sets for each cell.
     n, covariates : sequence of int
     penalties : sequence of float
         ``C`` in scikit-learn's convention: the larger, the weaker the penalty.
     estimates : iterable of str, optional
         In :data:`ESTIMATES`; by default those up to ``"leave_pair_out"``.
     directory : str or path, optional
-        That keeps what was measured: a study that was interrupted, or is to have more
-        data sets, goes on.
+        Directory for the results. An interrupted study, or one with more data sets,
+        continues from there.
     seed : int, default 1
     n_jobs : int, optional
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
 
     Returns
     -------

@@ -32,7 +32,7 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default.
+        Folder of the tables; by default those that ship with the package.
 
     Returns
     -------

@@ -61,7 +61,7 @@ def public_data(
     estimates : iterable of str
         In :data:`ESTIMATES`.
     directory, seed, n_jobs
-        As :func:`null_aurocs` has them.
+        As in :func:`null_aurocs`.
 
     Returns
     -------

@@ -34,14 +34,14 @@ def predictions(
     Parameters
     ----------
     data_sets : int, default 1
-        Of each balance.
+        Number of data sets for each balance.
     n : int, optional
         Records; 100 of a forest, 250 of others.
     balances : sequence of float
     models : sequence of str
         With scikit-learn's default parameters; ``C = 1`` in logistic regression.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

@@ -47,7 +47,7 @@ class Run:
     Attributes
     ----------
     count : int
-        Data sets.
+        Number of data sets.
     make : callable
         Data sets, and ``directory=``, ``seed=``, ``n_jobs=`` → table.
     """
@@ -120,7 +120,7 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
         ``"corrections"``, ``"of_pairs"``, ``"public_data"``, ``"numbers"``,
         ``"classes"``.
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+        Folder of your own tables, as written by ``python -m statcv.studies.austin2024``.
 
     Returns
     -------

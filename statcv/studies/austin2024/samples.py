@@ -98,9 +98,9 @@ class Signal:
     Attributes
     ----------
     n, covariates, balance
-        As :class:`Noise` has them.
+        As in :class:`Noise`.
     auroc : float, default 0.7
-        Of the best score there is.
+        auROC of the best possible score.
     """
 
     n: int = 50

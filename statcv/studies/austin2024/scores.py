@@ -41,14 +41,14 @@ def standardised(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance.
+        Number of data sets for each balance.
     n : int, default 250
     balances : sequence of float
     models : sequence of str
         Figure S5a is of logistic regression with C = 0.01, S5b of the nearest
         neighbour.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

@@ -38,15 +38,15 @@ def signal_aurocs(
     Parameters
     ----------
     data_sets : int, default 1000
-        A cell.
+        Number of data sets for each cell.
     n, covariates : sequence of int
     aurocs : sequence of float
-        Of the best score there is. (No signal is measured beside these.)
+        auROC of the best possible score. (No signal is measured beside these.)
     balance : float, default 0.5
     models : sequence of str
         As ``"logit 1"``, with the penalty C.
     estimates, directory, seed, n_jobs
-        As :func:`null_aurocs` has them.
+        As in :func:`null_aurocs`.
 
     Returns
     -------

@@ -41,14 +41,14 @@ def stratified(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance and size of a group.
+        Number of data sets for each balance and group size.
     n : int, default 250
         Records; the next multiple of the size of a group where it does not divide n.
     balances : sequence of float
     groups : sequence of int
         Records that are held out together.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

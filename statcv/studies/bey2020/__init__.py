@@ -12,7 +12,7 @@ beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
     python -m statcv.studies.bey2020 DIRECTORY data --jobs 2
 
-which can be interrupted, and goes on where it stopped.
+which can be interrupted, and continues where it stopped.
 
 R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
 cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27

@@ -43,7 +43,7 @@ def fresh_records(
     Parameters
     ----------
     simulations, rotations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     n_fresh : int, default 20_000
         Fresh people, others in each simulation. No outcome is drawn: of each the
         probability counts that the prediction is right.

@@ -116,7 +116,7 @@ def figure4(
         Each of a population of which all numbers are drawn
         (:func:`statcv.studies.random_population`).
     scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------

@@ -74,9 +74,9 @@ def figure2(
         Data sets of the population that has the two numbers which the paper prints of
         its own. The paper shows one data set.
     strategies : tuple of str
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------

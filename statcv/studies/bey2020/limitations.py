@@ -38,13 +38,13 @@ def limits(
     Parameters
     ----------
     simulations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------
     pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``, and ``parted``, the share of records
-        with a copy in training. The strategies are ``"unbiased"``, ``"hash"`` and
+        with a duplicate in training. The strategies are ``"unbiased"``, ``"hash"`` and
         ``"x1"`` as elsewhere, and:
 
         ``"hash, salted"``

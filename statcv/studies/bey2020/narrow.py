@@ -40,7 +40,7 @@ def narrow_bins(
     Parameters
     ----------
     simulations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     stratifiers : sequence of str
         Covariates.
     per_fold : sequence of int
@@ -53,7 +53,7 @@ def narrow_bins(
     -------
     pandas.DataFrame
         ``simulation``, ``noise``, ``strategy`` (``"x5 ×20"`` for 20 bins a fold),
-        ``accuracy``, and ``parted``, the share of records with a copy in training.
+        ``accuracy``, and ``parted``, the share of records with a duplicate in training.
         ``"unbiased"`` is the same for any noise, as there are no copies in it.
 
     Examples

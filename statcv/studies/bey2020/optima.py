@@ -18,7 +18,7 @@ def rotations(
     count : int, default 400
         Rotations: those of ``ehr_population(seed=0)`` and so on.
     directory, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------

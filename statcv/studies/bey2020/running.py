@@ -26,15 +26,15 @@ def simulate(
     Parameters
     ----------
     name : str
-        How its files begin.
+        Prefix of its file names.
     measure : callable
         From scale, seed and number of a data set, and what else is asked, to a table.
     simulations : int
-        Data sets.
+        Number of data sets.
     scale : Scale or None
         The paper's, where not given.
     **how
-        As :func:`statcv.studies.running.simulate` has them.
+        As in :func:`statcv.studies.running.simulate`.
     """
     scale = scale or Scale()
     of_scale = partial(measure, scale)

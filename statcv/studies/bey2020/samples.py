@@ -36,7 +36,7 @@ class Seeds:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A data set before copies were added, and with them.
+    """A data set before duplicates were added, and with them.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ def cross_validate(
     Parameters
     ----------
     strategy : str
-        ``"unbiased"``: the people before copies were added, in random folds.
+        ``"unbiased"``: the people before duplicates were added, in random folds.
         ``"random"``: all records, in random folds. ``"x1"`` to ``"x10"``: all records,
         in quantile bins of a covariate, one a fold; ``"x5 ×20"``: in 20 a fold, dealt
         at random. ``"hash"``: all records, by a keyed hash of the identifier.

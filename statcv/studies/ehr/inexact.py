@@ -79,7 +79,7 @@ def with_inexact_copies(
         Which records are copies.
     inexact : Inexact
     sd : numpy.ndarray of float, shape (10,)
-        Of the covariates in the population.
+        Standard deviations of the covariates in the population.
     rng : numpy.random.Generator
         It decides in the same way whatever the amounts are: what a smaller one
         spoils, a larger one spoils too.

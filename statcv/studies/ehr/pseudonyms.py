@@ -98,7 +98,7 @@ def pseudonymised(
         The hospital of each record, from 0.
     pseudonyms : Pseudonyms
     sd : numpy.ndarray of float, shape (10,)
-        Of the covariates in the population.
+        Standard deviations of the covariates in the population.
     seed : int
         A number a hospital, and for each kind of change a stream of its own.
     """

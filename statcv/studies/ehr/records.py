@@ -122,7 +122,7 @@ def simulate_ehr(
     The same seed gives the same people, row by row for any `inexact`, `pseudonyms`
     and `key`: a call without these returns the truth about the same records. It gives
     the same people in the same hospitals for any `n_duplicates` and `duplicated`:
-    ``n_duplicates=0`` is the data set before copies were added, with its rows in
+    ``n_duplicates=0`` is the data set before duplicates were added, with its rows in
     another order.
 
     With the default variances and coefficients about 45 % of outcomes are 1; the

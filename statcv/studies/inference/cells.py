@@ -32,7 +32,7 @@ class Settings:
     refits : int
         Data sets on which methods that fit again are tried, at most.
     permutations : int
-        Of a permutation test.
+        Number of permutations of a test.
     """
 
     seed: int
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """How its files begin."""
+        """Prefix of its file names."""
         population = self.population
         kind = "copies" if population.duplicates else "plain"
         asked = "" if self.question == "no_skill" else f"-{self.question}"

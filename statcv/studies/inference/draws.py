@@ -29,7 +29,7 @@ class Draw:
     scheme : str
     data : pandas.DataFrame
     permutations : int
-        Of a permutation test.
+        Number of permutations of a test.
     seed : int
         Of the folds.
     """

@@ -30,9 +30,9 @@ class Population:
     balance : float
         The share of the positive class, which has ``round(n * balance)`` records.
     auroc : float
-        Of the best score there is; 0.5 where the covariates tell nothing.
+        auROC of the best possible score; 0.5 for covariates without information.
     duplicates : bool
-        Whether a fifth of the records of either class are copies of others.
+        Whether a fifth of the records of either class are duplicates of others.
     covariates : int
         Of variance 1; the means of the classes differ as much in each.
 

@@ -41,7 +41,7 @@ class Analysis:
     data : pandas.DataFrame
     formula : str
     model : object
-        As :func:`statcv.cv` takes it.
+        As in :func:`statcv.cv`.
     random : bool
         Whether a fit draws at random, so that leave-one-out is not the same twice.
     """
@@ -98,7 +98,7 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
     ArgumentError
         If there is no such analysis, or `irae` is needed and not given.
     DownloadError
-        If the data cannot be had.
+        If the data are not available.
 
     Examples
     --------

@@ -231,10 +231,10 @@ def figure4(
         Leave out every pair of a positive and a negative record, too, which takes as
         many fits as there are pairs.
     directory : str or path, optional
-        That keeps what was done; a study that was interrupted goes on from there.
+        Directory for the results, from which an interrupted study continues.
     seed : int, default 1
     n_jobs : int, optional
-        Processes. The numbers are the same for any.
+        Number of processes; the results do not depend on it.
 
     Returns
     -------
@@ -245,7 +245,7 @@ def figure4(
     ArgumentError
         If there is no such analysis, or none is asked for.
     DownloadError
-        If the data cannot be had.
+        If the data are not available.
     """
     seed = resolve_seed(seed)
     if isinstance(analyses, str):

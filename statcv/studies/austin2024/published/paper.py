@@ -28,7 +28,7 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default. Those that
+        Folder of the tables; by default those that ship with the package. Those that
         ``python -m statcv.studies.austin2024.published DIRECTORY FOLDER --irae FILE``
         writes have the analyses of the file that :func:`statcv.load_irae` reads, too.
 

@@ -101,8 +101,8 @@ def stored(name: str, folder: Folder = None) -> Any:
         more runs, to tell what ten are worth; ``"tuning_samples"`` and
         ``"tuning_published"``.
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024.published``
-        writes them.
+        Folder of your own tables, as written by
+        ``python -m statcv.studies.austin2024.published``.
 
     Returns
     -------

@@ -167,7 +167,7 @@ def tuning_paths(
         published data of Fig. 4, ``"stand_in"``: simulated data of the shape of those
         of Fig. 5c. Covariates are on one scale, or scaled in each training set.
     data_sets : int, default 100
-        Of each population.
+        Number of data sets for each population.
     runs : int, default 10
         Draws of the records that RLOOCV drops, on published data.
     penalties : sequence of float
@@ -177,10 +177,10 @@ def tuning_paths(
         The file that :func:`statcv.load_irae` reads; the data of Fig. 5c are then
         analysed as well.
     directory : str or path, optional
-        That keeps what was done; a study that was interrupted goes on from there.
+        Directory for the results, from which an interrupted study continues.
     seed : int, default 1
     n_jobs : int, optional
-        Processes. The numbers are the same for any.
+        Number of processes; the results do not depend on it.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def tuning_paths(
     ArgumentError
         If there are no such data, or fewer than two penalties.
     DownloadError
-        If published data cannot be had.
+        If published data are not available.
     """
     seed = resolve_seed(seed)
     check_whole(runs, "runs", least=1)
