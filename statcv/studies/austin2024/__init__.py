@@ -5,7 +5,7 @@ The paper's figures: :func:`penalties`, :func:`stratified`, :func:`dummies`,
 :func:`figure` draws, :func:`paper_and_ours` sets every number beside ours. Beyond it:
 twelve estimates of auROC on noise (:func:`null_aurocs`, :func:`null_kinds`), under
 signal (:func:`signal_aurocs`) and on small samples of public data
-(:func:`public_data`); outcomes that are numbers (:func:`null_numbers`) or of three
+(:func:`public_data`); continuous outcomes (:func:`null_numbers`) and outcomes of three
 classes (:func:`null_classes`).
 
 What was measured at full scale ships with the package (:func:`stored`). It is made

@@ -1,4 +1,4 @@
-"""Distributional bias where outcomes are numbers, or of several classes."""
+"""Distributional bias for continuous outcomes and for several classes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def null_numbers(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Predict normal outcomes from normal covariates that know nothing of them.
+    """Predict normal outcomes from normal covariates that are independent of them.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def null_numbers(
         Number of data sets for each size and number of covariates.
     n, covariates : sequence of int
     models : sequence of str
-        As ``"linear"``, ``"neighbors 5"``, ``"mean"``.
+        Models by name, such as ``"linear"``, ``"neighbors 5"``, ``"mean"``.
     directory, seed, n_jobs
         As in :func:`penalties`.
 
@@ -94,7 +94,7 @@ def null_classes(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Predict one of three classes from normal covariates that know nothing of it.
+    """Predict one of three classes from normal covariates that are independent of it.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ def null_classes(
 
 
 def _means(found: pd.DataFrame) -> pd.DataFrame:
-    """Return means over data sets, where at least half of these have a value.
+    """Return means over data sets, if at least half of these have a value.
 
     What fewer have is a correlation of predictions that are equal but for rounding.
     """
@@ -214,7 +214,7 @@ def _read_numbers(result: CVResult) -> dict[str, float]:
 
 
 def _correlation(a: Any, b: Any) -> float:
-    """Return the correlation; NaN of what does not vary."""
+    """Return the correlation, or NaN if one side does not vary."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     return float(np.corrcoef(a, b)[0, 1])

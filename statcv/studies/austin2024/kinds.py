@@ -1,4 +1,4 @@
-"""The bias that is left on noise: other balances, covariates and models."""
+"""The remaining bias on noise: other balances, covariates and models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every estimate gives where there is signal, beside the truth."""
+"""Every estimate under signal, compared with the truth."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def signal_aurocs(
         auROC of the best possible score. (No signal is measured beside these.)
     balance : float, default 0.5
     models : sequence of str
-        As ``"logit 1"``, with the penalty C.
+        Models by name, such as ``"logit 1"``, with the penalty C.
     estimates, directory, seed, n_jobs
         As in :func:`null_aurocs`.
 
@@ -52,9 +52,9 @@ def signal_aurocs(
     -------
     pandas.DataFrame
         As :func:`null_aurocs`; and ``auroc`` (of the best score), ``truth`` (its mean
-        over data sets), ``bias`` (mean of estimate less truth), ``bias_se``,
+        over data sets), ``bias`` (mean of estimate minus truth), ``bias_se``,
         ``rmse``; ``power``, the share of estimates above the 95 % quantile of the
-        same estimate where there is nothing; there it is .05 by construction.
+        same estimate on noise, where it is .05 by construction.
 
     Examples
     --------

@@ -29,9 +29,9 @@ class Figure2:
     Attributes
     ----------
     curves : pandas.DataFrame
-        A row a strategy and round: ``training`` and ``held_out`` are accuracies, means
-        over simulations of means over folds; ``held_out_se`` is the Monte Carlo
-        standard error of the latter, NaN of one simulation. ``first_training`` and
+        One row per strategy and round: ``training`` and ``held_out`` are accuracies,
+        means over simulations of means over folds; ``held_out_se`` is the Monte Carlo
+        standard error of the latter, NaN for one simulation. ``first_training`` and
         ``first_held_out`` are those of the first simulation.
     """
 

@@ -33,7 +33,7 @@ def limits(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Estimate where hospitals make pseudonyms, keys are broken, or some copied more.
+    """Estimate with pseudonyms by hospital, typing errors, or unequal duplication.
 
     Parameters
     ----------
@@ -45,17 +45,17 @@ def limits(
     pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``, and ``parted``, the share of records
         with a duplicate in training. The strategies are ``"unbiased"``, ``"hash"`` and
-        ``"x1"`` as elsewhere, and:
+        ``"x1"`` as in :func:`figure3`, and:
 
         ``"hash, salted"``
             Each hospital hashes with a key of its own.
         ``"hash, 5 % typos"``, ``"hash, 20 % typos"``, ``"hash, 50 % typos"``
-            So many copies have a typing error in the identifier.
+            This share of duplicates has a typing error in the identifier.
         ``"x1, shifted"``
             Each hospital adds a number of its own to x1, uniform within one standard
             deviation.
         ``"hash, hard cases"``
-            People are copied in proportion to (1 − abs(2 p − 1))², where p is the
+            People are duplicated in proportion to (1 − abs(2 p − 1))², where p is the
             probability of their outcome: hard cases most.
 
     Examples

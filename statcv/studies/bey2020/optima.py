@@ -1,4 +1,4 @@
-"""What the rotation, which the paper does not print, does to the numbers it prints."""
+"""How the paper's numbers depend on the rotation, which it does not print."""
 
 from __future__ import annotations
 

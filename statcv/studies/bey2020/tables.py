@@ -94,7 +94,7 @@ def write_run(name: str, table: pd.DataFrame, folder: Path) -> None:
 
 
 def stored(name: str, folder: Folder = None) -> Any:
-    """Return what was measured at full scale, as it ships with the package.
+    """Return a table of results at full scale, which ships with the package.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def stored(name: str, folder: Folder = None) -> Any:
     ArgumentError
         If there is no such table.
     DataError
-        If it was not written.
+        If its file does not exist.
     """
     table = read_table(PAPER, name, RUNS, folder)
     return FIGURES[name](table) if name in FIGURES else table

@@ -1,4 +1,4 @@
-"""A data set of the study, and how it is cross-validated."""
+"""A data set of the study, and its cross-validation."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Draw:
     permutations : int
         Number of permutations of a test.
     seed : int
-        Of the folds.
+        Seed for the folds.
     """
 
     population: Population

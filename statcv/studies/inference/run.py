@@ -1,4 +1,4 @@
-"""The study as files: a directory that is filled, and taken up where it stopped."""
+"""Run the study into the files of a directory, and continue where it stopped."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def run_study(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Measure how far tests, intervals and comparisons keep their word, into files.
+    """Measure the coverage of intervals and the level and power of tests, into files.
 
-    A study that was interrupted goes on from there, and one with more data sets, or
-    more cells, does what is missing. Numbers are the same for any ``n_jobs``.
+    An interrupted study continues where it stopped, and one with more data sets, or
+    more cells, runs what is missing. Results do not depend on ``n_jobs``.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def run_study(
     auroc : sequence of float
         auROC of the best possible score; 0.5 for no signal.
     duplicates : sequence of bool
-        Whether a fifth of the records are copies of others, which then are held out
+        Whether a fifth of the records are duplicates of others, which are then held out
         together with them.
     schemes : sequence of str
         Names in ``statcv.studies.inference.SCHEMES``.
@@ -127,7 +127,7 @@ def _check_counts(data_sets: int, refits: int, permutations: int) -> None:
     ):
         if not is_whole(count) or count < least:
             raise ArgumentError(
-                f"{name} must be a whole number, {least} or more, not {count!r}."
+                f"{name} must be an integer, {least} or more, not {count!r}."
             )
 
 

@@ -63,7 +63,7 @@ class TuningPaths:
         return found[[*keys, "auroc", "se"]]
 
     def tests(self) -> pd.DataFrame:
-        """Test over the settings whether RLOOCV is above LOOCV, by Wilcoxon's test.
+        """Test over the penalties whether RLOOCV is above LOOCV, by Wilcoxon's test.
 
         Returns
         -------
@@ -73,8 +73,8 @@ class TuningPaths:
 
         Notes
         -----
-        The settings share one data set, or the same ones, so that this test says little
-        more than that the two paths are apart; the paper has it.
+        The penalties share one data set, or the same ones, so that this test says little
+        more than that the two paths differ; it is in the paper.
         """
         rows = []
         for name, own in self.paths().groupby("data", sort=False):
@@ -104,8 +104,8 @@ class TuningPaths:
             means (of the logarithm of C, that is geometric
             means) over data sets; the strongest penalty of those that reach the highest
             auROC is chosen there, and ``truth`` is the mean true auROC of the models
-            that are chosen, ``lost`` by how much less that is than the best of the
-            path, with its standard error ``lost_se``.
+            that are chosen, and ``lost`` the difference from the best of the path, with
+            its standard error ``lost_se``.
         """
         rows = []
         for name, own in self.table.groupby("data", sort=False):
@@ -128,7 +128,7 @@ class TuningPaths:
         Parameters
         ----------
         data : str
-            Which.
+            Name of the data.
         ax : matplotlib.axes.Axes, optional
         """
         from statcv.studies.austin2024.published.drawing import draw_paths
