@@ -101,8 +101,8 @@ def standardise_scores(
     where the held-out record is negative. Under leave-one-out a nearest neighbour
     then ranks every positive above every negative except in pairs of which both are
     predicted wrongly, so that on noise, with a share π of positives, the expected auROC
-    is 1 − π(1 − π): 0.75 at one half, and 0.91 at one tenth. Use balanced training
-    sets instead: ``scheme="rloocv"``, with ``how="paired"``.
+    is 1 − π(1 − π): 0.75 at one half, and 0.91 at one tenth. Use balanced training sets
+    instead: ``scheme="rloocv"``, with ``how="paired"``.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ def accuracy(result: CVResult) -> float:
 
 
 def share_parted(result: CVResult, person: pd.Series[Any]) -> float:
-    """Return the share of held-out records of which a copy is in the training set.
+    """Return the share of held-out records that have a duplicate in training.
 
     Parameters
     ----------

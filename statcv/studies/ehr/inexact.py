@@ -30,8 +30,8 @@ class Inexact:
     typos : float, default 0
         Probability that a duplicate has one typing error in the birth date and
         one in the identifier. A digit is wrong, or two adjacent ones are swapped, or
-        (in a date) day and month are; the result is another date, from 1930 to 2005, and
-        another identifier, which may be someone else's.
+        (in a date) day and month are; the result is another date, from 1930 to 2005,
+        and another identifier, which may be someone else's.
 
     Raises
     ------

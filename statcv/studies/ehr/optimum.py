@@ -58,8 +58,8 @@ def optimal_accuracy(
     Parameters
     ----------
     eigenvalues, coefficients, rotation, mean
-        Parameters of the population, as in :func:`statcv.studies.simulate_ehr`. The same
-        `seed` gives the same rotation as there, unless `rotation` is given.
+        Parameters of the population, as in :func:`statcv.studies.simulate_ehr`. The
+        same `seed` gives the same rotation as there, unless `rotation` is given.
     n : int, default 100_000
         Number of people drawn, at least 2; they are not those of a data set with the
         same seed.

@@ -119,9 +119,9 @@ class EhrPopulation:
         Returns
         -------
         pandas.DataFrame
-            ``x1`` to ``x10``, and the outcome ``y`` (0 or 1). A large sample, drawn from
-            the population of some records with another seed, serves as the test set of
-            a model that was trained on those records.
+            ``x1`` to ``x10``, and the outcome ``y`` (0 or 1). A large sample, drawn
+            from the population of some records with another seed, serves as the test
+            set of a model that was trained on those records.
         """
         check_whole(n, "n", least=1)
         if not isinstance(rng, np.random.Generator):
@@ -157,8 +157,8 @@ def ehr_population(
     eigenvalues, coefficients, rotation, mean
         As in :func:`statcv.studies.simulate_ehr`.
     seed : int, numpy.random.Generator or None
-        Seed for the rotation, unless `rotation` is given. The same number gives the same
-        rotation as in :func:`statcv.studies.simulate_ehr`.
+        Seed for the rotation, unless `rotation` is given. The same number gives the
+        same rotation as in :func:`statcv.studies.simulate_ehr`.
 
     Returns
     -------

@@ -236,7 +236,7 @@ def _secret(key: Key | None, pseudonyms: Pseudonyms | None) -> bytes | None:
     if key is None:
         if pseudonyms is not None and pseudonyms.salt:
             raise ArgumentError(
-                "salt=True is for hashes, and there are none: give key= as well"
+                "salt=True is for hashes, which need a key: give key= as well"
             )
         return None
     if isinstance(key, (bytes, str)) and not key:

@@ -10,10 +10,10 @@ The stored table ``inference_study.csv`` is made by::
 
     python -m statcv.studies.inference DIRECTORY inference_study.csv --jobs 2
 
-Of skill it has 500 data sets in each cell, the whole grid without duplicates and four
-populations with them; of losses and of two models 200, in a part of the grid
-(``--questions`` runs some of these alone). It can be interrupted, and goes on where it
-stopped.
+For skill it has 500 data sets in each cell, with the whole grid without duplicates and
+four populations with them; for losses and two models it has 200, in a part of the grid
+(``--questions`` runs some of these alone). It can be interrupted, and continues where
+it stopped.
 """
 
 from statcv.studies.inference.population import Population

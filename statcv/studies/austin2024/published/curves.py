@@ -254,7 +254,7 @@ def figure4(
     names = [*analyses, *(["irae"] if irae is not None else [])]
     if not names:
         raise ArgumentError(
-            f"analyses are some of {', '.join(ANALYSES)}; there is none."
+            f"analyses are some of {', '.join(ANALYSES)}; give at least one."
         )
     tables = []
     for name in dict.fromkeys(names):

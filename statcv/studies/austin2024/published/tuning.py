@@ -73,8 +73,8 @@ class TuningPaths:
 
         Notes
         -----
-        The penalties share one data set, or the same ones, so that this test says little
-        more than that the two paths differ; it is in the paper.
+        The penalties share one data set, or the same ones, so that this test says
+        little more than that the two paths differ; it is in the paper.
         """
         rows = []
         for name, own in self.paths().groupby("data", sort=False):
