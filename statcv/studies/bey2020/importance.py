@@ -36,9 +36,9 @@ class Figure4:
         the unbiased estimate of accuracy, and ``ratio``, the stratified estimate
         divided by it. The other columns are of the unbiased models or their data:
         ``gain``, ``total_gain``, ``weight`` and ``cover``, XGBoost's importances,
-        normalised to sum one; ``permutation`` and ``clamp``, the loss of held-out accuracy when the
-        covariate is shuffled, and when it is moved to the nearest value outside its
-        quantile bin; ``mutual_information`` (nats, of ten quantile bins) and
+        normalised to sum one; ``permutation`` and ``clamp``, the loss of held-out
+        accuracy when the covariate is shuffled, and when it is moved to the nearest
+        value outside its quantile bin; ``mutual_information`` (nats, of ten quantile bins) and
         ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by which the
         other covariates predict the fold.
     """
