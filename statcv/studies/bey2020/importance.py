@@ -38,9 +38,9 @@ class Figure4:
         ``gain``, ``total_gain``, ``weight`` and ``cover``, XGBoost's importances,
         normalised to sum one; ``permutation`` and ``clamp``, the loss of held-out
         accuracy when the covariate is shuffled, and when it is moved to the nearest
-        value outside its quantile bin; ``mutual_information`` (nats, of ten quantile bins) and
-        ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by which the
-        other covariates predict the fold.
+        value outside its quantile bin; ``mutual_information`` (nats, of ten quantile
+        bins) and ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by
+        which the other covariates predict the fold.
     """
 
     table: pd.DataFrame = field(repr=False)
