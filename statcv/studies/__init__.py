@@ -1,6 +1,6 @@
 """Studies: the simulators and experiments of the papers behind the package.
 
-The experiments are rooms of their own: ``statcv.studies.austin2024``,
+The experiments are subpackages, ``statcv.studies.austin2024``,
 ``statcv.studies.bey2020`` and ``statcv.studies.inference``, which are imported when
 they are first used.
 """

@@ -1,4 +1,4 @@
-"""What counts as a size, a share, an amount and a list of numbers."""
+"""Checks of sizes, shares, amounts and lists of numbers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 def check_whole(value: object, name: str, least: int, most: float = math.inf) -> None:
-    """Raise where a value is no whole number of the range."""
+    """Raise an error if a value is not an integer within the range."""
     if not is_whole(value):
         raise ArgumentTypeError(f"{name} is an integer, not {type(value).__name__}")
     if value < least:
@@ -25,7 +25,7 @@ def check_whole(value: object, name: str, least: int, most: float = math.inf) ->
 
 
 def check_amount(value: object, name: str, most: float = math.inf) -> None:
-    """Raise where a value is no finite number from 0 to ``most``."""
+    """Raise an error if a value is not a finite number from 0 to ``most``."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise ArgumentTypeError(f"{name} is a number, not {type(value).__name__}")
     if not (math.isfinite(value) and 0 <= float(value) <= most):

@@ -25,8 +25,9 @@ def replicates_test(
 ) -> HTest:
     """Test the mean of independent replicates: a t test of one sample.
 
-    Replicates are estimates from data sets that have nothing in common, as those of
-    a simulation. Repeats of one cross-validation are none: they share their records.
+    Replicates are estimates from data sets that have nothing in common, such as those
+    of a simulation. Repeats of one cross-validation are not replicates, because they
+    share their records.
 
     Parameters
     ----------
@@ -36,12 +37,12 @@ def replicates_test(
         The mean under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
     level : float, default 0.95
-        Of the interval of the mean.
+        Level of the confidence interval for the mean.
 
     Returns
     -------
     HTest
-        With NaN and the reason where fewer than two have a value.
+        The test; with NaN and the reason if fewer than two replicates have a value.
 
     Examples
     --------
@@ -72,7 +73,7 @@ def replicates_test(
 
 
 def _numbers(values: Any) -> Floats:
-    """Return replicates as numbers, and refuse what is none."""
+    """Return replicates as numbers; raise an error if one is not a number."""
     if getattr(values, "ndim", 1) > 1:
         raise ArgumentTypeError(
             f"replicates are one sequence of numbers, not a {type(values).__name__} of "

@@ -1,4 +1,4 @@
-"""A study is run: data set by data set, into files."""
+"""Run a study, data set by data set, with results in files."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ Directory = str | os.PathLike[str] | None
 
 @dataclass(frozen=True)
 class Study:
-    """What is measured of every data set.
+    """The measurements that a study makes on every data set.
 
     Attributes
     ----------
     name : str
-        How its files begin.
+        Prefix of its file names.
     measure : callable
-        From the number of a data set, from 0, to a table.
+        Function of the number of a data set, from 0, that returns a table.
     said : mapping
-        On what the tables depend; runs that share a directory agree in it.
+        Arguments on which the tables depend; runs that share a directory agree in them.
     counts : str
-        What is numbered: the name of the first column, whose numbers are from 1.
+        Name of the first column, which numbers the data sets from 1.
     chunk : int
-        Data sets of a file.
+        Number of data sets in a file.
     """
 
     name: str
@@ -61,23 +61,24 @@ def simulate(
     chunk: int = 1,
     **asked: Any,
 ) -> pd.DataFrame:
-    """Measure data sets that are drawn from a seed.
+    """Run a study on data sets that are drawn from a seed.
 
     Parameters
     ----------
     name, counts, chunk
-        As `Study` has them.
+        As in `Study`.
     measure : callable
-        From seed and number of a data set, and what else is asked, to a table.
+        Function of seed, number of a data set and further arguments that returns a
+        table.
     count : int
-        Data sets.
+        Number of data sets.
     directory, n_jobs
-        As :func:`run` has them.
+        As in :func:`run`.
     seed : int
     said : mapping, optional
-        On what the tables depend beside the seed and what is asked.
+        Further arguments on which the tables depend, which `measure` does not take.
     **asked
-        What else the tables depend on.
+        Further arguments of `measure`, on which the tables depend too.
     """
     seed = resolve_seed(seed)
     all_said = {**asked, **(said or {}), "seed": seed}
@@ -88,18 +89,18 @@ def simulate(
 def run(
     study: Study, count: int, directory: Directory, n_jobs: int | None
 ) -> pd.DataFrame:
-    """Measure what is missing, and return the tables of all, one below the other.
+    """Run what is missing of a study, and return all its tables as one.
 
     Parameters
     ----------
     study : Study
     count : int
-        Data sets.
+        Number of data sets.
     directory : str, path or None
-        That keeps what was measured, so that a study which was interrupted, or is to
-        have more data sets, goes on.
+        Directory for the results. An interrupted study, or one with more data sets,
+        continues from there.
     n_jobs : int or None
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
     """
     check_whole(count, f"the number of {study.counts.replace('_', ' ')}s", least=1)
     check_jobs(n_jobs)

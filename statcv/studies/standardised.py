@@ -1,4 +1,4 @@
-"""Held-out scores standardised within each fit: a correction that does not correct."""
+"""Scores standardised within each fit, which does not remove distributional bias."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OVER = {"all": "over all rows", "training": "over its training set"}
 
 @dataclass(frozen=True)
 class Standardised:
-    """In the part of a model: one whose scores were standardised afterwards.
+    """A model whose scores were standardised after the fits.
 
     Attributes
     ----------
@@ -65,8 +65,8 @@ class Standardised:
         """
         raise ModelError(
             "scores were standardised after the fits, so that what needs refits "
-            "(permutations, the jackknife, the fit on all rows) cannot be had of them; "
-            "it can be had of the result that was given."
+            "(permutations, the jackknife, the fit on all rows) is not available; use "
+            "the result before its scores were standardised."
         )
 
 
@@ -80,8 +80,9 @@ class StandardisedResult(CVResult):
         chosen = super()._metric(name)
         if not chosen.rank:
             raise MetricError(
-                f"{chosen.label} reads more than the order of the scores, and there is "
-                "nothing else to standardised ones; use a metric of ranks, as auroc."
+                f"{chosen.label} uses more than the order of the scores, and "
+                "standardised scores have only an order; use a rank metric, such as "
+                "auroc."
             )
         return chosen
 
@@ -91,49 +92,49 @@ def standardise_scores(
 ) -> StandardisedResult:
     """Standardise the scores of each fit before they are pooled; this is unsafe.
 
-    Each held-out score, less the mean of what the same fit predicts for many rows,
-    over their standard deviation. It looks like a cure of distributional bias, and
-    Austin, Pe'er & Korem (2024, Supplementary Note 2, Fig. S5) show that it is none;
-    it is here so that it can be shown. A model that learns the labels of its training
-    set passes on which label is missing there: the mean of its predictions is higher
+    The mean of what the same fit predicts for many rows is subtracted from each
+    held-out score, and the difference is divided by their standard deviation. It looks
+    like a correction of distributional bias, but Austin, Pe'er & Korem (2024,
+    Supplementary Note 2, Fig. S5) show that it fails; it is available to demonstrate
+    this. A model that learns the labels of its training
+    set reveals which label is missing there: the mean of its predictions is higher
     where the held-out record is negative. Under leave-one-out a nearest neighbour
-    then ranks every positive above every negative but for pairs of which both are
-    predicted wrongly, so that on noise, at a share of positives π, auROC is expected
-    at 1 − π(1 − π): 0.75 at one half, and 0.91 at one tenth. Even out the training
-    sets instead: ``scheme="rloocv"``, with ``how="paired"``.
+    then ranks every positive above every negative except in pairs of which both are
+    predicted wrongly, so that on noise, with a share π of positives, the expected auROC
+    is 1 − π(1 − π): 0.75 at one half, and 0.91 at one tenth. Use balanced training sets
+    instead: ``scheme="rloocv"``, with ``how="paired"``.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome, or of numbers.
+        Result for a binary or a continuous outcome.
     over : {"all", "training"}
-        The rows whose predictions are averaged: all of them, those held out too, as in
-        the authors' code; or the training set, with its copies and weights. Neither
-        is safe.
+        Rows whose predictions are averaged: all rows, including those held out, as in
+        the authors' code; or the training set, with its repeated records and weights.
+        Neither is safe.
     n_jobs : int, optional
-        As :func:`statcv.cv` takes it; all fits are made again.
+        As in :func:`statcv.cv`; all fits are made again.
 
     Returns
     -------
     StandardisedResult
         Estimates, comparisons and plots of ranks apply; what needs a scale or refits
-        does not. A fit that predicts the same for every row (sd 0) says nothing of
-        any of them: its score is 0, a tie with others of its kind. The warning
-        counts such fits.
+        does not. A fit that predicts the same for every row (sd 0) does not rank them:
+        its scores are 0, and tied. The warning counts such fits.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If ``result`` is none, or ``over`` is neither.
+        If ``result`` is not a CVResult, or ``over`` has another value.
     OutcomeError
         If the outcome has more than two classes.
     ModelError
         If there is no model to fit again, or a fit predicts the same for all of its
         training set and something else for a held-out record.
     MetricError
-        If no metric of the result is one of ranks, and none is known for its outcome.
+        If the result has no rank metric, and there is no default for its outcome.
     SchemeError
-        Of ``bootstrap``, whose estimates join the fit on all rows.
+        If the scheme is ``"bootstrap"``, whose estimates use the fit on all rows.
 
     Warns
     -----
@@ -170,8 +171,8 @@ def standardise_scores(
         metrics = (METRICS["auroc"], METRICS["auprc"])
     if not metrics:
         raise MetricError(
-            "standardised scores have an order and no scale, and no metric of the "
-            "result is one of ranks; give cv(metrics=) one, such as "
+            "standardised scores have an order and no scale, and the result has no "
+            "rank metric; give cv(metrics=) one, such as "
             "metrics.make_metric(function, reads='order')."
         )
     setup = replace(result._setup, model=model)
@@ -214,8 +215,7 @@ def _check(result: Any, over: object) -> None:
         )
     if not getattr(result.learner, "refits", True):
         raise ModelError(
-            f"{result.learner.label}: no model is here whose predictions for all rows "
-            "could be had."
+            f"{result.learner.label}: there is no model to predict all rows."
         )
     outcome = result.design.outcome
     if outcome.kind == "multiclass":
@@ -227,7 +227,7 @@ def _check(result: Any, over: object) -> None:
     if result.plan.scheme == "bootstrap":
         raise SchemeError(
             "bootstrap estimates join the fit on all rows, whose scores would have "
-            "another scale; standardise those of another scheme, as montecarlo."
+            "another scale; use another scheme, such as montecarlo."
         )
 
 

@@ -1,7 +1,7 @@
-"""A study as files: a directory that is claimed, filled, and taken up where it stopped.
+"""The files of a study, from which an interrupted run continues.
 
-A file holds the numbers of some data sets, which follow each other; its name says what
-was measured and of which. It is there whole, or not at all.
+A file holds the results of some consecutive data sets; its name says what was measured
+and on which data sets. A file is written whole, or not at all.
 """
 
 from __future__ import annotations
@@ -25,28 +25,27 @@ PART = re.compile(r"(.+)-(\d+)-(\d+)\.npz")
 
 
 def claim(path: Path, said: Mapping[str, Any]) -> None:
-    """Take up the directory of a study, or begin it.
+    """Continue in the directory of a study, or begin a new one.
 
     Parameters
     ----------
     path : pathlib.Path
-        Made where there is none.
+        Directory of the study, which is made if it does not exist.
     said : mapping
-        What may not differ between runs that share the directory: names, numbers,
-        lists of them.
+        Arguments that must agree between runs that share the directory: names, numbers,
+        or lists of these.
 
     Raises
     ------
     CheckpointError
-        If the directory holds something else, or a study of which other things are
-        said.
+        If the directory holds something else, or a study with other arguments.
     """
     path.mkdir(parents=True, exist_ok=True)
     file = path / SAID
     if not file.exists():
         if any(path.iterdir()):
             raise CheckpointError(
-                f"{path} holds other files, and no study; give a directory of its own."
+                f"{path} holds other files, and no study; give an empty directory."
             )
         write_whole(file, json.dumps(said).encode())
         return
@@ -71,17 +70,17 @@ def _said(file: Path) -> dict[str, Any]:
 
 
 def undone(path: Path, name: str, count: int, chunk: int) -> Iterator[range]:
-    """Yield the data sets of a part of a study that no file holds.
+    """Yield the data sets of a part of a study that are not in any file.
 
     Parameters
     ----------
     path : pathlib.Path
     name : str
-        How the files begin.
+        Prefix of the file names.
     count : int
-        Data sets that are wanted.
+        Number of data sets that are wanted.
     chunk : int
-        Data sets of a file.
+        Number of data sets in a file.
     """
     done = {number for part in parts_of(path, name) for number in part[1]}
     for start in range(0, count, chunk):
@@ -92,13 +91,13 @@ def undone(path: Path, name: str, count: int, chunk: int) -> Iterator[range]:
 
 
 def parts_of(path: Path, name: str | None = None) -> list[tuple[Path, range]]:
-    """Return the files of a study, or of those one name, with the data sets they hold.
+    """Return the files of a study, or those of one name, with their data sets.
 
     Parameters
     ----------
     path : pathlib.Path
     name : str, optional
-        How the files begin.
+        Prefix of the file names.
     """
     found = []
     for file in sorted(path.glob(f"{name or ''}*.npz")):
@@ -111,14 +110,14 @@ def parts_of(path: Path, name: str | None = None) -> list[tuple[Path, range]]:
 def write_part(
     path: Path, name: str, numbers: range, arrays: Mapping[str, Any]
 ) -> None:
-    """Write what was measured of some data sets.
+    """Write the results of some data sets.
 
     Parameters
     ----------
     path : pathlib.Path
     name : str
     numbers : range
-        Of the data sets.
+        Numbers of the data sets.
     arrays : mapping
         Arrays of numbers or text by name.
     """
@@ -144,7 +143,7 @@ def read_part(file: str | os.PathLike[str]) -> dict[str, NDArray[Any]]:
 
 
 def unreadable(file: str | os.PathLike[str]) -> CheckpointError:
-    """Return the error of a file that is torn, or not of the study."""
+    """Return the error for a file that is damaged, or not part of the study."""
     return CheckpointError(
         f"{os.fspath(file)} cannot be read; delete it, and run the study again."
     )

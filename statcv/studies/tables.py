@@ -1,4 +1,4 @@
-"""Tables of a study that ship with the package: written, and read again."""
+"""Write and read the tables of a study that ship with the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from statcv.errors import ArgumentError, DataError, suggestion
 Folder = str | os.PathLike[str] | None
 
 DECIMALS = 5  # at most
-DIGITS = 5  # of a column of which nothing else is said
+DIGITS = 5  # unless given for the column
 OF_ERRORS = 2  # of a column that ends in _se
 
 
@@ -24,7 +24,7 @@ def write_table(
     digits: Mapping[str, int] | None = None,
     decimals: int = DECIMALS,
 ) -> None:
-    """Write a table, its numbers to as many digits as are told of them."""
+    """Write a table, with numbers rounded to the digits given for each column."""
     written = table.copy()
     for column in table.select_dtypes("float"):
         name = str(column)
@@ -36,15 +36,15 @@ def write_table(
 def read_table(
     paper: str, name: str, names: Iterable[str], folder: Folder = None
 ) -> pd.DataFrame:
-    """Read a table of a paper's study, as it ships or from a folder of one's own.
+    """Read a table of a paper's study that ships with the package, or from a folder.
 
     Parameters
     ----------
     paper : str
-        The room of the study, below ``statcv.studies``.
+        Subpackage of the study, below ``statcv.studies``.
     name : str
     names : iterable of str
-        Of all tables of the study.
+        Names of all tables of the study.
     folder : str or path, optional
 
     Raises
@@ -52,7 +52,7 @@ def read_table(
     ArgumentError
         If there is no such table.
     DataError
-        If it was not written.
+        If its file does not exist.
     """
     there = tuple(names)
     if name not in there:

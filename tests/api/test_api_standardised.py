@@ -239,7 +239,7 @@ def test_what_reads_a_scale_or_needs_refits_is_refused():
     for call in (made.null_bias, made.jackknife, lambda: made.model):
         with pytest.raises(StatcvError, match=r"no model|after the fits"):
             call()
-    with pytest.raises(StatcvError, match="no model is here"):
+    with pytest.raises(StatcvError, match="there is no model to predict all rows"):
         scv.studies.standardise_scores(made)
 
 

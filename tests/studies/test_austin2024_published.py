@@ -311,7 +311,7 @@ def test_the_figure_is_drawn(small: Figure4) -> None:
         ({"analyses": ("pbt",)}, "no analysis 'pbt'. Did you mean 'ptb'"),
         ({"analyses": ("irae",)}, "needs the authors' file"),
         ({"analyses": "pbt"}, "no analysis 'pbt'. Did you mean 'ptb'"),
-        ({"analyses": ()}, "analyses are some of ptb.*there is none"),
+        ({"analyses": ()}, "analyses are some of ptb.*give at least one"),
         ({"analyses": ("stand_in",), "runs": 0}, "at least 1"),
     ],
 )

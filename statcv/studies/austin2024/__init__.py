@@ -5,7 +5,7 @@ The paper's figures: :func:`penalties`, :func:`stratified`, :func:`dummies`,
 :func:`figure` draws, :func:`paper_and_ours` sets every number beside ours. Beyond it:
 twelve estimates of auROC on noise (:func:`null_aurocs`, :func:`null_kinds`), under
 signal (:func:`signal_aurocs`) and on small samples of public data
-(:func:`public_data`); outcomes that are numbers (:func:`null_numbers`) or of three
+(:func:`public_data`); continuous outcomes (:func:`null_numbers`) and outcomes of three
 classes (:func:`null_classes`).
 
 What was measured at full scale ships with the package (:func:`stored`). It is made
@@ -13,7 +13,7 @@ by::
 
     python -m statcv.studies.austin2024 DIRECTORY data --jobs 2
 
-which can be interrupted, and goes on where it stopped.
+which can be interrupted, and continues where it stopped.
 
 G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-out
 cross-validation", arXiv:2406.01652 (2024); Science Advances 11 (2025) eadx6976.

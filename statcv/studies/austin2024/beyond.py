@@ -1,4 +1,4 @@
-"""Distributional bias where outcomes are numbers, or of several classes."""
+"""Distributional bias for continuous outcomes and for several classes."""
 
 from __future__ import annotations
 
@@ -37,17 +37,17 @@ def null_numbers(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Predict normal outcomes from normal covariates that know nothing of them.
+    """Predict normal outcomes from normal covariates that are independent of them.
 
     Parameters
     ----------
     data_sets : int, default 200
-        Of each size and number of covariates.
+        Number of data sets for each size and number of covariates.
     n, covariates : sequence of int
     models : sequence of str
-        As ``"linear"``, ``"neighbors 5"``, ``"mean"``.
+        Models by name, such as ``"linear"``, ``"neighbors 5"``, ``"mean"``.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def null_numbers(
         held-out predictions and outcomes (``pearson``), that of their ranks
         (``spearman``), ``r2`` against the mean of all outcomes, ``r2_training``
         against the mean of each training set, the ``concordance`` of all pairs, and
-        ``concordance_paired`` of pairs that the same fit left out.
+        ``concordance_paired`` of pairs held out by the same fit.
 
     Examples
     --------
@@ -94,24 +94,25 @@ def null_classes(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Predict one of three classes from normal covariates that know nothing of it.
+    """Predict one of three classes from normal covariates that are independent of it.
 
     Parameters
     ----------
     data_sets : int, default 200
-        Of each size and number of covariates; classes as equal in size as can be.
+        Number of data sets for each size and number of covariates; classes are as
+        equal in size as possible.
     n, covariates : sequence of int
     models : sequence of str
         Multinomial logistic regression with the penalty C.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
     pandas.DataFrame
         ``n``, ``covariates``, ``model``, ``scheme``, ``metric``, ``data_sets``,
         ``mean`` and ``se``. Metrics are Hand and Till's auROC, of all predictions
-        together (``hand_till``) and of pairs that the same fit left out
+        together (``hand_till``) and of pairs held out by the same fit
         (``hand_till_paired``).
 
     Examples
@@ -140,7 +141,7 @@ def null_classes(
 
 
 def _means(found: pd.DataFrame) -> pd.DataFrame:
-    """Return means over data sets, where at least half of these have a value.
+    """Return means over data sets, if at least half of these have a value.
 
     What fewer have is a correlation of predictions that are equal but for rounding.
     """
@@ -213,7 +214,7 @@ def _read_numbers(result: CVResult) -> dict[str, float]:
 
 
 def _correlation(a: Any, b: Any) -> float:
-    """Return the correlation; NaN of what does not vary."""
+    """Return the correlation, or NaN if one side does not vary."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return float("nan")
     return float(np.corrcoef(a, b)[0, 1])

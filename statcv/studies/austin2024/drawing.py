@@ -21,7 +21,7 @@ DARK = 0.25  # of a cell this far from ½ the number is written in white
 def draw_boxes(
     table: pd.DataFrame, value: str, ax: Axes | None, colour: str = BLUE
 ) -> Axes:
-    """Draw a box a class balance: quartiles, and whiskers to 1.5 times their range."""
+    """Draw a box per class balance: quartiles and whiskers to 1.5 times their range."""
     ax = new_axes(ax)
     groups = {share: own[value].dropna() for share, own in _by_balance(table)}
     drawn = ax.boxplot(
@@ -47,7 +47,7 @@ def draw_boxes(
 
 
 def draw_swarm(table: pd.DataFrame, value: str, ax: Axes) -> Axes:
-    """Draw a point a data set over the boxes, equal ones side by side."""
+    """Draw a point per data set over the boxes, with equal ones side by side."""
     for place, (_, own) in enumerate(_by_balance(table)):
         height = np.sort(own[value].dropna().to_numpy())
         row = np.round(height / NEAR).astype(int)
@@ -82,7 +82,7 @@ def draw_heat(
 
 
 def draw_violins(table: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw a violin of predictions a class balance, and a line at the balance."""
+    """Draw a violin of predictions per class balance, and a line at the balance."""
     ax = new_axes(ax)
     groups = {share: own["predicted"] for share, own in _by_balance(table)}
     drawn = ax.violinplot(

@@ -1,4 +1,4 @@
-"""Figures 1b, 1c and S2: predictors that know the training mean and nothing else."""
+"""Figures 1b, 1c and S2: predictors that use the training mean and nothing else."""
 
 from __future__ import annotations
 
@@ -37,21 +37,21 @@ def dummies(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance and size of a group.
+        Number of data sets for each balance and group size.
     n : int, default 250
-        Records; the next multiple of the size of a group where it does not divide n.
-        (What the paper prints of groups of four is of 100 records.)
+        Number of records, rounded up to a multiple of the group size.
+        (The paper prints results for groups of four with 100 records.)
     balances : sequence of float
     groups : sequence of int
-        Records that are held out together.
+        Group sizes: numbers of records that are held out together.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
     pandas.DataFrame
         ``data_set``, ``balance``, ``group``, ``n``, the pooled ``auroc``, and
-        ``expected``, what is expected of it in closed form
+        ``expected``, its expectation in closed form
         (:func:`statcv.folds.theory.composition.negative_mean_auroc`).
 
     Examples

@@ -22,16 +22,16 @@ FOLDS, PAIRS, FEW = 5, 2000, 400
 
 @dataclass(frozen=True)
 class Held:
-    """One cross-validation, and the estimates that are read of it.
+    """One cross-validation, and the estimates that it gives.
 
     Attributes
     ----------
     arguments : mapping
-        Of :func:`statcv.cv`.
+        Arguments of :func:`statcv.cv`.
     reads : mapping
         Name of an estimate → pooled, per fold or paired.
     afterwards : callable, optional
-        What is done to the result before it is read.
+        Function that is applied to the result first.
     """
 
     arguments: Mapping[str, Any]
@@ -99,7 +99,7 @@ OF_PAIRS = (
 
 
 def check_estimates(names: Iterable[str] | None) -> tuple[str, ...]:
-    """Return the names asked for, or say which there is not."""
+    """Return the requested names; raise an error if one is unknown."""
     if isinstance(names, str):
         names = (names,)
     asked = ASKED if names is None else tuple(names)
@@ -122,7 +122,7 @@ def estimates_of(
     frame : pandas.DataFrame
         ``y`` and covariates.
     model : object
-        As :func:`statcv.cv` takes it.
+        As in :func:`statcv.cv`.
     names : iterable of str
         In ``ESTIMATES``.
     seed : int
@@ -130,8 +130,8 @@ def estimates_of(
     Returns
     -------
     pandas.DataFrame
-        A row an estimate: ``estimate``, ``auroc``, ``fits``, and ``seconds`` of the
-        cross-validation that it is read of.
+        One row per estimate: ``estimate``, ``auroc``, ``fits``, and ``seconds`` of the
+        cross-validation that gives it.
     """
     wanted, rows = set(names), []
     for held in HELD:
@@ -157,6 +157,6 @@ def estimates_of(
 
 
 def fitted_to_all(frame: pd.DataFrame, model: Any) -> FullModel:
-    """Return the model fitted to all records: that of which the estimates are."""
+    """Return the model fitted to all records, whose performance is estimated."""
     held = cv("y ~ .", frame, model=model, scheme="stratified_kfold", k=2, seed=0)
     return held.model

@@ -1,4 +1,4 @@
-"""The paper's figures by their numbers, drawn of the tables."""
+"""The paper's figures by number, drawn from the tables."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LEFT_OUT = "records left out together"
 
 
 def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
-    """Draw a figure of the paper, of what was measured here.
+    """Draw a figure of the paper from our results.
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
         (dummies), ``"S3a"``, ``"S3b"`` (random forest, nearest neighbours), ``"S4a"``
         to ``"S4c"`` (predictions), ``"S5a"``, ``"S5b"`` (standardised scores).
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+        Folder of your own tables, as written by
+        ``python -m statcv.studies.austin2024``.
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -54,7 +55,7 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
     ArgumentError
         If there is no such figure.
     DataError
-        If its table was not written.
+        If its table does not exist.
 
     Examples
     --------

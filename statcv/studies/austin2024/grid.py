@@ -27,7 +27,7 @@ COUNTS = "data_set"
 class Cell:
     """A population, a model by name, and which estimates are made.
 
-    Its data sets are its own: no two cells share one, so that cells err apart.
+    No two cells share a data set, so that their errors are independent.
     """
 
     population: Noise | Signal
@@ -36,12 +36,12 @@ class Cell:
 
     @property
     def told(self) -> dict[str, Any]:
-        """What tells the cell from others."""
+        """What distinguishes the cell from others."""
         return {**asdict(self.population), "model": self.model}
 
     @property
     def name(self) -> str:
-        """How its files begin."""
+        """Prefix of its file names."""
         return "-".join(
             f"{value:g}" if isinstance(value, float) else str(value)
             for value in self.told.values()
@@ -64,7 +64,7 @@ class Cell:
 def _truth(
     frame: pd.DataFrame, model: object, signal: Signal, rng: np.random.Generator
 ) -> float:
-    """Return the auROC, on fresh records, of the model fitted to all records."""
+    """Return the auROC, on new records, of the model fitted to all records."""
     full = fitted_to_all(frame, model)
     names = signal.population.names
     if full.coefficients is not None:
@@ -84,15 +84,15 @@ def run_cells(
     seed: int,
     n_jobs: int | None,
 ) -> pd.DataFrame:
-    """Measure data sets of every cell, and tell of each estimate what came out.
+    """Run the data sets of every cell, and summarise each estimate.
 
     Parameters
     ----------
     cells : sequence of Cell
     data_sets : int
-        Of each cell.
+        Number of data sets for each cell.
     directory, n_jobs
-        As :func:`statcv.studies.running.run` has them.
+        As in :func:`statcv.studies.running.run`.
     seed : int
 
     Returns
@@ -111,7 +111,7 @@ def run_cells(
 def run_cell(
     cell: Cell, data_sets: int, directory: Directory, seed: int, n_jobs: int | None
 ) -> pd.DataFrame:
-    """Measure data sets of a cell: a row a data set and estimate."""
+    """Run the data sets of a cell; one row per data set and estimate."""
     own = None if directory is None else Path(directory) / cell.name
     said = {**cell.told, "estimates": list(cell.estimates), "seed": seed}
     measure = partial(cell.measure, seed)

@@ -1,4 +1,4 @@
-"""The bias that is left on noise: other balances, covariates and models."""
+"""The remaining bias on noise: other balances, covariates and models."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def null_kinds(
     Parameters
     ----------
     data_sets : int, default 2000
-        A cell.
+        Number of data sets for each cell.
     n : int, default 50
     estimates, directory, seed, n_jobs
-        As :func:`null_aurocs` has them.
+        As in :func:`null_aurocs`.
 
     Returns
     -------

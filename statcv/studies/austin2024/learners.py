@@ -20,7 +20,7 @@ def learner_of(name: str, seed: int = 0) -> Any:
         ``"neighbors k"``, ``"forest"`` with scikit-learn's defaults, ``"forest m"``
         with m trees, ``"linear"``, ``"mean"``, ``"negmean"``.
     seed : int
-        Of a forest.
+        Seed of a forest.
 
     Examples
     --------

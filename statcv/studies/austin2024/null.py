@@ -1,4 +1,4 @@
-"""What every estimate gives where there is nothing: the bias that is left."""
+"""The bias of every estimate on noise."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ def null_aurocs(
 ) -> pd.DataFrame:
     """Return the mean of every estimate of auROC on noise.
 
-    Logistic regression with a ridge penalty, uniform covariates that know nothing of
-    the outcome, classes of equal size: an unbiased estimate has mean ½.
+    Logistic regression has a ridge penalty, uniform covariates are independent of
+    the outcome, and classes have equal size: an unbiased estimate has mean ½.
 
     Parameters
     ----------
     data_sets : int, default 2000
-        A cell.
+        Number of data sets for each cell.
     n, covariates : sequence of int
     penalties : sequence of float
         ``C`` in scikit-learn's convention: the larger, the weaker the penalty.
     estimates : iterable of str, optional
         In :data:`ESTIMATES`; by default those up to ``"leave_pair_out"``.
     directory : str or path, optional
-        That keeps what was measured: a study that was interrupted, or is to have more
-        data sets, goes on.
+        Directory for the results. An interrupted study, or one with more data sets,
+        continues from there.
     seed : int, default 1
     n_jobs : int, optional
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
 
     Returns
     -------
     pandas.DataFrame
-        A row a cell and estimate: ``n``, ``covariates``, ``balance``, ``features``,
+        One row per cell and estimate: ``n``, ``covariates``, ``balance``, ``features``,
         ``model``, ``estimate``, ``data_sets``, ``mean``, its Monte Carlo error
         ``se``, ``sd``, ``q95``, ``fits``, ``milliseconds``.
 
@@ -82,7 +82,7 @@ def null_aurocs(
 
 
 def off_centre(table: pd.DataFrame, centre: float = 0.5) -> pd.DataFrame:
-    """Count in how many cells an estimate is off ½, and how many chance would give.
+    """Count the cells in which an estimate differs from ½, beside those by chance.
 
     Parameters
     ----------
@@ -93,10 +93,10 @@ def off_centre(table: pd.DataFrame, centre: float = 0.5) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        A row an estimate: ``cells``; ``off``, those whose mean differs from the
-        centre at the two-sided level of 5 %; ``chance``, the most that chance gives
-        in 19 of 20 such tables of an unbiased estimate; and ``lowest`` and
-        ``highest``, the means that are farthest out.
+        One row per estimate: ``cells``; ``off``, those whose mean differs from the
+        centre at the two-sided level of 5 %; ``chance``, the most that an unbiased
+        estimate has in 19 of 20 such tables; and ``lowest`` and
+        ``highest``, the extreme means.
 
     Examples
     --------

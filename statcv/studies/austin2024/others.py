@@ -33,14 +33,14 @@ def other_models(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance.
+        Number of data sets for each balance.
     model : str, default "neighbors 5"
         Figure S3b; ``"forest"``, with scikit-learn's defaults, is Figure S3a.
     n : int, optional
-        Records; 100 of a forest, 250 of others.
+        Number of records; by default 100 for a forest, 250 for other models.
     balances : sequence of float
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What the paper prints of its simulations, and what was measured here."""
+"""The numbers that the paper prints of its simulations, beside ours."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default.
+        Folder of the tables; by default those that ship with the package.
 
     Returns
     -------
     pandas.DataFrame
-        ``figure``; ``quantity``, an auROC if nothing else is said; ``paper``, as it
+        ``figure``; ``quantity``, an auROC unless stated otherwise; ``paper``, as it
         prints it; ``data_sets``, and over these the ``mean``, the ``sd``, the Monte
         Carlo error ``se`` of the mean and ``p``, of a t-test against ½. Where there
         is nothing random, the number is ``mean``.
@@ -45,7 +45,7 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     Raises
     ------
     DataError
-        If a table was not written.
+        If the file of a table does not exist.
     """
     rows = [
         *_dummies(folder),

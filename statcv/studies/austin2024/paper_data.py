@@ -38,7 +38,7 @@ def noise_of(
 
 
 def held_out(frame: pd.DataFrame, model: Any, seed: int, **arguments: Any) -> CVResult:
-    """Cross-validate without the warning that the simulation is about."""
+    """Cross-validate without the warning of distributional bias."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         return cv("y ~ .", frame, model=model, seed=seed, **arguments)

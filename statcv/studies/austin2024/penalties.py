@@ -37,7 +37,7 @@ def penalties(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance; every penalty has the same.
+        Number of data sets for each balance, the same for every penalty.
     n : int, default 250
         Records, with 20 uniform covariates.
     balances : sequence of float
@@ -45,11 +45,11 @@ def penalties(
     penalties : sequence of float
         ``C`` in scikit-learn's convention: the larger, the weaker the penalty.
     directory : str or path, optional
-        That keeps what was measured: a study that was interrupted, or is to have more
-        data sets, goes on.
+        Directory for the results. An interrupted study, or one with more data sets,
+        continues from there.
     seed : int, default 1
     n_jobs : int, optional
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
 
     Returns
     -------

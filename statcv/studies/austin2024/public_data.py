@@ -48,7 +48,7 @@ def public_data(
     """Draw small samples of public data, and compare estimates with the rest.
 
     A sample of a data set that an installed package ships stands for a small study;
-    the records that were not drawn tell what its model is worth.
+    the records that were not drawn give the true performance of its model.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def public_data(
     estimates : iterable of str
         In :data:`ESTIMATES`.
     directory, seed, n_jobs
-        As :func:`null_aurocs` has them.
+        As in :func:`null_aurocs`.
 
     Returns
     -------
     pandas.DataFrame
-        A row a ``task`` and estimate, as :func:`signal_aurocs` has them. The ``truth``
+        One row per ``task`` and estimate, as in :func:`signal_aurocs`. The ``truth``
         is the auROC on the records that were not drawn, of the model fitted to all
         that were: ridge logistic regression (C = 1) of covariates with standard
         deviation 1.

@@ -29,19 +29,19 @@ def predictions(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Return what models predict of noise that is left out one by one.
+    """Return leave-one-out predictions of models on noise.
 
     Parameters
     ----------
     data_sets : int, default 1
-        Of each balance.
+        Number of data sets for each balance.
     n : int, optional
-        Records; 100 of a forest, 250 of others.
+        Number of records; by default 100 for a forest, 250 for other models.
     balances : sequence of float
     models : sequence of str
         With scikit-learn's default parameters; ``C = 1`` in logistic regression.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

@@ -47,7 +47,7 @@ class Run:
     Attributes
     ----------
     count : int
-        Data sets.
+        Number of data sets.
     make : callable
         Data sets, and ``directory=``, ``seed=``, ``n_jobs=`` → table.
     """
@@ -103,13 +103,13 @@ RUNS = {
 def make_table(
     name: str, count: int, directory: Path, tables: Path, **how: Any
 ) -> None:
-    """Run a part, or what is missing of it, and write its table."""
+    """Run a part of the study, or what is missing of it, and write its table."""
     table = RUNS[name].make(count, directory=directory / name, **how)
     write_table(table, tables / file_of(PAPER, name), DIGITS, DECIMALS)
 
 
 def stored(name: str, folder: Folder = None) -> pd.DataFrame:
-    """Return what was measured at full scale, as it ships with the package.
+    """Return a table of results at full scale, which ships with the package.
 
     Parameters
     ----------
@@ -120,7 +120,8 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
         ``"corrections"``, ``"of_pairs"``, ``"public_data"``, ``"numbers"``,
         ``"classes"``.
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024`` writes them.
+        Folder of your own tables, as written by
+        ``python -m statcv.studies.austin2024``.
 
     Returns
     -------
@@ -132,7 +133,7 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
     ArgumentError
         If there is no such table.
     DataError
-        If it was not written.
+        If its file does not exist.
 
     Examples
     --------

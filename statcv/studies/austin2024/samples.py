@@ -1,4 +1,4 @@
-"""Data sets in which no covariate knows the outcome, or in which all know a little."""
+"""Data sets of noise, or with a little signal in every covariate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from statcv.studies.inference.population import Population
 Floats = NDArray[np.float64]
 
 FEATURES = ("uniform", "normal", "lognormal")
-_ROOM = 24_601  # tells these streams of a seed from others
+_ROOM = 24_601  # separates these streams of a seed from others
 
 
 def stream_of(seed: int, number: int, *keys: int) -> np.random.Generator:
@@ -61,7 +61,7 @@ class Noise:
         check_whole(self.covariates, "covariates", least=1)
         if self.features not in FEATURES:
             raise ArgumentError(
-                f"features {self.features!r} is none of {', '.join(FEATURES)}."
+                f"features {self.features!r} is not one of {', '.join(FEATURES)}."
                 f"{suggestion(self.features, FEATURES)}"
             )
         if not 2 <= self.positives <= self.n - 2:
@@ -98,9 +98,9 @@ class Signal:
     Attributes
     ----------
     n, covariates, balance
-        As :class:`Noise` has them.
+        As in :class:`Noise`.
     auroc : float, default 0.7
-        Of the best score there is.
+        auROC of the best possible score.
     """
 
     n: int = 50
@@ -110,7 +110,7 @@ class Signal:
 
     @property
     def population(self) -> Population:
-        """Where the true value of a fitted model is known in closed form."""
+        """The population, in which the truth of a fitted model has a closed form."""
         return Population(
             n=self.n,
             balance=self.balance,

@@ -1,4 +1,4 @@
-"""Figure S5: scores standardised after the fits, which is no cure."""
+"""Figure S5: scores standardised after the fits, which does not remove the bias."""
 
 from __future__ import annotations
 
@@ -33,22 +33,23 @@ def standardised(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Standardise what models predict of noise that is left out one by one.
+    """Standardise leave-one-out predictions of models on noise.
 
-    Each held-out score, less the mean of what the same fit predicts for all records,
-    over their standard deviation (:func:`statcv.studies.standardise_scores`).
+    The mean of what the same fit predicts for all records is subtracted from each
+    held-out score, and the difference is divided by their standard deviation
+    (:func:`statcv.studies.standardise_scores`).
 
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance.
+        Number of data sets for each balance.
     n : int, default 250
     balances : sequence of float
     models : sequence of str
-        Figure S5a is of logistic regression with C = 0.01, S5b of the nearest
-        neighbour.
+        Models by name; Figure S5a uses logistic regression with C = 0.01, S5b the
+        nearest neighbour.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""What every estimate gives where there is signal, beside the truth."""
+"""Every estimate under signal, compared with the truth."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def signal_aurocs(
     Parameters
     ----------
     data_sets : int, default 1000
-        A cell.
+        Number of data sets for each cell.
     n, covariates : sequence of int
     aurocs : sequence of float
-        Of the best score there is. (No signal is measured beside these.)
+        auROC of the best possible score. (No signal is measured beside these.)
     balance : float, default 0.5
     models : sequence of str
-        As ``"logit 1"``, with the penalty C.
+        Models by name, such as ``"logit 1"``, with the penalty C.
     estimates, directory, seed, n_jobs
-        As :func:`null_aurocs` has them.
+        As in :func:`null_aurocs`.
 
     Returns
     -------
     pandas.DataFrame
         As :func:`null_aurocs`; and ``auroc`` (of the best score), ``truth`` (its mean
-        over data sets), ``bias`` (mean of estimate less truth), ``bias_se``,
+        over data sets), ``bias`` (mean of estimate minus truth), ``bias_se``,
         ``rmse``; ``power``, the share of estimates above the 95 % quantile of the
-        same estimate where there is nothing; there it is .05 by construction.
+        same estimate on noise, where it is .05 by construction.
 
     Examples
     --------

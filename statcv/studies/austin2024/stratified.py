@@ -33,7 +33,7 @@ def stratified(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Leave groups of noise out, with each class spread evenly over them.
+    """Hold out groups of records of noise, with each class spread evenly over them.
 
     Figure 2c shows all sizes of a group, Figure 2b groups of five. Logistic regression
     with C = 0.001.
@@ -41,14 +41,14 @@ def stratified(
     Parameters
     ----------
     data_sets : int, default 100
-        Of each balance and size of a group.
+        Number of data sets for each balance and group size.
     n : int, default 250
-        Records; the next multiple of the size of a group where it does not divide n.
+        Number of records, rounded up to a multiple of the group size.
     balances : sequence of float
     groups : sequence of int
-        Records that are held out together.
+        Group sizes: numbers of records that are held out together.
     directory, seed, n_jobs
-        As :func:`penalties` has them.
+        As in :func:`penalties`.
 
     Returns
     -------
@@ -77,7 +77,7 @@ def stratified(
 
 
 def exact(balance: float, group: int, n: int = RECORDS) -> bool:
-    """Tell whether groups can have the very balance of all records.
+    """Say whether groups can have exactly the class balance of all records.
 
     Examples
     --------

@@ -1,10 +1,10 @@
 """The simulations of Bey et al. (2020), at their scale or a smaller one, and more.
 
 :func:`figure2` to :func:`figure5` measure and draw what the paper's figures show. What
-goes beyond: the two models that an estimate may be of, on fresh records
+goes beyond: the two models that an estimate may be of, on new records
 (:func:`fresh_records`); narrow bins (:func:`narrow_bins`); other numbers of folds
-(:func:`numbers_of_folds`); the limits that the paper names (:func:`limits`); what
-copies leak (:func:`leak_of_copies`); the rotation that is not printed
+(:func:`numbers_of_folds`); the limits that the paper names (:func:`limits`); the leak
+by duplicates (:func:`leak_of_copies`); the rotation that is not printed
 (:func:`rotations`).
 
 What was measured at full scale ships with the package (:func:`stored`), and is set
@@ -12,7 +12,7 @@ beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
     python -m statcv.studies.bey2020 DIRECTORY data --jobs 2
 
-which can be interrupted, and goes on where it stopped.
+which can be interrupted, and continues where it stopped.
 
 R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
 cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27

@@ -1,4 +1,4 @@
-"""Run all of the study, the most telling first, or go on; and write its tables."""
+"""Run or continue the study, the most important parts first, and write its tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument(
-        "--scale", type=float, default=1.0, help="by which people and copies are fewer"
+        "--scale", type=float, default=1.0, help="factor for the numbers of people"
     )
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--most", type=int, help="data sets of each, at most")

@@ -1,4 +1,4 @@
-"""How far estimates are from what they are compared with, on average."""
+"""Mean differences of estimates from a reference."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def bias(
     against : str
         A strategy of the table.
     by : sequence of str
-        Columns of which each combination is looked at by itself.
+        Columns; differences are computed within each combination of their values.
 
     Returns
     -------
     pandas.DataFrame
-        A row a strategy, the other one left out: ``bias`` is the mean difference over
-        simulations, in points; ``se`` its Monte Carlo standard error, NaN of one
+        One row per strategy, without the reference: ``bias`` is the mean difference
+        over simulations, in points; ``se`` its Monte Carlo standard error, NaN for one
         simulation; ``simulations`` their number.
 
     Raises

@@ -73,7 +73,7 @@ def draw_learning(
 
 
 def draw_violins(table: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw a violin of accuracies a strategy."""
+    """Draw a violin of accuracies per strategy."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -113,7 +113,7 @@ def draw_importance(table: pd.DataFrame, importance: str, ax: Axes | None) -> Ax
 
     if importance not in LABELS:
         raise ArgumentError(
-            f"importance {importance!r} is none of {', '.join(LABELS)}."
+            f"importance {importance!r} is not one of {', '.join(LABELS)}."
             f"{suggestion(importance, LABELS)}"
         )
     ax = new_axes(ax)

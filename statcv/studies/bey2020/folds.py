@@ -34,7 +34,7 @@ def numbers_of_folds(
     Parameters
     ----------
     simulations, strategies, scale, directory, seed, n_jobs
-        As :func:`figure3` has them; ``scale.k`` does not count.
+        As in :func:`figure3`; ``scale.k`` does not count.
     k : sequence of int
         Numbers of folds.
 

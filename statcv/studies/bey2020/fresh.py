@@ -1,4 +1,4 @@
-"""What models do on fresh records of their population, and what was estimated of it."""
+"""The accuracy of models on new records of their population, and its estimates."""
 
 from __future__ import annotations
 
@@ -34,26 +34,27 @@ def fresh_records(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Compare estimates with the accuracy of models on fresh records.
+    """Compare estimates with the accuracy of models on new records.
 
-    There are two models to be estimated: that of the records with their copies, and
-    that of the same people, each once. A cross-validation estimates what is trained on
-    k − 1 of k folds; the model of all records is better, as it has more of them.
+    An estimate may be of two models: that of the records with their duplicates, or
+    that of the same people, each once. Cross-validation estimates the accuracy of
+    models trained on k − 1 of k folds; the model of all records is better, as it has
+    more data.
 
     Parameters
     ----------
     simulations, rotations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     n_fresh : int, default 20_000
-        Fresh people, others in each simulation. No outcome is drawn: of each the
-        probability counts that the prediction is right.
+        Number of new people, drawn again in each simulation. No outcome is drawn: each
+        person counts with the probability that the prediction is right.
 
     Returns
     -------
     pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``. Strategies ``"unbiased"``,
         ``"random"``, ``"hash"`` and ``"x5"`` are estimates. ``"with copies"`` and
-        ``"without copies"`` are the mean accuracies on fresh records of the models of
+        ``"without copies"`` are the mean accuracies on new records of the models of
         the folds by hash, and of the unbiased folds; ``"with copies, all"`` and
         ``"without copies, all"`` those of the models of all records.
 

@@ -1,4 +1,4 @@
-"""Figure 4: what a stratifier costs, against its importance."""
+"""Figure 4: the cost of a stratifier against its importance."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class Figure4:
     Attributes
     ----------
     table : pandas.DataFrame
-        A row a data set and covariate: ``data_set``, ``stratifier``; ``unbiased``, the
-        unbiased estimate of accuracy, and ``ratio``, by which the stratified one is
-        less. The other columns are of the unbiased models or their data: ``gain``,
-        ``total_gain``, ``weight`` and ``cover``, XGBoost's importances, normalised to
-        sum one; ``permutation`` and ``clamp``, the loss of held-out accuracy when the
-        covariate is shuffled, and when it is moved to the nearest value outside its
-        quantile bin; ``mutual_information`` (nats, of ten quantile bins) and
-        ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by which the
-        other covariates tell the fold.
+        One row per data set and covariate: ``data_set``, ``stratifier``; ``unbiased``,
+        the unbiased estimate of accuracy, and ``ratio``, the stratified estimate
+        divided by it. The other columns are of the unbiased models or their data:
+        ``gain``, ``total_gain``, ``weight`` and ``cover``, XGBoost's importances,
+        normalised to sum one; ``permutation`` and ``clamp``, the loss of held-out
+        accuracy when the covariate is shuffled, and when it is moved to the nearest
+        value outside its quantile bin; ``mutual_information`` (nats, of ten quantile
+        bins) and ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by
+        which the other covariates predict the fold.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -49,7 +49,7 @@ class Figure4:
     def told(self) -> pd.DataFrame:
         """The table, and ``predicted``: by how many points the estimate should drop.
 
-        From ``clamp`` and ``permutation``, as :func:`statcv.stratifier_bias` has it.
+        From ``clamp`` and ``permutation``, as in :func:`statcv.stratifier_bias`.
         """
         return self.table.assign(predicted=predicted_drop(*self.lost))
 
@@ -64,20 +64,20 @@ class Figure4:
         return 100 * self.table["unbiased"] * (1 - self.table["ratio"])
 
     def correlations(self, seed: int = 1) -> pd.DataFrame:
-        """Return how well each number tells the ratio before any refit.
+        """Return how well each number predicts the ratio before any refit.
 
         Parameters
         ----------
         seed : int, default 1
-            Of the bootstrap.
+            Seed for the bootstrap.
 
         Returns
         -------
         pandas.DataFrame
-            A row a column of ``told``: ``pearson`` and ``spearman`` over all pairs of
-            a data set and a covariate, and ``within``, the mean over data sets of
+            One row per column of ``told``: ``pearson`` and ``spearman`` over all pairs
+            of a data set and a covariate, and ``within``, the mean over data sets of
             Spearman's correlation of its ten covariates; each with its standard error,
-            from a bootstrap of whole data sets (500 times). NaN of fewer than two.
+            from a bootstrap of whole data sets (500 times). NaN for fewer than two.
         """
         return correlations(self.told, seed)
 
@@ -88,8 +88,8 @@ class Figure4:
         -------
         pandas.DataFrame
             Least squares of ``drop`` on ``clamp``, 0 where that is negative, and
-            ``permutation``, all in points: a row a ``term``, with ``coefficient`` and
-            its standard error by a jackknife of data sets.
+            ``permutation``, all in points: one row per ``term``, with ``coefficient``
+            and its standard error by a jackknife of data sets.
         """
         return calibration(self)
 
@@ -113,10 +113,10 @@ def figure4(
     Parameters
     ----------
     data_sets : int, default 100
-        Each of a population of which all numbers are drawn
+        Number of data sets, each of a population whose parameters are all drawn
         (:func:`statcv.studies.random_population`).
     scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def calibration(figure: Figure4) -> pd.DataFrame:
 
 
 def _correlation(a: Any, b: Any) -> float:
-    """Return Pearson's correlation, NaN where a side is constant."""
+    """Return Pearson's correlation, NaN if a side is constant."""
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan
     return float(np.corrcoef(a, b)[0, 1])

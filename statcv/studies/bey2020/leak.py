@@ -1,4 +1,4 @@
-"""What copies in training sets leak, and a prediction of it."""
+"""The leak by duplicates in training sets, and a prediction of it."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ def leak_of_copies(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Compare what random folds leak with a prediction of it.
+    """Compare the leak of random folds with a prediction of it.
 
-    A record with a copy in the training set is predicted about as well as a record of
-    the training set. So the bias is near the share of such records times (training
+    A record with a duplicate in the training set is predicted about as well as a record
+    of the training set. So the bias is near the share of such records times (training
     accuracy − unbiased accuracy).
 
     Parameters
     ----------
     simulations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------
     pandas.DataFrame
-        ``simulation``; ``parted``, the share of records with a copy in training;
+        ``simulation``; ``parted``, the share of records with a duplicate in training;
         ``training``, the training accuracy under random folds; the estimates ``random``
         and ``unbiased``; ``predicted``, the bias by the formula; and ``measured``, the
         difference of the estimates, both in points.

@@ -29,9 +29,9 @@ class Figure2:
     Attributes
     ----------
     curves : pandas.DataFrame
-        A row a strategy and round: ``training`` and ``held_out`` are accuracies, means
-        over simulations of means over folds; ``held_out_se`` is the Monte Carlo
-        standard error of the latter, NaN of one simulation. ``first_training`` and
+        One row per strategy and round: ``training`` and ``held_out`` are accuracies,
+        means over simulations of means over folds; ``held_out_se`` is the Monte Carlo
+        standard error of the latter, NaN for one simulation. ``first_training`` and
         ``first_held_out`` are those of the first simulation.
     """
 
@@ -74,9 +74,9 @@ def figure2(
         Data sets of the population that has the two numbers which the paper prints of
         its own. The paper shows one data set.
     strategies : tuple of str
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------

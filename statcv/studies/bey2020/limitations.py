@@ -33,29 +33,29 @@ def limits(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Estimate where hospitals make pseudonyms, keys are broken, or some copied more.
+    """Estimate with pseudonyms by hospital, typing errors, or unequal duplication.
 
     Parameters
     ----------
     simulations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------
     pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``, and ``parted``, the share of records
-        with a copy in training. The strategies are ``"unbiased"``, ``"hash"`` and
-        ``"x1"`` as elsewhere, and:
+        with a duplicate in training. The strategies are ``"unbiased"``, ``"hash"`` and
+        ``"x1"`` as in :func:`figure3`, and:
 
         ``"hash, salted"``
             Each hospital hashes with a key of its own.
         ``"hash, 5 % typos"``, ``"hash, 20 % typos"``, ``"hash, 50 % typos"``
-            So many copies have a typing error in the identifier.
+            This share of duplicates has a typing error in the identifier.
         ``"x1, shifted"``
             Each hospital adds a number of its own to x1, uniform within one standard
             deviation.
         ``"hash, hard cases"``
-            People are copied in proportion to (1 − abs(2 p − 1))², where p is the
+            People are duplicated in proportion to (1 − abs(2 p − 1))², where p is the
             probability of their outcome: hard cases most.
 
     Examples

@@ -1,4 +1,4 @@
-"""Many narrow bins a fold: what they mend, and what inexact copies make of it."""
+"""Many narrow bins per fold, with exact and with inexact duplicates."""
 
 from __future__ import annotations
 
@@ -35,26 +35,26 @@ def narrow_bins(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Stratify along many narrow bins, of exact copies and of inexact ones.
+    """Stratify along many narrow bins, with exact and with inexact duplicates.
 
     Parameters
     ----------
     simulations, scale, directory, seed, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
     stratifiers : sequence of str
         Covariates.
     per_fold : sequence of int
-        Bins a fold, as :func:`statcv.by_quantile` has them.
+        Numbers of bins per fold, as in :func:`statcv.by_quantile`.
     noises : sequence of float
-        Standard deviations of what copies differ from their original, in units of each
-        covariate's own.
+        Standard deviations of the differences between a duplicate and its original, in
+        units of each covariate's own.
 
     Returns
     -------
     pandas.DataFrame
-        ``simulation``, ``noise``, ``strategy`` (``"x5 ×20"`` for 20 bins a fold),
-        ``accuracy``, and ``parted``, the share of records with a copy in training.
-        ``"unbiased"`` is the same for any noise, as there are no copies in it.
+        ``simulation``, ``noise``, ``strategy`` (``"x5 ×20"`` for 20 bins per fold),
+        ``accuracy``, and ``parted``, the share of records with a duplicate in training.
+        ``"unbiased"`` is the same for any noise, as it has no duplicates.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What the rotation, which the paper does not print, does to the numbers it prints."""
+"""How the paper's numbers depend on the rotation, which it does not print."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rotations(
     count : int, default 400
         Rotations: those of ``ehr_population(seed=0)`` and so on.
     directory, n_jobs
-        As :func:`figure3` has them.
+        As in :func:`figure3`.
 
     Returns
     -------

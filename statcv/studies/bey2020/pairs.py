@@ -29,7 +29,7 @@ LEVELS = 5  # contours
 
 @dataclass(frozen=True, eq=False)
 class Figure5:
-    """People of which covariates are drawn two by two; made by :func:`figure5`.
+    """People, with plots of their covariates in pairs; made by :func:`figure5`.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Figure5:
         Returns
         -------
         numpy.ndarray of matplotlib.axes.Axes
-            A row and a column a covariate.
+            One row and one column per covariate.
         """
         import matplotlib.pyplot as plt
 

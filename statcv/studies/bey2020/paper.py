@@ -1,4 +1,4 @@
-"""What the paper prints, and what was measured here."""
+"""The numbers that the paper prints, beside ours."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default.
+        Folder of the tables; by default those that ship with the package.
 
     Returns
     -------
     pandas.DataFrame
         ``part`` (a figure, or what is asked), ``quantity``, ``paper`` (as it prints
         it, empty where it does not), ``ours``, and ``se``, the Monte Carlo standard
-        error. Biases are in points of accuracy, against the unbiased estimate if
-        nothing else is said.
+        error. Biases are in points of accuracy, against the unbiased estimate unless
+        stated otherwise.
 
     Raises
     ------
     DataError
-        If a table was not written.
+        If the file of a table does not exist.
     """
     rows = [
         *_population(folder),

@@ -1,7 +1,7 @@
-"""What tells before any refit how much a stratifier costs: numbers of each covariate.
+"""Numbers of each covariate that predict, before any refit, the cost of stratification.
 
-All are of one unbiased cross-validation, and its models. Most need the models of its
-folds: `fold_models` fits them again, to the same predictions.
+All are computed from one unbiased cross-validation and its models. Most need the models
+of its folds: `fold_models` fits them again, with the same predictions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ RANKINGS = (
 
 @dataclass(frozen=True, eq=False)
 class FoldModel:
-    """A model, and the records that it was not trained on.
+    """A model, and the records held out from its training set.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ def fold_models(result: CVResult) -> list[FoldModel]:
     Parameters
     ----------
     result : CVResult
-        Of two classes, by a model that draws no random numbers.
+        Result for two classes, by a model that uses no random numbers.
     """
     design = result.design
     return [
@@ -100,16 +100,16 @@ def trained_on(result: CVResult, rows: Codes) -> Fit:
 
 
 def rank(result: CVResult, models: list[FoldModel], seed: int) -> pd.DataFrame:
-    """Return all numbers, a row a covariate and a column a kind.
+    """Return all numbers, with one row per covariate and one column per kind.
 
     Parameters
     ----------
     result : CVResult
-        The unbiased cross-validation, of covariates that are numbers.
+        The unbiased cross-validation, with numeric covariates.
     models : list of FoldModel
-        Of its folds.
+        Models of its folds.
     seed : int
-        Of the permutations.
+        Seed for the permutations.
     """
     design, k = result.design, len(models)
     columns = [j for j in range(len(design.names)) if j != design.intercept]
@@ -171,7 +171,7 @@ def clamp(
 
     Stratified on the covariate, a model has seen no value of a record's own bin. So
     each held-out value is moved to the nearest one outside its bin, and predicted again
-    by the models that there are.
+    by the same models.
     """
     moved = [
         values[nearest_outside(values, own)]

@@ -1,4 +1,4 @@
-"""What is measured of data sets that are drawn at a scale, from a seed."""
+"""Run a study on data sets that are drawn at a scale, from a seed."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ def simulate(
     scale: Scale | None,
     **how: Any,
 ) -> pd.DataFrame:
-    """Measure data sets of a scale that are drawn from a seed.
+    """Run a study on data sets of a scale that are drawn from a seed.
 
     Parameters
     ----------
     name : str
-        How its files begin.
+        Prefix of its file names.
     measure : callable
-        From scale, seed and number of a data set, and what else is asked, to a table.
+        Function of scale, seed and number of a data set, and further arguments, that
+        returns a table.
     simulations : int
-        Data sets.
+        Number of data sets.
     scale : Scale or None
-        The paper's, where not given.
+        Scale of the study; the paper's unless given.
     **how
-        As :func:`statcv.studies.running.simulate` has them.
+        As in :func:`statcv.studies.running.simulate`.
     """
     scale = scale or Scale()
     of_scale = partial(measure, scale)

@@ -12,12 +12,12 @@ from statcv.studies.bey2020.scale import Scale
 from statcv.studies.ehr import EhrPopulation, random_population, simulate_ehr
 from statcv.studies.ehr.population import ehr_population
 
-_ROOM = 12_441  # tells these streams of a seed from others
+_ROOM = 12_441  # separates these streams of a seed from others
 
 
 @dataclass(frozen=True)
 class Seeds:
-    """What a data set, its folds, its population and fresh records are drawn from.
+    """Seeds of a data set, its folds, its population and new records.
 
     The data set of one number is the same in all studies with one seed.
     """
@@ -36,15 +36,15 @@ class Seeds:
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A data set before copies were added, and with them.
+    """A data set without duplicates, and with them.
 
     Attributes
     ----------
     population : EhrPopulation
     people : pandas.DataFrame
-        Records, one a person.
+        Records, one per person.
     records : pandas.DataFrame
-        The same with copies, in another order.
+        The same with duplicates, in another order.
     seeds : Seeds
     """
 
@@ -81,5 +81,5 @@ def rotated_population(seed: int, number: int) -> EhrPopulation:
 
 
 def drawn_population(seed: int, number: int) -> EhrPopulation:
-    """Return a population of which all numbers are drawn, as for Figure 4."""
+    """Return a population whose parameters are all drawn, as for Figure 4."""
     return random_population(Seeds.of(seed, number).population)

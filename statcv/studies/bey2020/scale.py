@@ -1,4 +1,4 @@
-"""How large a study is, and the population of which its figures tell."""
+"""The scale of a study, and the population of its figures."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ MATCHED = 341
 
 @dataclass(frozen=True)
 class Scale:
-    """How large the data sets and the models of a study are; by default the paper's.
+    """The size of the data sets and the models of a study; by default the paper's.
 
     Attributes
     ----------
     n : int, default 10_000
-        People.
+        Number of people.
     n_duplicates : int, default 2_000
-        Copies of their records.
+        Number of duplicates of their records.
     n_sites : int, default 5
-        Hospitals.
+        Number of hospitals.
     k : int, default 5
-        Folds.
+        Number of folds.
     rounds : int, default 200
-        Of boosting, by trees of depth 3 with learning rate 0.6.
+        Rounds of boosting, by trees of depth 3 with learning rate 0.6.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If one is no whole number, or out of range.
+        If one is not an integer, or out of range.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def matched_population() -> EhrPopulation:
 
     The paper does not print its rotation. Of the rotations of seeds 0 to 399 this one
     is nearest to an optimal accuracy of .88 and 47 % of outcomes 1, each in units of
-    its standard deviation over rotations; no estimate of a model had a say.
+    its standard deviation over rotations; the estimates of models were not considered.
 
     Examples
     --------

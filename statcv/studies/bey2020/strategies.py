@@ -38,14 +38,14 @@ def cross_validate(
     Parameters
     ----------
     strategy : str
-        ``"unbiased"``: the people before copies were added, in random folds.
+        ``"unbiased"``: the people before duplicates were added, in random folds.
         ``"random"``: all records, in random folds. ``"x1"`` to ``"x10"``: all records,
-        in quantile bins of a covariate, one a fold; ``"x5 ×20"``: in 20 a fold, dealt
-        at random. ``"hash"``: all records, by a keyed hash of the identifier.
+        in quantile bins of a covariate, one per fold; ``"x5 ×20"``: 20 bins per fold,
+        allocated at random. ``"hash"``: all records, by a keyed hash of the identifier.
     sample : Sample
     scale : Scale
     k : int, optional
-        Folds, if not the scale's.
+        Number of folds; that of the scale unless given.
     curves : bool
         Whether to keep the accuracies after every round.
     """
@@ -62,13 +62,13 @@ def cross_validate(
 def stratified(
     stratifier: Any, records: pd.DataFrame, model: Any, k: int, seed: int
 ) -> CVResult:
-    """Cross-validate on records of which equal ones, by a stratifier, never part."""
+    """Cross-validate with folds that never split records equal by a stratifier."""
     held_out = {"scheme": "kfold", "k": k, "stratify": stratifier}
     return _accuracy(records, model, seed=seed, **held_out)
 
 
 def _accuracy(data: pd.DataFrame, model: Any, **more: Any) -> CVResult:
-    """Cross-validate; how folds move a model without predictors is not asked here."""
+    """Cross-validate, without the warning of distributional bias."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DistributionalBiasWarning)
         return cv(FORMULA, data, model=model, metrics="accuracy", **more)
@@ -87,14 +87,14 @@ def stratifier_of(strategy: str) -> Any:
     match = NARROW.fullmatch(strategy)
     if match is None or match[1] not in COVARIATES:
         raise ArgumentError(
-            f"strategy {strategy!r} is none of {', '.join(STRATEGIES)}, nor like "
+            f"strategy {strategy!r} is not one of {', '.join(STRATEGIES)}, nor like "
             f"'x5 ×20'.{suggestion(strategy, STRATEGIES)}"
         )
     return by_quantile(match[1], per_fold=int(match[2] or 1))
 
 
 def check_strategies(strategies: tuple[str, ...]) -> None:
-    """Refuse strategies that there are not, none, and one that is given twice."""
+    """Raise an error for unknown strategies, duplicates and an empty list."""
     check_once(strategies, "strategies")
     for strategy in strategies:
         if strategy not in ("unbiased", "random"):
@@ -102,7 +102,7 @@ def check_strategies(strategies: tuple[str, ...]) -> None:
 
 
 def check_once(values: Sequence[Any], name: str) -> None:
-    """Refuse an empty list, and one that holds a value twice."""
+    """Raise an error for an empty list, and for a value that is given twice."""
     if not values:
         raise ArgumentError(f"{name} is empty; give one or more.")
     twice = [value for value in values if values.count(value) > 1]
@@ -113,7 +113,7 @@ def check_once(values: Sequence[Any], name: str) -> None:
 def random_folds(
     sites: pd.Series[Any], k: int, rng: np.random.Generator
 ) -> NDArray[np.intp]:
-    """Return a fold of each record, from 1: in each hospital at random, and even.
+    """Return the fold of each record, from 1: random and even in each hospital.
 
     The sizes of folds differ by one at most, in each hospital and over all.
 
@@ -137,13 +137,13 @@ def accuracy(result: CVResult) -> float:
 
 
 def share_parted(result: CVResult, person: pd.Series[Any]) -> float:
-    """Return the share of held-out records of which a copy is in the training set.
+    """Return the share of held-out records that have a duplicate in training.
 
     Parameters
     ----------
     result : CVResult
     person : pandas.Series
-        Whose record it is, in truth.
+        True person of each record.
     """
     fold = result.predictions.set_index("row")["fold"].loc[person.index]
     return float((fold.groupby(person).transform("nunique") > 1).mean())

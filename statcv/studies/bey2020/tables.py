@@ -32,7 +32,7 @@ class Run:
     Attributes
     ----------
     count : int
-        Data sets.
+        Number of data sets.
     make : callable
         Data sets, scale, directory, seed and processes → table.
     """
@@ -89,12 +89,12 @@ DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(
 
 
 def write_run(name: str, table: pd.DataFrame, folder: Path) -> None:
-    """Write a table, its numbers to as many digits as are told of them."""
+    """Write a table, with numbers rounded to the digits given for each column."""
     write_table(table, folder / file_of(PAPER, name), DIGITS)
 
 
 def stored(name: str, folder: Folder = None) -> Any:
-    """Return what was measured at full scale, as it ships with the package.
+    """Return a table of results at full scale, which ships with the package.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def stored(name: str, folder: Folder = None) -> Any:
         rotation in each of 60 simulations; ``"fresh"``, ``"fresh_drawn"``,
         ``"per_fold"``, ``"k"``, ``"limits"``, ``"leak"``, ``"rotations"``.
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.bey2020`` writes them.
+        Folder of your own tables, as written by ``python -m statcv.studies.bey2020``.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def stored(name: str, folder: Folder = None) -> Any:
     ArgumentError
         If there is no such table.
     DataError
-        If it was not written.
+        If its file does not exist.
     """
     table = read_table(PAPER, name, RUNS, folder)
     return FIGURES[name](table) if name in FIGURES else table

@@ -43,11 +43,11 @@ class Figure3:
 
     @property
     def bias(self) -> pd.DataFrame:
-        """A row a strategy: mean difference from the unbiased estimate, in points."""
+        """Mean difference of each strategy from the unbiased estimate, in points."""
         return bias(self.table[self.table["strategy"] != OPTIMUM])
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw a violin a strategy, and lines at the optimum and the unbiased mean."""
+        """Draw a violin per strategy, with lines at optimum and unbiased mean."""
         from statcv.studies.bey2020.drawing import draw_violins
 
         return draw_violins(self.table, ax)
@@ -68,24 +68,24 @@ def figure3(
     Parameters
     ----------
     simulations : int, default 30
-        Data sets.
+        Number of data sets.
     rotations : {"matched", "drawn"}
-        Whether all are from one population, which has the two numbers that the paper
-        prints of its own, or each from one whose rotation is drawn.
+        Whether all data sets are from one population, which has the two numbers that
+        the paper prints of its own, or each from one whose rotation is drawn.
     strategies : tuple of str
-        ``"unbiased"``: people before copies were added, in random folds of equal size
-        in each hospital; ``"random"``: with copies, alike; ``"x1"`` to ``"x10"``:
-        along quantiles of a covariate, ``"x5 ×20"`` in 20 bins a fold; ``"hash"``: by
+        ``"unbiased"``: people without duplicates, in random folds of equal size in each
+        hospital; ``"random"``: with duplicates, in such folds; ``"x1"`` to ``"x10"``:
+        along quantiles of a covariate, ``"x5 ×20"`` in 20 bins per fold; ``"hash"``: by
         a keyed hash of the identifier.
     scale : Scale, optional
-        The paper's where not given.
+        Scale of the study; the paper's unless given.
     directory : str or path, optional
-        That keeps what was measured: a study that was interrupted goes on, and one
-        with more simulations does what is missing.
+        Directory for the results. An interrupted study, or one with more
+        simulations, continues from there.
     seed : int, default 1
         The data set of one number is the same in all studies with one seed.
     n_jobs : int, optional
-        Processes, as joblib takes it. The numbers are the same for any.
+        Number of processes, as in joblib; the results do not depend on it.
 
     Returns
     -------

@@ -2,9 +2,9 @@
 
 People have ten covariates and a binary outcome; each is a patient of one of a
 few hospitals, and some are, with the same record, patients of further ones.
-What makes such copies hard to keep together are arguments: copies that are
-inexact, hospitals that make pseudonyms each in its own way, people who are
-copied more often than others, and records each of which is held alone.
+Arguments control what makes such duplicates hard to keep together: inexact
+duplicates, hospitals that make pseudonyms each in its own way, people who are
+duplicated more often than others, and records that each have their own holder.
 """
 
 from statcv.studies.ehr.inexact import Inexact

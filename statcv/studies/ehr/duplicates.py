@@ -1,4 +1,4 @@
-"""Which people are copied, and to which hospitals."""
+"""The people who are duplicated, and the hospitals of their duplicates."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def with_duplicates(
     n_duplicates, n_sites : int
     rng : numpy.random.Generator
     weights : numpy.ndarray of float, shape (n,), optional
-        In proportion to which people are drawn; some may be 0. Default: all alike.
+        Weights in proportion to which people are drawn; some may be 0. Default: equal.
 
     Raises
     ------
     ArgumentError
-        If people of positive weight have not room for so many copies.
+        If there are too few people of positive weight for so many duplicates.
     """
     n, others = len(home), n_sites - 1
     if weights is None:
@@ -68,9 +68,9 @@ def held_alone(
     rng: np.random.Generator,
     weights: FloatArray | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Return person and holder of every record, each of which has its own holder.
+    """Return person and holder of every record, with one holder per record.
 
-    No holder can have a record already, so copies are drawn with replacement.
+    No holder can have a record already, so duplicates are drawn with replacement.
     """
     if weights is None:
         copied = rng.integers(n, size=n_duplicates)
@@ -85,12 +85,12 @@ def held_alone(
 def weights_of(
     duplicated: Duplicated | None, people: pd.DataFrame
 ) -> FloatArray | None:
-    """Return the weights that a caller means, one a person, or None for all alike.
+    """Return one weight per person, or None for equal weights.
 
     Raises
     ------
     ArgumentError
-        If there is no such column, or what comes out is no weight for each person.
+        If there is no such column, or the result is not one weight per person.
     ArgumentTypeError
         If it is neither a function nor text.
     """

@@ -1,4 +1,4 @@
-"""Keyed hashes of what a hospital holds of a person's identity."""
+"""Keyed hashes of the identifiers that a hospital holds."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def with_hashes(
     site : numpy.ndarray of int, shape (n,)
         The hospital of each record, from 0.
     key : bytes
-        Which all hospitals share.
+        Key that all hospitals share.
     salt : bool
-        Whether each adds a text of its own to the key.
+        Whether each hospital adds its own random text to the key.
     seed : int
-        From which those texts are drawn.
+        Seed for those texts.
     """
     if salt:
         drawn = stream(seed, SITE_KEY).bytes(_SALT * (int(site.max()) + 1))

@@ -1,4 +1,4 @@
-"""Copies that differ from their original."""
+"""Duplicates that differ from their original."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
 
 @dataclass(frozen=True)
 class Inexact:
-    """How copies of a record differ from it; the original is as the person is.
+    """The differences of duplicates from the original record, which has no errors.
 
     Attributes
     ----------
     noise : float, default 0
-        Standard deviation of what is added to each covariate of a copy, in units of
-        that covariate's own standard deviation.
+        Standard deviation of the noise added to each covariate of a duplicate, in units
+        of that covariate's own standard deviation.
     missing : float, default 0
-        The probability with which a covariate is missing in a copy, each by itself.
+        Probability that a covariate of a duplicate is missing, independently of others.
     typos : float, default 0
-        The probability with which a copy holds one typing error in the birth date and
+        Probability that a duplicate has one typing error in the birth date and
         one in the identifier. A digit is wrong, or two adjacent ones are swapped, or
-        (in a date) day and month are; the date is another one, from 1930 to 2005, and
-        the identifier another one, which may be someone else's.
+        (in a date) day and month are; the result is another date, from 1930 to 2005,
+        and another identifier, which may be someone else's.
 
     Raises
     ------
     ArgumentError
-        If `noise` is negative, or `missing` or `typos` are no probabilities.
+        If `noise` is negative, or `missing` or `typos` is not a probability.
     ArgumentTypeError
-        If one is no number.
+        If one is not a number.
 
     Notes
     -----
-    The outcome is the same in all copies.
+    The outcome is the same in all duplicates.
 
     Examples
     --------
@@ -69,20 +69,20 @@ def with_inexact_copies(
     sd: FloatArray,
     rng: np.random.Generator,
 ) -> pd.DataFrame:
-    """Return the records with copies that are inexact.
+    """Return the records with inexact duplicates.
 
     Parameters
     ----------
     records : pandas.DataFrame
         With covariates, ``patient_id`` and ``birth_date``.
     copy : numpy.ndarray of bool, shape (n,)
-        Which records are copies.
+        Whether each record is a duplicate.
     inexact : Inexact
     sd : numpy.ndarray of float, shape (10,)
-        Of the covariates in the population.
+        Standard deviations of the covariates in the population.
     rng : numpy.random.Generator
-        It decides in the same way whatever the amounts are: what a smaller one
-        spoils, a larger one spoils too.
+        Generator of the errors. Values that a smaller amount of error changes, a larger
+        amount changes too.
     """
     records, rows = records.copy(), np.flatnonzero(copy)
     shape = (len(rows), len(COVARIATES))

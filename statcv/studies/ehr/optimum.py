@@ -24,12 +24,12 @@ _AT_ONCE = 100_000  # people drawn at a time, which bounds the memory
 
 @dataclass(frozen=True)
 class Optimum:
-    """What a model could reach that knew each person's probability.
+    """The performance of a model that knows each person's probability.
 
     Attributes
     ----------
     accuracy : float
-        Of predicting 1 where its probability exceeds a half.
+        Accuracy of predicting 1 if its probability exceeds a half.
     se : float
         Monte Carlo standard error of the accuracy.
     positives : float
@@ -58,8 +58,8 @@ def optimal_accuracy(
     Parameters
     ----------
     eigenvalues, coefficients, rotation, mean
-        Of the population, as :func:`statcv.studies.simulate_ehr` has them. The same
-        `seed` means the same rotation as there, if none is given.
+        Parameters of the population, as in :func:`statcv.studies.simulate_ehr`. The
+        same `seed` gives the same rotation as there, unless `rotation` is given.
     n : int, default 100_000
         Number of people drawn, at least 2; they are not those of a data set with the
         same seed.

@@ -36,7 +36,7 @@ class EhrPopulation:
     rotation : numpy.ndarray, shape (9, 9)
         Orthogonal matrix whose columns are those directions.
     mean : numpy.ndarray, shape (10,)
-        Of the covariates; 0 if it is not given.
+        Means of the covariates; 0 unless given.
 
     Raises
     ------
@@ -119,9 +119,9 @@ class EhrPopulation:
         Returns
         -------
         pandas.DataFrame
-            ``x1`` to ``x10``, and the outcome ``y`` (0 or 1). A large one, drawn from
-            the population of some records but not with their seed, is what a model
-            meets that was trained on those.
+            ``x1`` to ``x10``, and the outcome ``y`` (0 or 1). A large sample, drawn
+            from the population of some records with another seed, serves as the test
+            set of a model that was trained on those records.
         """
         check_whole(n, "n", least=1)
         if not isinstance(rng, np.random.Generator):
@@ -155,10 +155,10 @@ def ehr_population(
     Parameters
     ----------
     eigenvalues, coefficients, rotation, mean
-        As there.
+        As in :func:`statcv.studies.simulate_ehr`.
     seed : int, numpy.random.Generator or None
-        The same number gives the same rotation as there. A rotation that is given
-        leaves nothing to draw.
+        Seed for the rotation, unless `rotation` is given. The same number gives the
+        same rotation as in :func:`statcv.studies.simulate_ehr`.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def ehr_population(
 
     Examples
     --------
-    Fresh records of the population of a data set:
+    New records of the population of a data set:
 
     >>> from statcv.studies import ehr_population, simulate_ehr
     >>> records = simulate_ehr(n=1_000, n_duplicates=200, seed=1)
@@ -193,7 +193,7 @@ def population_of(
     mean: Sequence[float] | FloatArray | None,
     rng: np.random.Generator,
 ) -> EhrPopulation:
-    """Return the population, with a rotation drawn if there is none."""
+    """Return the population, with a random rotation unless one is given."""
     axes = uniform_rotation(rng) if rotation is None else np.asarray(rotation)
     centre = np.zeros(10) if mean is None else mean
     return EhrPopulation(eigenvalues, coefficients, axes, centre)  # type: ignore[arg-type]
@@ -204,7 +204,7 @@ def random_population(seed: int | np.random.Generator | None = None) -> EhrPopul
 
     Variances are uniform from 1 to 3, the coefficients a0 to a7 uniform from -5 to 5,
     the rotation uniform over all orthogonal matrices, and means are 0. (The paper
-    names a0 to a6; a7 is drawn alike.)
+    names a0 to a6; a7 is drawn in the same way.)
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each hospital does by itself to its records before it hands them on."""
+"""The changes that each hospital makes to its records before it shares them."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ CENTURY = 36_525  # days
 
 @dataclass(frozen=True)
 class Pseudonyms:
-    """How a hospital makes pseudonyms of its records, without asking the others.
+    """The way in which each hospital makes pseudonyms, independently of the others.
 
     Attributes
     ----------
     date_shift : int, default 0
         Each hospital moves all its birth dates by the same number of days, drawn from
-        the whole numbers between plus and minus this one.
+        the integers between plus and minus this one.
     quantise : float, optional
         Each hospital rounds a covariate to a grid of this width, in units of the
-        covariate's standard deviation, which starts where the hospital wants. What is
-        shifted or has noise added is rounded afterwards. Default: nothing is rounded.
+        covariate's standard deviation, with a random origin. Shifts and noise are
+        added before rounding. Default: nothing is rounded.
     noise : float, default 0
-        Standard deviation of what is added to each covariate of each record, in the
+        Standard deviation of the noise added to each covariate of each record, in the
         same units.
     salt : bool, default False
-        Each hospital hashes with a key of its own, made from the common key and a
-        random text that it tells nobody.
+        Each hospital hashes with its own key, made from the common key and a
+        random text that it keeps secret.
     shift : float, default 0
-        Each hospital adds a number to all its values of a covariate, another one for
-        each covariate, drawn uniformly between plus and minus this many standard
-        deviations.
+        Each hospital adds a constant to all its values of a covariate, drawn for each
+        covariate uniformly between plus and minus this many standard deviations.
 
     Raises
     ------
@@ -88,7 +87,7 @@ def pseudonymised(
     sd: FloatArray,
     seed: int,
 ) -> pd.DataFrame:
-    """Return what the hospitals hand on, but for hashes.
+    """Return the records that the hospitals share, without hashes.
 
     Parameters
     ----------
@@ -98,9 +97,9 @@ def pseudonymised(
         The hospital of each record, from 0.
     pseudonyms : Pseudonyms
     sd : numpy.ndarray of float, shape (10,)
-        Of the covariates in the population.
+        Standard deviations of the covariates in the population.
     seed : int
-        A number a hospital, and for each kind of change a stream of its own.
+        Seed for the changes, with a separate stream for each kind of change.
     """
     records, sites = records.copy(), int(site.max()) + 1
     x = records[list(COVARIATES)].to_numpy(copy=True)

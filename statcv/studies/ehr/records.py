@@ -1,4 +1,4 @@
-"""The records of several hospitals, some of them held twice."""
+"""The records of several hospitals, some of them duplicated."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ def simulate_ehr(
     key: Key | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> pd.DataFrame:
-    """Simulate the records of several hospitals, some of them held twice.
+    """Simulate the records of several hospitals, some of them duplicated.
 
     Parameters
     ----------
     n : int, default 10_000
         Number of people. Each is assigned to one hospital, all equally likely.
     n_duplicates : int, default 2_000
-        Number of copies added. A person and a hospital are drawn at random, and
-        the hospital gets a copy of the record unless it holds one; so no
-        hospital holds a record twice, while a person may be in several.
+        Number of duplicates added. A person and a hospital are drawn at random, and
+        the hospital gets a duplicate of the record unless it has the record already; so
+        no hospital has a record twice, while a person may be in several.
     n_sites : int or None, default 5
-        Number of hospitals. None: every record is held alone, as where people keep
-        their data themselves; a copy is then of a person drawn at random.
+        Number of hospitals. None: every record has its own holder, as if people kept
+        their data themselves; a duplicate is then of a person drawn at random.
     eigenvalues : sequence of 10 floats, default 1.0, 1.2, ..., 2.8
         Variances. The first nine belong to orthogonal directions in the space of
         ``x1`` to ``x9``, the last is the variance of ``x10``.
@@ -70,20 +70,20 @@ def simulate_ehr(
     mean : sequence of 10 floats, optional
         Means of the covariates. Default: 0.
     duplicated : callable or str, optional
-        How often people are drawn to be copied, relative to each other. A function
-        gets the frame of people (``x1`` to ``x10`` and ``y``) and returns a number
-        for each, 0 for never; a text is a column or an expression of them, such as
-        ``"1 + 3 * (x5 > 1)"``. Default: all alike.
+        Weights by which people are drawn to be duplicated. A function
+        gets the frame of people (``x1`` to ``x10`` and ``y``) and returns a weight
+        for each, 0 for never; a text is a column or an expression of columns, such as
+        ``"1 + 3 * (x5 > 1)"``. Default: equal weights.
     inexact : Inexact, optional
-        How copies differ from their original. Default: not at all.
+        Differences of duplicates from their original. Default: none.
     pseudonyms : Pseudonyms, optional
-        What each hospital does to all its records before it hands them on. Default:
-        nothing.
+        Changes that each hospital makes to all its records before it shares them.
+        Default: none.
     key : bytes or str, optional
-        The secret of all hospitals, with which they hash identifier and birth date.
+        Secret key of all hospitals, with which they hash identifier and birth date.
         Default: nothing is hashed.
     seed : int, numpy.random.Generator or None
-        The source of randomness.
+        Seed for the simulation.
 
     Returns
     -------
@@ -91,38 +91,38 @@ def simulate_ehr(
         ``n + n_duplicates`` rows in random order, labelled 0, 1, 2, ... Columns:
         ``x1`` to ``x10`` (floats); ``y``, the outcome (0 or 1);
         ``site``, the hospital ("A", "B", ...); ``patient_id`` ("P000123"), one
-        for each person, whose numbers tell nothing; ``birth_date``
-        (``datetime64[ns]``, a day from 1930 to 2005, related to nothing else).
-        All but ``site`` are equal in copies of one record.
+        for each person, whose digits carry no information; ``birth_date``
+        (``datetime64[ns]``, a day from 1930 to 2005, independent of all else).
+        All but ``site`` are equal in duplicates of one record.
 
-        With `inexact` or `pseudonyms` also ``person``, the right ``patient_id``, by
-        which copies are known in truth. With `key` also ``id_hash`` and ``dob_hash``,
+        With `inexact` or `pseudonyms` also ``person``, the right ``patient_id``, which
+        identifies the true duplicates. With `key` also ``id_hash`` and ``dob_hash``,
         the 14 hexadecimal digits of :func:`statcv.folds.strata.hashing.keyed_digest`,
-        of what the hospital holds: a typing error is hashed along, and a date after it
-        was shifted.
+        of the values that the hospital has: with any typing error, and after dates were
+        shifted.
 
     Raises
     ------
     ArgumentError
-        If a number is out of range: no people, no hospital, more copies than
+        If a number is out of range: no people, no hospital, more duplicates than
         hospitals without the record, a wrong number of variances or
-        coefficients, a negative variance, a `rotation` that is none, a negative
-        seed; if `duplicated` gives no weights; if hospitals salt what they do not
-        hash.
+        coefficients, a negative variance, a `rotation` that is not orthogonal, a
+        negative seed; if `duplicated` gives no weights; if hospitals salt what they do
+        not hash.
     ArgumentTypeError
         If an argument is of the wrong type.
 
     See Also
     --------
-    statcv.studies.ehr_population : The population, for fresh records of it.
-    statcv.studies.optimal_accuracy : What a model could reach there.
+    statcv.studies.ehr_population : The population, for new records of it.
+    statcv.studies.optimal_accuracy : The largest accuracy of a model in it.
 
     Notes
     -----
     The same seed gives the same people, row by row for any `inexact`, `pseudonyms`
     and `key`: a call without these returns the truth about the same records. It gives
     the same people in the same hospitals for any `n_duplicates` and `duplicated`:
-    ``n_duplicates=0`` is the data set before copies were added, with its rows in
+    ``n_duplicates=0`` is the data set before duplicates were added, with its rows in
     another order.
 
     With the default variances and coefficients about 45 % of outcomes are 1; the
@@ -145,7 +145,7 @@ def simulate_ehr(
     >>> int(records.duplicated(["patient_id", "site"]).sum())
     0
 
-    Folds by birth date part copies where hospitals shift dates, each in its own way:
+    Folds by birth date split duplicates if hospitals shift dates, each in its own way:
 
     >>> from statcv import by_hash, fold_plan
     >>> from statcv.studies import Pseudonyms
@@ -225,7 +225,7 @@ def _check_size(n: int, n_duplicates: int, n_sites: int | None) -> None:
     if n_duplicates > room:
         raise ArgumentError(
             f"n_duplicates is at most {room}, not {n_duplicates}: there are {n} "
-            f"people, and each can have a copy in {n_sites - 1} other sites"
+            f"people, and each can have a duplicate in {n_sites - 1} other sites"
         )
 
 
@@ -236,7 +236,7 @@ def _secret(key: Key | None, pseudonyms: Pseudonyms | None) -> bytes | None:
     if key is None:
         if pseudonyms is not None and pseudonyms.salt:
             raise ArgumentError(
-                "salt=True is for hashes, and there are none: give key= as well"
+                "salt=True is for hashes, which need a key: give key= as well"
             )
         return None
     if isinstance(key, (bytes, str)) and not key:

@@ -15,13 +15,13 @@ def mistyped(text: str, rng: np.random.Generator) -> str:
     Parameters
     ----------
     text : str
-        With at least one digit.
+        Text with at least one digit.
     rng : numpy.random.Generator
 
     Returns
     -------
     str
-        Of the same length, and another one: equal neighbours are not swapped.
+        A different text of the same length: equal neighbours are not swapped.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def mistyped(text: str, rng: np.random.Generator) -> str:
 
 
 def mistyped_date(day: date, rng: np.random.Generator, first: date, last: date) -> date:
-    """Return another day, as one error makes it of a day's ``YYYY-MM-DD``.
+    """Return another day, made by one error in a day's ``YYYY-MM-DD``.
 
     Day and month are swapped, or two adjacent digits are, or one digit is wrong; all
     three are tried alike, until the text is a day of the range.

@@ -1,19 +1,19 @@
-"""How far intervals, tests and comparisons keep their word: a study.
+"""A study of the coverage of intervals, and the level of tests and comparisons.
 
 Data sets are drawn from two normal classes, so that the true auROC, accuracy, Brier
 score and calibration slope of every fitted model are known in closed form, or by an
-integral. In each the schemes are run, and every interval, test and comparison of two
-models is asked. What is counted: how often an interval holds the truth, how often a
+integral. Under each scheme, every interval, test and comparison of two models is
+computed. The study counts how often an interval covers the truth, and how often a
 test rejects.
 
 The stored table ``inference_study.csv`` is made by::
 
     python -m statcv.studies.inference DIRECTORY inference_study.csv --jobs 2
 
-Of skill it has 500 data sets in each cell, the whole grid without duplicates and four
-populations with them; of losses and of two models 200, in a part of the grid
-(``--questions`` runs some of these alone). It can be interrupted, and goes on where it
-stopped.
+For skill it has 500 data sets in each cell, with the whole grid without duplicates and
+four populations with them; for losses and two models it has 200, in a part of the grid
+(``--questions`` runs some of these alone). It can be interrupted, and continues where
+it stopped.
 """
 
 from statcv.studies.inference.population import Population

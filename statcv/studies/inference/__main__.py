@@ -1,4 +1,4 @@
-"""Run the whole study, or some of its questions, or go on; and write its table."""
+"""Run or continue the study, or some of its questions, and write its table."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ FEWER = 200
 
 
 def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
-    """Return what is run of a question, the most telling cells first.
+    """Return the runs of a question, the most informative cells first.
 
-    Whether there is skill is asked of the whole grid. The others are asked of fewer
-    data sets, at two balances, and at one with fewer schemes where n is large; so is
-    everything where there are copies.
+    The question of skill uses the whole grid. The others use fewer
+    data sets, at two balances, and at one with fewer schemes if n is large; so does
+    everything with duplicates.
     """
     few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
     if question == "no_skill":

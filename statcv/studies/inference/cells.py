@@ -1,4 +1,4 @@
-"""One cell of the study: a population, a scheme, a question, and what is answered."""
+"""One cell of the study: a population, a scheme, a question, and the answers."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from statcv.studies.inference.schemes import SCHEMES
 
 Floats = NDArray[np.float64]
 
-LEAST = 40  # data sets of which a share is told
+LEAST = 40  # data sets for which a share is reported
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What all cells have in common.
+    """The settings that all cells share.
 
     Attributes
     ----------
     seed : int
     refits : int
-        Data sets on which methods that fit again are tried, at most.
+        Largest number of data sets on which methods with refits are tried.
     permutations : int
-        Of a permutation test.
+        Number of permutations of a test.
     """
 
     seed: int
@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Cell:
-    """A population, a scheme, and what is asked."""
+    """A population, a scheme, and a question."""
 
     population: Population
     scheme: str
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """How its files begin."""
+        """Prefix of its file names."""
         population = self.population
         kind = "copies" if population.duplicates else "plain"
         asked = "" if self.question == "no_skill" else f"-{self.question}"
@@ -84,20 +84,20 @@ class Cell:
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What the methods of a cell said of some of its data sets.
+    """The answers of the methods of a cell for some of its data sets.
 
     Attributes
     ----------
     first : int
         The number of the first data set.
     made : numpy.ndarray of bool, shape (methods, data sets)
-        Whether a method was tried.
+        Whether each method was tried.
     values : numpy.ndarray, shape (methods, data sets, 4)
         Estimate, lower and upper limit, p-value.
     seconds : numpy.ndarray, shape (methods, data sets)
     truth : numpy.ndarray, shape (data sets, targets)
-        The true values of the model fitted to all records; NaN where the scheme
-        refuses the data set.
+        The true values of the model fitted to all records; NaN if the scheme
+        rejects the data set.
     """
 
     first: int
@@ -108,14 +108,14 @@ class Answers:
 
 
 def measure(cell: Cell, settings: Settings, numbers: range) -> Answers:
-    """Let the methods of a cell answer for some of its data sets.
+    """Apply the methods of a cell to some of its data sets.
 
     Parameters
     ----------
     cell : Cell
     settings : Settings
     numbers : range
-        Of the data sets. A data set has a seed of its own, and is the same for all
+        Numbers of the data sets. A data set has its own seed, and is the same for all
         schemes.
     """
     methods, targets = cell.methods, QUESTIONS[cell.question].targets

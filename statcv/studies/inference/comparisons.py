@@ -1,4 +1,4 @@
-"""Is one model better than another? Tests of two models on the same records."""
+"""Tests of a difference between two models on the same records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pair:
 
 
 def equals(population: Population) -> tuple[Names, Names]:
-    """Return one half of the covariates, and the other half, which tells as much."""
+    """Return one half of the covariates, and the equally informative other half."""
     half = len(population.names) // 2
     return population.names[:half], population.names[half : 2 * half]
 

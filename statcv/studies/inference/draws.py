@@ -1,4 +1,4 @@
-"""A data set of the study, and how it is cross-validated."""
+"""A data set of the study, and its cross-validation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Draw:
     scheme : str
     data : pandas.DataFrame
     permutations : int
-        Of a permutation test.
+        Number of permutations of a test.
     seed : int
-        Of the folds.
+        Seed for the folds.
     """
 
     population: Population

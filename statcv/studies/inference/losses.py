@@ -1,4 +1,4 @@
-"""How large is the error? Intervals of accuracy, Brier score and log-loss."""
+"""Intervals for accuracy, Brier score and log-loss."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a method is, and what it says of a data set."""
+"""A method of the study, and its answer for a data set."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Answer:
-    """What a method says of one data set; NaN where it says nothing."""
+    """The answer of a method for one data set; NaN if it has none."""
 
     estimate: float = math.nan
     lower: float = math.nan
@@ -33,7 +33,7 @@ class Method:
     slow : bool
         Whether it is tried on a part of the data sets only.
     fits : callable
-        How often it does the fits of the plan again, for n records and a number of
+        How often it repeats the fits of the plan, for n records and a number of
         permutations.
     """
 
@@ -47,5 +47,5 @@ class Method:
 
     @property
     def label(self) -> tuple[str, str, str, str]:
-        """What tells it from the other methods of a cell."""
+        """What distinguishes it from the other methods of a cell."""
         return self.metric, self.how, self.name, self.kind

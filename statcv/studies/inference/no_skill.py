@@ -1,4 +1,4 @@
-"""Is there anything? Intervals and tests of auROC, and calibration slopes."""
+"""Intervals and tests of auROC against no skill, and calibration slopes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DELETING = ("jackknife", "jackknife_logit", "corrected_jackknife")
 
 
 class Reading:
-    """A result whose intervals are made once each.
+    """A result whose intervals are each computed once.
 
     Attributes
     ----------

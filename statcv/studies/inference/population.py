@@ -1,4 +1,4 @@
-"""Two normal classes: data of which the truth is known in closed form."""
+"""Two normal classes, for which the truth is known in closed form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from statcv.errors import ArgumentError
 
 Floats = NDArray[np.float64]
 
-COPIED = 0.2  # the share of records that are copies, where there are some
+COPIED = 0.2  # the share of records that are duplicates, if there are any
 NODES = np.linspace(-9.0, 9.0, 1201)  # standard normal, of the trapezoidal rule
 
 
@@ -30,11 +30,11 @@ class Population:
     balance : float
         The share of the positive class, which has ``round(n * balance)`` records.
     auroc : float
-        Of the best score there is; 0.5 where the covariates tell nothing.
+        auROC of the best possible score; 0.5 for covariates without information.
     duplicates : bool
-        Whether a fifth of the records of either class are copies of others.
+        Whether a fifth of the records of either class are duplicates of others.
     covariates : int
-        Of variance 1; the means of the classes differ as much in each.
+        Number of covariates, of variance 1; class means differ equally in each.
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Population:
 
     def __post_init__(self) -> None:
         if not (is_whole(self.n) and is_whole(self.covariates)):
-            raise ArgumentError("n and covariates must be whole numbers.")
+            raise ArgumentError("n and covariates must be integers.")
         if self.covariates < 1:
             raise ArgumentError(f"covariates must be 1 or more, not {self.covariates}.")
         if not 0.5 <= self.auroc < 1:
@@ -95,7 +95,7 @@ class Population:
         Returns
         -------
         pandas.DataFrame
-            The covariates, ``y`` (0 or 1) and ``id``, equal in copies of one record.
+            The covariates, ``y`` (0 or 1) and ``id``, equal in duplicates of a record.
         """
         sizes = np.array([self.n - self.positives, self.positives])
         copies = np.rint(COPIED * sizes).astype(int) * self.duplicates
@@ -107,7 +107,7 @@ class Population:
         ]
         record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
         frame = pd.DataFrame(x[record], columns=list(self.names))
-        first = pd.factorize(record)[0]  # by class they would tell the outcome
+        first = pd.factorize(record)[0]  # by class they would reveal the outcome
         return frame.assign(y=y[record], id=first)
 
     def true_auroc(self, coefficients: Floats) -> float:

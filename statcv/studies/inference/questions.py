@@ -1,4 +1,4 @@
-"""What the study asks: of skill, of losses, and of two models."""
+"""The questions of the study: skill, losses, and two models."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Question:
     targets : tuple of str
         Metrics whose truth is known.
     null : float
-        What an interval holds where there is nothing; NaN where no value says so.
+        Value of the estimand without skill; NaN if there is no such value.
     budget : int
-        Fits that a method makes again in a cell, at most.
+        Largest number of refits that a method makes in a cell.
     modest : int
-        Fits of a data set that are few enough for a method to be tried on the least
-        number of data sets of which a share is told, whatever the budget.
+        Number of fits per data set that is small enough for a method to be tried on the
+        least number of data sets for which a share is reported, whatever the budget.
     methods : callable
         Scheme and population → what is measured; nothing for a scheme that is not
         asked.

@@ -1,4 +1,4 @@
-"""The study as files: a directory that is filled, and taken up where it stopped."""
+"""Run the study into the files of a directory, and continue where it stopped."""
 
 from __future__ import annotations
 
@@ -39,23 +39,24 @@ def run_study(
     seed: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Measure how far tests, intervals and comparisons keep their word, into files.
+    """Measure the coverage of intervals and the level and power of tests, into files.
 
-    A study that was interrupted goes on from there, and one with more data sets, or
-    more cells, does what is missing. Numbers are the same for any ``n_jobs``.
+    An interrupted study continues where it stopped, and one with more data sets, or
+    more cells, runs what is missing. Results do not depend on ``n_jobs``.
 
     Parameters
     ----------
     directory : str or path
-        Made where there is none; a file for every 50 data sets of a cell.
+        Directory of the study, which is made if it does not exist; it has one file for
+        every 50 data sets of a cell.
     n : sequence of int
         Numbers of records.
     balances : sequence of float
         Shares of positive records.
     auroc : sequence of float
-        Of the best score there is; 0.5 for no signal.
+        auROC of the best possible score; 0.5 for no signal.
     duplicates : sequence of bool
-        Whether a fifth of the records are copies of others, which then are held out
+        Whether a fifth of the records are duplicates of others, which are then held out
         together with them.
     schemes : sequence of str
         Names in ``statcv.studies.inference.SCHEMES``.
@@ -66,7 +67,7 @@ def run_study(
         score and log-loss. ``"nested"``: comparisons of a model with half of the
         covariates and one with all.
     data_sets : int, default 1000
-        In each cell.
+        Number of data sets in each cell.
     refits : int, default 200
         Data sets, from the first, on which slow methods are tried: those that resample
         (bootstrap), or fit everything again (jackknife, permutation). Fewer where they
@@ -75,10 +76,10 @@ def run_study(
         if they make a modest number of fits in each (4 million for ``"no_skill"``),
         else on none.
     n_permutations : int, default 99
-        Of a permutation test.
+        Number of permutations of a test.
     seed : int, default 1
     n_jobs : int, optional
-        Processes, as joblib takes it.
+        Number of processes, as in joblib.
 
     Raises
     ------
@@ -126,7 +127,7 @@ def _check_counts(data_sets: int, refits: int, permutations: int) -> None:
     ):
         if not is_whole(count) or count < least:
             raise ArgumentError(
-                f"{name} must be a whole number, {least} or more, not {count!r}."
+                f"{name} must be an integer, {least} or more, not {count!r}."
             )
 
 

@@ -11,16 +11,16 @@ FOLDS = 10
 
 @dataclass(frozen=True)
 class Scheme:
-    """A way of holding out, and the estimates that are had from it.
+    """A scheme of cross-validation, and the estimates that it gives.
 
     Attributes
     ----------
     arguments : dict
-        Of :func:`statcv.cv`.
+        Arguments of :func:`statcv.cv`.
     hows : tuple of str
-        Of ``result.estimate``.
+        Values of ``how`` in ``result.estimate``.
     fits : callable
-        How many fits it makes of n records, n1 of them positive.
+        Number of fits for n records, n1 of them positive.
     """
 
     arguments: dict[str, Any]

@@ -1,4 +1,4 @@
-"""Calibration slopes beside that of pooled predictions: of pairs, and Harrell's."""
+"""Calibration slopes of pooled predictions, of pairs, and by Harrell's bootstrap."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def paired_slope(result: CVResult) -> float:
 def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
     """Return the optimism-corrected calibration slope of bootstrap samples.
 
-    The slope of the fit on all records, on those same records, less the mean over
+    The slope of the fit on all records, on those same records, minus the mean over
     samples of (slope in the sample) - (slope on all records).
 
     Parameters
     ----------
     result : CVResult
-        Of bootstrap samples, of a model with coefficients.
+        Result of bootstrap samples, of a model with coefficients.
     data : pandas.DataFrame
-        What was fitted.
+        The data of the result.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""The files of a study → a tidy table, a row a cell and method."""
+"""The files of a study → a tidy table, with one row per cell and method."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ FIRST = "no_skill"  # the question of files that name none
 
 
 def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
-    """Return what a study has measured so far.
+    """Return the results of a study so far.
 
     Parameters
     ----------
     directory : str or path
-        Of :func:`statcv.studies.inference.run_study`.
+        Directory of :func:`statcv.studies.inference.run_study`.
 
     Returns
     -------
     pandas.DataFrame
-        A row a cell and method:
+        One row per cell and method:
 
         ``question``
             What was asked: ``"no_skill"``, ``"equals"``, ``"losses"``, ``"nested"``,
-            as :func:`~statcv.studies.inference.run_study` says. Of two models what
-            follows is of their difference, the second less the first.
+            as in :func:`~statcv.studies.inference.run_study`. For two models the other
+            columns are of their difference, the second minus the first.
         ``n``, ``balance``, ``auroc``, ``duplicates``, ``scheme``
-            The cell; ``auroc`` is that of the best score there is.
+            The cell; ``auroc`` is that of the best possible score.
         ``metric``, ``how``, ``method``, ``kind``
             What was estimated, and an interval, a test or an estimate alone.
         ``data_sets``, ``missing``
-            On how many it was tried, and the share of them without a number.
+            Number of data sets on which it was tried, and the share without a result.
         ``truth``, ``estimate``, ``estimate_sd``, ``estimate_median``
             The mean true value of the model fitted to all records; mean, standard
             deviation and median of the estimates.
         ``covers``, ``covers_se``, ``covers_mean``, ``covers_mean_se``
-            Share of intervals that hold the true value of the model fitted to those
-            very records, and that hold the mean true value, with Monte Carlo standard
+            Share of intervals that cover the true value of the model fitted to those
+            very records, and that cover the mean true value, with Monte Carlo standard
             errors.
         ``excludes``, ``excludes_se``
-            Share of intervals without 0.5, of two models without 0; NaN of losses.
+            Share of intervals without 0.5, for two models without 0; NaN for losses.
         ``rejects``, ``rejects_se``
             Share of p-values of at most .05. Against no skill they are one-sided, and
             this is the size of the test where ``auroc`` is 0.5, else its power. Of two
             models they are two-sided: the size where these are equally good.
         ``width``, ``seconds``
-            Mean width, and seconds a data set.
+            Mean width, and seconds per data set.
 
-        Shares are of the data sets with a number.
+        Shares are of the data sets with a result.
 
     Raises
     ------
@@ -151,8 +151,8 @@ def _summary(
 def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
     """Return a share and its Monte Carlo standard error.
 
-    The error is that of (count + 1) / (cases + 2), which is not 0 where all or none
-    are held.
+    The error is that of (count + 1) / (cases + 2), which is not 0 if all or no cases
+    count.
     """
     if not len(held):
         return {name: np.nan, f"{name}_se": np.nan}

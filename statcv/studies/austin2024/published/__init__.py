@@ -3,15 +3,15 @@
 :func:`figure4` cross-validates the models of the paper on published data by LOOCV, by
 RLOOCV and by leave-pair-out; :func:`tuning_paths` does so along a path of penalties, on
 those data and on data sets of known populations, where the true auROC of what each
-scheme chooses is known. Figures 4b and 5c are of data that are not public: they are
-analysed where their file is given (``irae=``); :func:`simulate_irae` stands in for it.
+scheme chooses is known. Figures 4b and 5c use data that are not public: they are
+analysed if their file is given (``irae=``); :func:`simulate_irae` simulates a stand-in.
 
 What was measured at full scale ships with the package (:func:`stored`), and is set
 beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
     python -m statcv.studies.austin2024.published DIRECTORY data --jobs 2
 
-which can be interrupted, and goes on where it stopped.
+which can be interrupted, and continues where it stopped.
 
 G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-out
 cross-validation", arXiv:2406.01652 (2024); extended in Science Advances 11 (2025)

@@ -1,4 +1,4 @@
-"""What is analysed: data, formula and model of each part of the figure."""
+"""The analyses: data, formula and model of each part of the figure."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Analysis:
     data : pandas.DataFrame
     formula : str
     model : object
-        As :func:`statcv.cv` takes it.
+        As in :func:`statcv.cv`.
     random : bool
-        Whether a fit draws at random, so that leave-one-out is not the same twice.
+        Whether a fit uses random numbers, so that leave-one-out varies between runs.
     """
 
     name: str
@@ -55,7 +55,7 @@ class Analysis:
     def cross_validate(
         self, scheme: Any, seed: int, repeats: int | None = None
     ) -> CVResult:
-        """Cross-validate the model; of what the study shows, nothing is warned."""
+        """Cross-validate the model, without warnings of what the study shows."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DistributionalBiasWarning)
             warnings.simplefilter("ignore", SeparationWarning)
@@ -80,7 +80,7 @@ class Analysis:
 
 
 def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
-    """Return an analysis by its name; the data are read once in a process.
+    """Return an analysis by its name; the data are read once per process.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
     ArgumentError
         If there is no such analysis, or `irae` is needed and not given.
     DownloadError
-        If the data cannot be had.
+        If the data are not available.
 
     Examples
     --------
@@ -120,10 +120,10 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
 
 
 def frequent_taxa(data: pd.DataFrame) -> list[str]:
-    """Return the taxa that are there in more than a quarter of *all* samples.
+    """Return the taxa that are present in more than a quarter of *all* samples.
 
-    The paper chooses them once. ``clr(…, prevalence=0.25)`` in a formula does so in
-    each training set, which is how it should be where this is not to be repeated.
+    The paper chooses them once. ``clr(…, prevalence=0.25)`` in a formula chooses them
+    in each training set, as should be done except to repeat the paper.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def ptb_formula(data: pd.DataFrame) -> str:
 def cfs_data() -> pd.DataFrame:
     """Return the blood tests as the authors prepare them.
 
-    A test that one group lacks far more often is left out, and what else is missing is
+    A test that one group lacks far more often is removed, and other missing values are
     0.
     """
     return fetch_cfs().drop(columns=["id", "ast"]).fillna(0)
@@ -168,7 +168,7 @@ def tuned_on_accuracy(solver: str = "newton-cg") -> Any:
 def ridge(C: float) -> Any:
     """Return a ridge logistic regression at a penalty.
 
-    It is fitted to convergence: at strong penalties ranks hang on the tolerance.
+    It is fitted to convergence: at strong penalties ranks depend on the tolerance.
     """
     from sklearn.linear_model import LogisticRegression
 

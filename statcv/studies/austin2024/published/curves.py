@@ -55,8 +55,8 @@ class Figure4:
     predictions : pandas.DataFrame
         ``analysis``; ``run``; ``scheme``: ``"loocv"``, ``"rloocv"`` or
         ``"leave_pair_out"``; ``row``, its position in the data; ``observed``;
-        ``predicted``, and of leave-pair-out the share of the record's pairs in which it
-        came first; ``partner``, under RLOOCV the record that was left out with it (else
+        ``predicted``, which under leave-pair-out is the share of the record's pairs in
+        which it came first; ``partner``, under RLOOCV the record held out with it (else
         -1), and ``predicted_partner``.
     """
 
@@ -64,7 +64,7 @@ class Figure4:
 
     @cached_property
     def aurocs(self) -> pd.DataFrame:
-        """A row a run: ``analysis``, ``estimate``, ``run``, ``auroc``."""
+        """One row per run: ``analysis``, ``estimate``, ``run``, ``auroc``."""
         rows: list[tuple[str, str, int, float]] = []
         keys = ["analysis", "scheme", "run"]
         key: Any  # a tuple of the three
@@ -87,9 +87,9 @@ class Figure4:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row an analysis and estimate, beside the paper's median.
+        """One row per analysis and estimate, beside the paper's median.
 
-        ``analysis``, ``estimate``, ``paper`` (NaN where it has none), ``median`` and
+        ``analysis``, ``estimate``, ``paper`` (NaN if not printed), ``median`` and
         ``median_se``, ``mean`` and ``mean_se``, ``sd`` over ``runs``. Standard errors
         are Monte Carlo errors, of the records that were dropped at random and of fits
         that draw; that of the median is from the bootstrap over runs. They are 0 where
@@ -111,13 +111,13 @@ class Figure4:
         Returns
         -------
         pandas.DataFrame
-            A row an analysis of the paper: the ``difference`` (RLOOCV less LOOCV) of
-            the pooled auROCs of predictions that are averaged over runs, DeLong's
+            One row per analysis of the paper: the ``difference`` (RLOOCV minus LOOCV)
+            of the pooled auROCs of predictions that are averaged over runs, DeLong's
             ``p``, and ``paper``, the p-value in the code of the paper's authors.
-            ``lowest`` and ``highest`` are p-values of single runs. NaN for ``"irae"``
-            where it was not analysed. Below, Fisher's combination of the p-values here;
-            of these with the authors' own for ``"irae"``, where that was not analysed;
-            and of the four of the authors, which is printed.
+            ``lowest`` and ``highest`` are p-values of single runs. Values are NaN for
+            ``"irae"`` unless it was analysed. Further rows are Fisher's combination of
+            our p-values; of these with the authors' own for ``"irae"``, unless that was
+            analysed; and of the four of the authors, which is printed.
 
         Notes
         -----
@@ -177,14 +177,15 @@ class Figure4:
     ) -> NDArray[Any]:
         """Draw the ROC curves of both schemes, with their spread over the runs.
 
-        And of leave-pair-out, by placement values (:func:`statcv.metrics.paired_roc`).
+        The curve of leave-pair-out is drawn by placement values
+        (:func:`statcv.metrics.paired_roc`).
 
         Parameters
         ----------
         analyses : sequence of str, optional
             All by default.
         axes : sequence of matplotlib.axes.Axes, optional
-            One an analysis.
+            One Axes per analysis.
 
         Returns
         -------
@@ -228,13 +229,13 @@ def figure4(
     irae : str or path, optional
         The file that :func:`statcv.load_irae` reads; Fig. 4b is then analysed as well.
     pairs : bool, default True
-        Leave out every pair of a positive and a negative record, too, which takes as
-        many fits as there are pairs.
+        Whether to hold out every pair of a positive and a negative record, too, which
+        takes as many fits as there are pairs.
     directory : str or path, optional
-        That keeps what was done; a study that was interrupted goes on from there.
+        Directory for the results, from which an interrupted study continues.
     seed : int, default 1
     n_jobs : int, optional
-        Processes. The numbers are the same for any.
+        Number of processes; the results do not depend on it.
 
     Returns
     -------
@@ -243,9 +244,9 @@ def figure4(
     Raises
     ------
     ArgumentError
-        If there is no such analysis, or none is asked for.
+        If there is no such analysis, or the list is empty.
     DownloadError
-        If the data cannot be had.
+        If the data are not available.
     """
     seed = resolve_seed(seed)
     if isinstance(analyses, str):
@@ -253,7 +254,7 @@ def figure4(
     names = [*analyses, *(["irae"] if irae is not None else [])]
     if not names:
         raise ArgumentError(
-            f"analyses are some of {', '.join(ANALYSES)}; there is none."
+            f"analyses are some of {', '.join(ANALYSES)}; give at least one."
         )
     tables = []
     for name in dict.fromkeys(names):

@@ -40,7 +40,7 @@ PATHS = {  # colour and line of each estimate
 def draw_curves(
     figure: Figure4, names: Sequence[str], axes: Sequence[Axes] | None
 ) -> NDArray[Any]:
-    """Draw an analysis a picture."""
+    """Draw an analysis in each Axes."""
     if axes is None:
         import matplotlib.pyplot as plt
 
@@ -108,7 +108,7 @@ def _curve(run: pd.DataFrame) -> Floats:
 
 
 def draw_paths(paths: pd.DataFrame, data: str, ax: Axes | None) -> Axes:
-    """Draw a line an estimate, with twice its error, against the penalty's strength."""
+    """Draw a line per estimate, with twice its error, against the strength 1/C."""
     ax = new_axes(ax)
     ax.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
     for estimate, (colour, line) in PATHS.items():

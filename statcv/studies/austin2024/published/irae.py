@@ -56,8 +56,8 @@ capped.__patsy_stateful_transform__ = Capped  # type: ignore[attr-defined]
 def simulate_irae(n: int = 53, *, seed: int = 1) -> pd.DataFrame:
     """Simulate data of the shape of those on immune-related adverse events.
 
-    They are nobody's: a stand-in for the file that :func:`statcv.load_irae` reads, with
-    as many patients and the same three columns.
+    There are no such patients: the data are a stand-in for the file that
+    :func:`statcv.load_irae` reads, with as many patients and the same three columns.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the paper prints of published data, and what was measured here."""
+"""The numbers that the paper prints of published data, beside ours."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     Parameters
     ----------
     folder : str or path, optional
-        Of the tables; those that ship with the package by default. Those that
+        Folder of the tables; by default those that ship with the package. Those that
         ``python -m statcv.studies.austin2024.published DIRECTORY FOLDER --irae FILE``
         writes have the analyses of the file that :func:`statcv.load_irae` reads, too.
 
@@ -43,7 +43,7 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     Raises
     ------
     DataError
-        If a table was not written.
+        If the file of a table does not exist.
     """
     figure = stored("figure4", folder)
     rows = [

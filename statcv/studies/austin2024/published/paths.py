@@ -1,4 +1,4 @@
-"""The auROC along a path of penalties, of one data set or in one run."""
+"""The auROC along a path of penalties, for one data set or one run."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DRAWS = 4  # of RLOOCV, of which the mean is taken, on data sets that are drawn
 
 
 def path_of_sample(name: str, penalties: Cs, seed: int, number: int) -> pd.DataFrame:
-    """Draw a data set; return the estimates of it, and the truth, at every penalty."""
+    """Draw a data set; return its estimates and the truth at every penalty."""
     own, drawn = population(name), seed_of(seed, number)
     data = own.draw(N, np.random.default_rng(drawn))
     subject = Analysis(name, data, "y ~ .", None)
@@ -53,7 +53,7 @@ def path_of_draw(
     seed: int,
     number: int,
 ) -> pd.DataFrame:
-    """Return the estimates of a run; those that draw nothing in the first run alone."""
+    """Return the estimates of a run; those without draws only in the first run."""
     subject, model = _subject(name, irae)
     drawn = seed_of(seed, number)
     rows: Rows = []

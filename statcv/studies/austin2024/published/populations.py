@@ -1,4 +1,4 @@
-"""Normal classes, of which the true auROC of any linear score is known."""
+"""Normal classes, for which the true auROC of any linear score is known."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class NormalClasses:
     Attributes
     ----------
     shift : numpy.ndarray, shape (p,)
-        Mean of the positive class less that of the other one.
+        Mean of the positive class minus that of the other one.
     covariance : numpy.ndarray, shape (p, p)
-        Of either class.
+        Covariance matrix of either class.
     """
 
     shift: Floats
@@ -51,10 +51,10 @@ class NormalClasses:
 def population(name: str) -> NormalClasses:
     """Return a population by its name.
 
-    ``"noise"``: no covariate tells anything. ``"spread"``: five independent covariates
-    tell equally much, which suits a strong penalty. ``"correlated"``: five correlated
-    ones, of which one is shifted, and the others are needed to make it clear, which
-    suits a weak penalty.
+    ``"noise"``: no covariate is informative. ``"spread"``: five independent covariates
+    are equally informative, which suits a strong penalty. ``"correlated"``: five
+    correlated covariates, one of which differs between the classes, while the others
+    are needed to see it, which suits a weak penalty.
 
     Examples
     --------

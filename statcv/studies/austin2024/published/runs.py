@@ -20,8 +20,8 @@ NOBODY = -1  # the partner of a record that was held out by itself
 def one_run(name: str, irae: Path, seed: int, number: int) -> pd.DataFrame:
     """Hold out every record once by LOOCV, and once by RLOOCV with its partner.
 
-    LOOCV of a model that does not draw at random is the same in every run, and is done
-    in the first alone.
+    LOOCV of a model that uses no random numbers is the same in every run, and is done
+    only in the first.
     """
     own = analysis(name, irae)
     drawn = seed_of(seed, number)
@@ -40,7 +40,7 @@ def one_run(name: str, irae: Path, seed: int, number: int) -> pd.DataFrame:
 
 
 def _positions(labels: pd.Series[Any], data: pd.DataFrame) -> NDArray[np.intp]:
-    """Return the positions of rows in the data, and -1 for nobody."""
+    """Return the positions of rows in the data, and -1 for a missing partner."""
     return np.asarray(data.index.get_indexer(pd.Index(labels)), dtype=np.intp)
 
 
@@ -67,7 +67,7 @@ def pairs_of(name: str, irae: Path, seed: int, number: int) -> pd.DataFrame:
 
 
 def shares_won(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return of each record the share of its pairs in which it came first.
+    """Return for each record the share of its pairs in which it came first.
 
     Ties, to 12 significant digits, are half won.
     """

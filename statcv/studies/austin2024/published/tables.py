@@ -20,7 +20,7 @@ from statcv.studies.tables import Folder, file_of, read_table
 
 PAPER = "austin2024.published"
 Make = Callable[..., pd.DataFrame]
-QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses of which there are many draws
+QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses that have many draws
 DIGITS = 7
 
 
@@ -33,8 +33,8 @@ class Run:
     count : int
         Runs, or data sets of a population.
     make : callable
-        From the number of runs, the directory, and what :func:`figure4` and
-        :func:`tuning_paths` take, to a table.
+        Function of the number of runs, the directory, and the arguments of
+        :func:`figure4` or :func:`tuning_paths` that returns a table.
     """
 
     count: int
@@ -70,7 +70,7 @@ WITH_IRAE = ("tuning_published", "figure4", "figure4_draws")
 
 
 def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
-    """Write a table, its numbers to seven digits; of a path a column an estimate."""
+    """Write a table to seven digits; a path has one column per estimate."""
     if name in PATHS:
         order = table["estimate"].unique()
         index = ["data", "number", "C"]
@@ -92,17 +92,17 @@ def _paths(wide: pd.DataFrame) -> TuningPaths:
 
 
 def stored(name: str, folder: Folder = None) -> Any:
-    """Return what was measured at full scale, as it ships with the package.
+    """Return a table of results at full scale, which ships with the package.
 
     Parameters
     ----------
     name : str
         ``"figure4"``, ten runs of every analysis; ``"figure4_draws"``, the auROCs of
-        more runs, to tell what ten are worth; ``"tuning_samples"`` and
+        more runs, which show the precision of ten; ``"tuning_samples"`` and
         ``"tuning_published"``.
     folder : str or path, optional
-        Of tables of one's own, as ``python -m statcv.studies.austin2024.published``
-        writes them.
+        Folder of your own tables, as written by
+        ``python -m statcv.studies.austin2024.published``.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def stored(name: str, folder: Folder = None) -> Any:
     ArgumentError
         If there is no such table.
     DataError
-        If it was not written.
+        If its file does not exist.
     """
     table = read_table(PAPER, name, RUNS, folder)
     if name in PATHS:

@@ -63,7 +63,7 @@ class TuningPaths:
         return found[[*keys, "auroc", "se"]]
 
     def tests(self) -> pd.DataFrame:
-        """Test over the settings whether RLOOCV is above LOOCV, by Wilcoxon's test.
+        """Test over the penalties whether RLOOCV is above LOOCV, by Wilcoxon's test.
 
         Returns
         -------
@@ -73,8 +73,8 @@ class TuningPaths:
 
         Notes
         -----
-        The settings share one data set, or the same ones, so that this test says little
-        more than that the two paths are apart; the paper has it.
+        The penalties share one data set, or the same ones, so that this test says
+        little more than that the two paths differ; it is in the paper.
         """
         rows = []
         for name, own in self.paths().groupby("data", sort=False):
@@ -104,8 +104,8 @@ class TuningPaths:
             means (of the logarithm of C, that is geometric
             means) over data sets; the strongest penalty of those that reach the highest
             auROC is chosen there, and ``truth`` is the mean true auROC of the models
-            that are chosen, ``lost`` by how much less that is than the best of the
-            path, with its standard error ``lost_se``.
+            that are chosen, and ``lost`` the difference from the best of the path, with
+            its standard error ``lost_se``.
         """
         rows = []
         for name, own in self.table.groupby("data", sort=False):
@@ -128,7 +128,7 @@ class TuningPaths:
         Parameters
         ----------
         data : str
-            Which.
+            Name of the data.
         ax : matplotlib.axes.Axes, optional
         """
         from statcv.studies.austin2024.published.drawing import draw_paths
@@ -167,7 +167,7 @@ def tuning_paths(
         published data of Fig. 4, ``"stand_in"``: simulated data of the shape of those
         of Fig. 5c. Covariates are on one scale, or scaled in each training set.
     data_sets : int, default 100
-        Of each population.
+        Number of data sets for each population.
     runs : int, default 10
         Draws of the records that RLOOCV drops, on published data.
     penalties : sequence of float
@@ -177,10 +177,10 @@ def tuning_paths(
         The file that :func:`statcv.load_irae` reads; the data of Fig. 5c are then
         analysed as well.
     directory : str or path, optional
-        That keeps what was done; a study that was interrupted goes on from there.
+        Directory for the results, from which an interrupted study continues.
     seed : int, default 1
     n_jobs : int, optional
-        Processes. The numbers are the same for any.
+        Number of processes; the results do not depend on it.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def tuning_paths(
     ArgumentError
         If there are no such data, or fewer than two penalties.
     DownloadError
-        If published data cannot be had.
+        If published data are not available.
     """
     seed = resolve_seed(seed)
     check_whole(runs, "runs", least=1)
