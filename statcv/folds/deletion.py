@@ -83,7 +83,7 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
     weighting = plan.weighting
     if weighting is not None and not isinstance(weighting, ClassWeights):
         raise SchemeError(
-            "weights that restore the mean of the outcome cannot be kept for fewer "
+            "weights that restore the mean of the outcome are not recomputed for fewer "
             "records; use rebalance=None."
         )
     parts = [_left(plan, np.asarray(rows), seed) for rows in sets]

@@ -275,7 +275,7 @@ def _size(n: Any, told: int | None, known: int) -> int:
     if n is None:
         return max(told or 0, known)
     if not is_whole(n):
-        raise ArgumentTypeError(f"n must be a whole number, not {n!r}.")
+        raise ArgumentTypeError(f"n must be an integer, not {n!r}.")
     if n < known:
         raise DataError(f"n={n}, but the table has positions up to {known - 1}.")
     return int(n)
@@ -291,7 +291,7 @@ def _draws(
     there = table["draw"].notna().to_numpy()
     given = table.loc[there, "draw"].to_numpy(dtype=float)
     if (given < 1).any() or (given != np.round(given)).any():
-        raise DataError("draws must be whole numbers from 1.")
+        raise DataError("draws must be integers from 1.")
     draw[there] = given
     np.maximum.at(fits, split, draw)
     return draw, fits
@@ -405,7 +405,7 @@ def _positions(
         return position.astype(np.int64), pd.Index(rows)
     position = table["position"].to_numpy()
     if not np.issubdtype(position.dtype, np.integer) or position.min() < 0:
-        raise DataError("positions must be whole numbers from 0.")
+        raise DataError("positions must be integers from 0.")
     names = [name for name in table if re.fullmatch(rf"{ROW}(_\d+)?", str(name))]
     if not names:
         return position.astype(np.int64), None

@@ -169,7 +169,7 @@ def _check_whole(name: str, value: Any, least: int) -> None:
     whole = is_whole(value)
     if not whole or value < least:
         raise ModelError(
-            f"{name} must be a whole number from {least} on, not {value!r}."
+            f"{name} must be an integer, {least} or more, not {value!r}."
         )
 
 

@@ -62,7 +62,7 @@ class Neighbors:
     def __post_init__(self) -> None:
         whole = is_whole(self.k)
         if not whole or self.k < 1:
-            raise ModelError(f"k must be a whole number from 1 on, not {self.k!r}.")
+            raise ModelError(f"k must be an integer, 1 or more, not {self.k!r}.")
         if not isinstance(self.scale, (bool, np.bool_)):
             raise ModelError(f"scale must be True or False, not {self.scale!r}.")
         if self.weights not in WEIGHTS:

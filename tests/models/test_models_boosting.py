@@ -343,10 +343,10 @@ def test_another_seed_sets_others_aside():
         ({"num_boost_round": 3}, "is called n_estimators"),
         ({"objective": lambda y, p: (p - y, p * 0 + 1)}, "objective= must be a name"),
         ({"eval_metric": ["auc", max]}, r"use model=xgboost\.XGBClassifier"),
-        ({"n_estimators": 0}, "n_estimators must be a whole number from 1 on, not 0"),
+        ({"n_estimators": 0}, "n_estimators must be an integer, 1 or more, not 0"),
         (
             {"early_stopping_rounds": 2.5},
-            "early_stopping_rounds must be a whole number",
+            "early_stopping_rounds must be an integer",
         ),
         ({"random_state": np.random.default_rng(0)}, "random_state must be a whole"),
         ({"validation": 20}, "a share between 0 and 1, not 20"),

@@ -173,7 +173,7 @@ def straddling(
     Raises
     ------
     ArgumentError
-        If shapes do not match, or codes are not whole numbers from 0.
+        If shapes do not match, or codes are not integers from 0.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def straddling(
             f"{codes.shape} and {held_out.shape}."
         )
     if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
-        raise ArgumentError("codes must be whole numbers from 0.")
+        raise ArgumentError("codes must be integers from 0.")
     sizes = np.bincount(codes)
     parted = np.zeros((len(held_out), len(sizes)), dtype=bool)
     members = np.flatnonzero(sizes[codes] > 1)

@@ -82,7 +82,7 @@ def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     """Return the mean outcome, or the class shares, of every training set.
 
     What :class:`~statcv.models.Mean` predicts for any record of the fold. Counts are
-    whole numbers, whose sums are exact, so that equal shares stay equal.
+    integers, whose sums are exact, so that equal shares stay equal.
 
     Parameters
     ----------

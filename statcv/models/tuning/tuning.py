@@ -104,7 +104,7 @@ class Tuning:
                 continue
             if not is_whole(value):
                 raise ArgumentTypeError(
-                    f"{name} must be a whole number, not {value!r}."
+                    f"{name} must be an integer, not {value!r}."
                 )
             if value < least:
                 raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
