@@ -168,9 +168,7 @@ def _custom(value: Any) -> bool:
 def _check_whole(name: str, value: Any, least: int) -> None:
     whole = is_whole(value)
     if not whole or value < least:
-        raise ModelError(
-            f"{name} must be an integer, {least} or more, not {value!r}."
-        )
+        raise ModelError(f"{name} must be an integer, {least} or more, not {value!r}.")
 
 
 def _is_share(value: Any) -> bool:

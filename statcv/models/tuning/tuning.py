@@ -103,9 +103,7 @@ class Tuning:
             if name == "k" and value is None:
                 continue
             if not is_whole(value):
-                raise ArgumentTypeError(
-                    f"{name} must be an integer, not {value!r}."
-                )
+                raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
             if value < least:
                 raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
         if self.rule not in RULES:
