@@ -95,7 +95,7 @@ def resolve_plan(
     if stratifier is not None:
         raise ArgumentError(
             f"stratify={stratifier.label!r} means nothing where the folds are given: "
-            "they part records, or not, as they are; plan.audit(duplicates=…) tells."
+            "they are used unchanged; plan.audit(duplicates=…) examines them."
         )
     plan = _given(scheme, response, frame, seed)
     how = rebalancing(rebalance)

@@ -81,7 +81,7 @@ def length(**arrays: Any) -> int:
         if array is not None
     }
     if not sizes:
-        raise ArgumentError(f"the records are not told: give {' or '.join(arrays)}.")
+        raise ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise DataError(f"the numbers of records differ: {said}.")
@@ -635,7 +635,7 @@ class FoldStratifiedKFold(_GroupsSplitter):
             return by_hash(columns, self.key, self.balanced)
         if self.by != "quantile":
             raise ArgumentError(
-                f"by={self.by!r} is none of 'value', 'hash', 'quantile'."
+                f"by={self.by!r} is not one of 'value', 'hash', 'quantile'."
                 + suggestion(self.by, ("value", "hash", "quantile"))
             )
         if len(columns) > 1:

@@ -15,7 +15,7 @@ from statcv.models.batched.linear import fold_means
 
 @dataclass(frozen=True)
 class Mean:
-    """Predict the training mean (class shares): the model of no skill.
+    """Predict the training mean (class shares): the model without skill.
 
     Examples
     --------

@@ -574,7 +574,7 @@ def test_correlation_by_the_number_of_folds(p, k):
         ("no_positive_probability", (10, 11, 2), "positives=11 is out of range"),
         ("no_positive_probability", (10, 2, -1), "fold_size=-1 is out of range"),
         ("no_positive_probability", (10.0, 2, 1), "n must be an integer"),
-        ("no_positive_probability", (10, True, 1), "positives must be a whole"),
+        ("no_positive_probability", (10, True, 1), "positives must be an integer"),
         ("class_share_variance", (10, 3, 1), "k=1 is out of range"),
         ("class_share_variance", (10, 3, 11), "k=11 is out of range"),
         ("class_share_variance", (10, 11, 2), "class_count=11 is out of range"),

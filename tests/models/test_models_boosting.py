@@ -348,7 +348,7 @@ def test_another_seed_sets_others_aside():
             {"early_stopping_rounds": 2.5},
             "early_stopping_rounds must be an integer",
         ),
-        ({"random_state": np.random.default_rng(0)}, "random_state must be a whole"),
+        ({"random_state": np.random.default_rng(0)}, "random_state must be an integer"),
         ({"validation": 20}, "a share between 0 and 1, not 20"),
         ({"curves": "auc"}, "curves must be True or False"),
     ],

@@ -303,7 +303,7 @@ def _correlation(
     elif r < GIVES_AWAY:
         said += f"; each fit's mean gives the {what} away"
     elif leans:
-        said += f"; the training mean tells of the held-out {what}"
+        said += f"; the training mean predicts the held-out {what}"
     return Finding("label_correlation", r, f"{said}.", leans)
 
 

@@ -195,7 +195,7 @@ def _widths(
     numeric = [name for name in chosen if frame[name].dtype.kind in "iuf"]
     if not isinstance(tolerance, Mapping):
         if not numeric:
-            raise ArgumentError("tolerance= needs a numeric column, and there is none.")
+            raise ArgumentError("tolerance= needs a numeric column.")
         tolerance = dict.fromkeys(numeric, tolerance)
     for name, width in tolerance.items():
         check_column(frame, name, "tolerance")

@@ -168,8 +168,8 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
     by_class = plan.response.by_class
     if plan.copied.sizes.any() and not (how == "weight" and by_class):
         raise SchemeError(
-            f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
-            "of records; only 'weight' evens them out, and classes only."
+            f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
+            "records; only 'weight' evens them out, and classes only."
         )
     if plan.holds_out_pairs:
         raise SchemeError(

@@ -145,7 +145,7 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
     ColumnError
         If there is no such column.
     ArgumentTypeError
-        If it is none of these.
+        If it is not one of these.
 
     Examples
     --------

@@ -377,7 +377,7 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         near = suggestion(value, known)
-        raise ArgumentError(f"{name}={value!r} is none of {', '.join(known)}.{near}")
+        raise ArgumentError(f"{name}={value!r} is not one of {', '.join(known)}.{near}")
 
 
 def _class_counts(class_counts: ArrayLike) -> NDArray[np.intp]:

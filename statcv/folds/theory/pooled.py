@@ -147,7 +147,7 @@ def _checked(
     """Return centred covariates, their covariance, m and the share of positives."""
     if scheme not in LEAVING_ONE:
         raise ArgumentError(
-            f"scheme {scheme!r} is none of {', '.join(LEAVING_ONE)}."
+            f"scheme {scheme!r} is not one of {', '.join(LEAVING_ONE)}."
             f"{suggestion(str(scheme), LEAVING_ONE)}"
         )
     if not C > 0:

@@ -71,7 +71,7 @@ class Whole:
 
     @property
     def norm(self) -> Matrix:
-        """A bound of the largest eigenvalue of each; infinite where there is none."""
+        """A bound on the largest eigenvalue of each; infinite if unbounded."""
         return _size(self.matrices)
 
     def times(self, vectors: Matrix) -> Matrix:

@@ -131,7 +131,7 @@ class _Problem:
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the score vanishes; return the coefficients and which fits converged."""
+    """Step until the score vanishes; return coefficients and which fits converged."""
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     which = np.arange(len(theta))
     reach = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z).max())

@@ -187,7 +187,7 @@ class Folds:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some fits, with the records that do not occur exactly once in a rectangular array.
+    """Some fits, with an array of the records that do not occur exactly once.
 
     Attributes
     ----------

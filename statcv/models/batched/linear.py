@@ -27,11 +27,11 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
     records : TrainingSet
         All records; ``y`` may have one row for each of several outcomes, which
         ``folds.outcome`` selects.
-            folds : Folds
+    folds : Folds
 
-            Returns
-            -------
-            FoldFits
+    Returns
+    -------
+    FoldFits
 
     Examples
     --------
@@ -88,8 +88,8 @@ def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     Parameters
     ----------
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns

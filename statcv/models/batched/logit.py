@@ -38,8 +38,8 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
     ----------
     model : Logit
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns

@@ -37,8 +37,8 @@ def fit_logit_path(
         Inverse strengths of the penalty, as in :class:`~statcv.models.Logit`; in
         any order.
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns
@@ -131,7 +131,7 @@ def _within(centre: Centre, beta: Matrix) -> Matrix:
 
 
 def _ahead(places: list[float], place: float) -> Matrix:
-    """Return weights of the last values by which that at a further place is foreseen.
+    """Return the weights of past values that extrapolate to a further place.
 
     They are those of the polynomial through as many values as keep it stable.
     """
