@@ -34,7 +34,7 @@ def estimator_of(model: Model) -> Any:
 
 
 def uses_no_predictors(model: Model) -> bool:
-    """Return whether it predicts a mean, or is scikit-learn's dummy and draws nothing."""
+    """Return whether it predicts a mean, or is scikit-learn's dummy without draws."""
     if isinstance(innermost(model), (Mean, NegMean)):
         return True
     estimator = estimator_of(model)

@@ -167,7 +167,7 @@ def straddling(
     -------
     records : numpy.ndarray of int, shape (repeats,)
         Number of such records in each repeat.
-    parted : numpy.ndarray of bool, shape (repeats, groups)
+    split : numpy.ndarray of bool, shape (repeats, groups)
         Whether each group is split across folds.
 
     Raises
@@ -178,10 +178,10 @@ def straddling(
     Examples
     --------
     >>> import numpy as np
-    >>> records, parted = straddling(
+    >>> records, split = straddling(
     ...     np.array([0, 0, 1, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 1]])
     ... )
-    >>> records, parted[0]
+    >>> records, split[0]
     (array([2, 0]), array([False,  True]))
     """
     codes, held_out = np.asarray(codes), np.asarray(held_out)

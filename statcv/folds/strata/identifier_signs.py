@@ -68,10 +68,10 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     Examples
     --------
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_of_near_values(["A12", "a 12", "B7"], "patient")
-    >>> str(told[0].message)[:59]
+    >>> str(caught[0].message)[:59]
     '2 of 3 distinct values of patient differ from another only '
     """
     alike: dict[str, list[str]] = {}

@@ -50,7 +50,7 @@ class Searched:
 
     @property
     def fits_each(self) -> int:
-        """Approximate number of fits of a search: too many for two of them in a task."""
+        """Approximate number of fits of a search: too many for two in a task."""
         return FITS
 
     def check(self, kind: str) -> None:

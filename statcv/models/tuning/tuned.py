@@ -208,7 +208,7 @@ class TunedFit(WrappedFit):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The hyperparameters chosen inside the training set, and their score if known."""
+        """Hyperparameters chosen inside the training set, and their score if known."""
         own = getattr(self.fit, "chosen", None) or {}
         score = {} if np.isnan(self.score) else {"score": self.score}
         return {**self.values, **own, **score}
