@@ -74,7 +74,8 @@ def free_classes(ridge: Matrix, classes: int) -> NDArray[np.intp]:
 def contrasts(ridge: Matrix, classes: int) -> Matrix:
     """Return a basis of the coefficients that classes may have, (classes, c).
 
-    Class 0 has zeros without a penalty; with one, those of all classes sum to zero.
+    Class 0 has no coefficients without a penalty; with one, those of all classes sum
+    to zero.
     """
     identity = np.eye(classes)[:, 1:]
     if len(free_classes(ridge, classes)) < classes:

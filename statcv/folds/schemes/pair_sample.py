@@ -33,7 +33,7 @@ def sample_of_classes(
     members : list of numpy.ndarray of int
         The records of each class.
     budget : int
-        Pairs, no more than there are.
+        Number of pairs, at most as many as there are.
     rng : numpy.random.Generator
 
     Returns
@@ -64,14 +64,14 @@ def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> N
     """Draw pairs of records of different sorts, evenly over the records.
 
     If all sorts are different, the numbers of pairs of two records differ by at most
-    one; if some are equal, each record is in a share of its possible pairs, rounded.
+    one; if some are equal, each record is in its share of pairs, rounded.
 
     Parameters
     ----------
     sort : numpy.ndarray of int, shape (n,)
         Sort of each record; records of equal sort do not form a pair.
     budget : int
-        Pairs, no more than there are.
+        Number of pairs, at most as many as there are.
     rng : numpy.random.Generator
     """
     own = len(sort) - np.bincount(sort)[sort].astype(np.int64)

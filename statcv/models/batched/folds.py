@@ -34,7 +34,7 @@ class Folds:
         multiply those that the records have in every fit; None if all are 1.
     outcome : numpy.ndarray of int or None
         Row of the outcomes for each fit, if there are several.
-            seeds : callable or None
+    seeds : callable or None
         Function of the numbers of m fits that returns the seeds of their models, shape
         (m,); None if the models draw nothing.
 

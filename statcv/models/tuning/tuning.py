@@ -56,7 +56,7 @@ class Tuning:
         Number of times that each training set is divided.
     rebalance : {"subsample", "weight", "upsample"}, optional
         Way in which inner training sets are given equal class totals.
-            rule : {"best", "one_se"}
+    rule : {"best", "one_se"}
         The best value, the simplest of equal ones; or the simplest whose score lies
         within one standard error of the best (Breiman et al. 1984). A smaller ``C``
         or ``max_depth`` is simpler, a larger ``alpha``, ``k`` or ``n_neighbors``; of
