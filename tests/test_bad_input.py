@@ -352,9 +352,9 @@ def test_positive_that_is_no_level(data):
         (0, "k=0 is out of range"),
         (-3, "k=-3 is out of range"),
         (41, "k=41 is out of range"),
-        (2.5, "k must be a whole number, not 2.5"),
-        ("5", "k must be a whole number, not '5'"),
-        (True, "k must be a whole number, not True"),
+        (2.5, "k must be an integer, not 2.5"),
+        ("5", "k must be an integer, not '5'"),
+        (True, "k must be an integer, not True"),
     ],
 )
 def test_k_out_of_range(data, k, words):
@@ -427,12 +427,12 @@ def test_an_r_scheme_with_a_single_positive(data):
 @pytest.mark.parametrize(
     ("folds", "words"),
     [
-        (np.where(ROWS % 2, "a", "b"), "must be whole numbers"),
+        (np.where(ROWS % 2, "a", "b"), "must be integers"),
         (np.where(ROWS == 3, np.nan, ROWS % 4), "missing in 1 rows"),
-        (ROWS % 4 + 0.5, "must be whole numbers"),
+        (ROWS % 4 + 0.5, "must be integers"),
         (np.ones(N), "one value only: 1"),
-        (ROWS % 2 == 0, "must be whole numbers, not bool"),
-        (pd.date_range("2024", periods=N), "must be whole numbers"),
+        (ROWS % 2 == 0, "must be integers, not bool"),
+        (pd.date_range("2024", periods=N), "must be integers"),
     ],
 )
 def test_a_column_of_no_folds(data, folds, words):

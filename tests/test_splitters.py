@@ -238,7 +238,7 @@ def test_a_sample_of_pairs_is_held_out():
     assert LeavePairOut(10**6).get_n_splits(y=y) == 54
     with pytest.raises(ArgumentError, match=r"LeavePairOut: pairs=8 leaves records"):
         splits(LeavePairOut(8), y, y)
-    with pytest.raises(ArgumentError, match="whole number"):
+    with pytest.raises(ArgumentError, match="integer"):
         LeavePairOut(2.5).get_n_splits(y=y)
 
 
@@ -604,7 +604,7 @@ def test_a_search_by_an_unseeded_splitter_is_seeded_by_cv():
         (RebalancedKFold(3), "aaaaab", None, "class 'b' has 1"),
         (RebalancedLeaveOneOut(), "aaaaab", None, "class 'b' has 1"),
         (RebalancedKFold(7), "aaabbb", None, "n_splits=7 .* from 2 to 6"),
-        (RebalancedKFold(2.5), "aaabbb", None, "whole number, not 2.5"),
+        (RebalancedKFold(2.5), "aaabbb", None, "integer, not 2.5"),
         (RebalancedLeavePOut(4), "aaabbb", None, "p=4 .* from 1 to 3"),
         (RebalancedLeavePOut(0), "aaabbb", None, "p=0 "),
         (RebalancedKFold(3, rebalance="weight"), "aaabbb", None, r"statcv\.cv"),

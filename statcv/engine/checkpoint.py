@@ -1,4 +1,4 @@
-"""A directory from which an interrupted run goes on, and what tells runs apart."""
+"""A directory from which an interrupted run resumes, and the identity of a run."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ PACKAGES = (
 
 
 def identity_of(setup: Setup) -> dict[str, Any]:
-    """Return what tells the call from others, for people and programs to read.
+    """Return what identifies the call, for people and programs to read.
 
     Raises
     ------
     CheckpointError
-        If nothing tells the model from another.
+        If the model cannot be distinguished from another.
     """
     return {
         "versions": _versions(),
@@ -62,7 +62,7 @@ def identity_of(setup: Setup) -> dict[str, Any]:
 
 
 def digest_of(identity: Mapping[str, Any]) -> str:
-    """Return 16 hex digits that are others for another identity.
+    """Return 16 hex digits that differ between identities.
 
     >>> digest_of({"seed": 1, "fits": 2}) == digest_of({"fits": 2, "seed": 1})
     True
@@ -116,9 +116,9 @@ def _model_digest(model: Any) -> str:
         return f"{kind} {_digest_of_object(model)}"
     except Exception as error:
         raise CheckpointError(
-            f"a checkpoint could not tell {model.label} from another model, since it "
-            f"cannot be pickled ({reason(error)}); define it, and the functions that "
-            "it uses, in a module."
+            f"a checkpoint could not distinguish {model.label} from another model, "
+            f"since it cannot be pickled ({reason(error)}); define it, and the "
+            "functions that it uses, in a module."
         ) from error
 
 
@@ -155,24 +155,24 @@ def _data_digest(setup: Setup) -> str:
 
 # ---- the directory of a run that can be resumed ----
 
-CALL = "call.json"  # says whose the directory is
+CALL = "call.json"  # identifies the call of the directory
 PART = re.compile(r"fits-(\d+)-(\d+)\.([0-9a-f]{16})\.npz")
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A directory of parts, one file a task, each with its digest in its name.
+    """A directory of parts, one file per task, each with its digest in its name.
 
-    Of a model that is tuned fold by fold a task is one outer fold with all its inner
-    fits; of one whose folds are fitted together, about a second of work.
+    For a model that is tuned fold by fold, a task is one outer fold with all its inner
+    fits; for one whose folds are fitted together, it is about a second of work.
 
     Attributes
     ----------
     directory : Path
     call : str
-        What tells the call from others; every part repeats it.
+        Identity of the call; every part repeats it.
     fits : int
-        How many the call has.
+        Number of fits of the call.
     """
 
     directory: Path
@@ -181,13 +181,13 @@ class Checkpoint:
 
     @classmethod
     def of(cls, directory: Any, setup: Setup) -> Checkpoint:
-        """Take up the directory of the call, or begin it.
+        """Resume from the directory of the call, or create it.
 
         Raises
         ------
         CheckpointError
-            If it belongs to another call, data or version; the message says to which.
-        If it is no checkpoint, and holds other files.
+            If it belongs to another call, data set or version; the message says which.
+        If it is not a checkpoint and holds other files.
         """
         path = _path(directory)
         here = identity_of(setup)
@@ -207,7 +207,7 @@ class Checkpoint:
         return cls(path, digest_of(here), setup.plan.n_fits)
 
     def read(self, ranges: Sequence[range]) -> dict[range, Part]:
-        """Return the tasks that are done; files that are torn or foreign are not."""
+        """Return the tasks that are done, ignoring damaged or foreign files."""
         wanted, done, bad = set(ranges), {}, 0
         for path in sorted(self.directory.iterdir()):
             named = PART.fullmatch(path.name)
@@ -246,7 +246,7 @@ class Checkpoint:
             raise _unwritable(self.directory, error) from error
 
     def told(self, ranges: Sequence[range]) -> str:
-        """Say what an interrupted run leaves behind: what is in the files by now."""
+        """Say what an interrupted run leaves behind: the fits already in files."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CheckpointWarning)  # was given at the start
             done = sum(map(len, self.read(ranges)))
@@ -257,7 +257,7 @@ class Checkpoint:
 
 
 def kept_seed(directory: Any) -> int | None:
-    """Return the seed of the call to which a directory belongs; None where to none.
+    """Return the seed of the call to which a directory belongs, or None.
 
     Examples
     --------
@@ -280,7 +280,7 @@ def _path(directory: Any) -> Path:
 
 
 def _begin(path: Path, identity: Mapping[str, Any]) -> None:
-    """Make the directory, or take an empty one, and say whose it is."""
+    """Create the directory, or take an empty one, and record the call it belongs to."""
     text = json.dumps(identity, indent=2, ensure_ascii=False)
     try:
         path.mkdir(parents=True, exist_ok=True)

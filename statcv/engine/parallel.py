@@ -40,11 +40,11 @@ def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     Parameters
     ----------
     total : int
-        The number of fits, or of what else is counted.
+        Number of fits, or of other units.
     progress : bool or None
-        Whether to show it; where None, after two seconds and at a terminal only.
+        Whether to show it; by default after two seconds and at a terminal only.
     unit : str
-        What one of them is called.
+        Name of one unit.
     """
     if progress is False or (progress is None and not sys.stderr.isatty()):
         return NoBar()
@@ -56,7 +56,7 @@ def progress_bar(total: int, progress: bool | None, unit: str = "fold") -> Any:
     return tqdm(total=total, desc=f"{unit}s", unit=unit, delay=delay)
 
 
-# ---- one thread while folds are fitted, whatever a library would take ----
+# ---- one thread while folds are fitted, whatever a library would use ----
 
 _lock = threading.Lock()
 _inside = 0
@@ -68,14 +68,14 @@ _own = threading.local()
 
 @contextmanager
 def one_thread(blas: bool = True) -> Iterator[None]:
-    """Keep BLAS and OpenMP to one thread: sums in another order round otherwise.
+    """Keep BLAS and OpenMP to one thread, since the order of sums changes rounding.
 
-    So results are the same bit by bit however many processes fit the folds, and
-    these are as many threads as there are processes. A model that is told its own
-    number of threads, as XGBoost's ``n_jobs``, keeps to that.
+    Results are thus the same bit by bit however many processes fit the folds, and
+    there are as many threads as processes. A model with its own number of threads, such
+    as XGBoost's ``n_jobs``, keeps to that number.
 
-    The limit of BLAS is the process's own; the last of several to leave lifts it. That
-    of OpenMP is each thread's, and the only one without ``blas``.
+    The limit of BLAS holds for the process; the last of several to leave lifts it. That
+    of OpenMP holds for each thread, and is the only one without ``blas``.
     """
     global _inside, _limits
     outermost = not getattr(_own, "inside", False)
@@ -99,7 +99,7 @@ def one_thread(blas: bool = True) -> Iterator[None]:
 
 
 def _loaded() -> tuple[Any, Any]:
-    """Return the process's libraries, looked for anew once it imports more."""
+    """Return the process's libraries, searched again once it imports more."""
     global _libraries, _modules
     if len(sys.modules) != _modules:
         from threadpoolctl import ThreadpoolController
@@ -118,7 +118,7 @@ _last: tuple[str, Any] = ("", None)
 
 
 class Shared:
-    """An object on its way to workers.
+    """An object that is sent to workers.
 
     Threads take it as it is. For other processes it is pickled once, whatever the
     number of tasks, into flat arrays of bytes: these joblib maps into memory where
@@ -184,15 +184,15 @@ def _received(token: str, head: Any, *beside: Any) -> Shared:
     return received
 
 
-# ---- who does the tasks: this process, or others by joblib ----
+# ---- the tasks are done by this process, or by others through joblib ----
 
 Made = TypeVar("Made")
 
 
 def check_jobs(n_jobs: Any) -> None:
-    """Refuse a number of processes that is none."""
+    """Check n_jobs."""
     if n_jobs is not None and (not is_whole(n_jobs)):
-        raise ArgumentTypeError(f"n_jobs must be a whole number, not {n_jobs!r}.")
+        raise ArgumentTypeError(f"n_jobs must be an integer, not {n_jobs!r}.")
     if n_jobs == 0:
         raise ArgumentError("n_jobs=0 means no process; use 1, or -1 for all cores.")
 
@@ -203,7 +203,7 @@ def do_tasks(
     ranges: Sequence[range],
     n_jobs: int | None,
 ) -> Generator[tuple[range, Made], None, None]:
-    """Yield each task with what its fits gave, as they end.
+    """Yield each task with the results of its fits, as they finish.
 
     Parameters
     ----------
@@ -211,9 +211,9 @@ def do_tasks(
     setup : Setup
     ranges : sequence of range
     n_jobs : int or None
-        As joblib takes it; a surrounding ``joblib.parallel_config`` holds where it
-        is None. A single task is done here, and there are never more workers than
-        tasks.
+        Number of processes, as in joblib; if None, a surrounding
+        ``joblib.parallel_config`` decides. A single task is done here, and there are
+        never more workers than tasks.
     """
     workers = min(_jobs(n_jobs), len(ranges))
     if workers < 2:
@@ -243,7 +243,7 @@ def do_tasks(
 
 
 def _returns_as_they_end(prefer: str | None) -> bool:
-    """Tell whether the active backend of joblib returns results one by one."""
+    """Return whether the active backend of joblib returns results one by one."""
     from joblib.parallel import get_active_backend
 
     backend, _ = get_active_backend(prefer=prefer)

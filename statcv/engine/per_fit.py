@@ -1,4 +1,4 @@
-"""Every fit of a plan read as it is made, and then released."""
+"""Every fit of a plan, summarised as it is made and then released."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class FoldFit:
     ----------
     setup : Setup
     number : int
-        Of the fit in the plan.
+        Number of the fit in the plan.
     fit : Fit
     training : TrainingSet
     learnt : optional
-        What stateful terms learnt there; None where there are none.
+        What stateful terms learnt there; None without stateful terms.
     """
 
     setup: Setup
@@ -52,7 +52,7 @@ class FoldFit:
         return plan.test(int(plan.split_of[self.number])).astype(np.intp)
 
     def predict(self, frame: pd.DataFrame) -> Floats:
-        """Return predictions for rows of prepared columns, as ``terms.frame`` has."""
+        """Return predictions for rows of prepared columns, such as ``terms.frame``."""
         X = self.setup.design.terms.matrix(frame, self.learnt)
         return np.asarray(self.fit.predict(X), dtype=float)
 
@@ -63,14 +63,14 @@ def read_fits(
     n_jobs: int | None = None,
     bar: Any = None,
 ) -> list[Read]:
-    """Fit every training set by itself, and return what is read of each fit.
+    """Fit every training set by itself, and return a summary of each fit.
 
     Parameters
     ----------
     setup : Setup
     read : callable
-        From a fit to what is kept of it. It is called where the fit is made, so that
-        only what it returns is sent between processes.
+        Function of a fit that returns what is kept of it. It is called where the fit is
+        made, so that only what it returns is sent between processes.
     n_jobs : int, optional
         As :func:`statcv.engine.run` takes it.
     bar : optional
@@ -79,7 +79,7 @@ def read_fits(
     Returns
     -------
     list
-        What was read, in the order of the plan's fits.
+        What ``read`` returned, in the order of the plan's fits.
 
     Raises
     ------
@@ -121,7 +121,7 @@ def _read(read: Callable[[FoldFit], Read], setup: Setup, fits: range) -> Read:
 
 # ---- mean and standard deviation of what each fit predicts ----
 
-ROUNDING = 1e-12  # relative, as of ranks
+ROUNDING = 1e-12  # relative, as for ranks
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,12 +147,13 @@ def prediction_moments(
     Parameters
     ----------
     setup : Setup
-        Whose model predicts one number for each record.
+        Setup whose model predicts one number for each record.
     training : bool
-        Over the training set of each fit, with its copies and weights; else over all
-        rows, what the fit leaves out among them.
+        Whether the moments are over the training set of each fit, with its duplicates
+        and weights, or over all rows, held-out ones included.
     n_jobs : int, optional
-        As :func:`statcv.engine.run` takes it, where fits are made one by one.
+        Number of processes where fits are made one by one, as in
+        :func:`statcv.engine.run`.
     """
     if not setup.design.terms.stateful:
         fitted = fit_all_folds(setup.model, setup.records, setup.folds)
@@ -202,7 +203,7 @@ def _moments(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _equal(values: Floats, counted: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Tell in which rows all values that count are equal but for rounding."""
+    """Return in which rows all values that count are equal but for rounding."""
     low = np.where(counted, values, np.inf).min(axis=1)
     high = np.where(counted, values, -np.inf).max(axis=1)
     return np.asarray(high - low <= ROUNDING * np.maximum(np.abs(low), np.abs(high)))

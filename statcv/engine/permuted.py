@@ -1,4 +1,4 @@
-"""The fits of a plan for many outcomes, each dealt anew to the same records."""
+"""The fits of a plan for many permuted outcomes of the same records."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ OF_THE_OUTCOME = (OutcomeError, SchemeError, FitError, MetricError)
 
 @dataclass(frozen=True, eq=False)
 class Permutations:
-    """Outcomes dealt anew to the records.
+    """Permutations of the outcome among the records.
 
     Attributes
     ----------
     places : numpy.ndarray of int, shape (times, n)
-        The record that takes the place, and so the outcome, of each.
+        Record that takes the place, and so the outcome, of each record.
     with_plan : bool
-        Whether the folds go with the outcome, as where they were made for it; else
-        they stay with the records.
+        Whether the folds go with the outcome, as they do if they were made for it;
+        otherwise they stay with the records.
     """
 
     places: NDArray[np.intp]
@@ -64,15 +64,16 @@ class PermutedFits:
     fitted : numpy.ndarray of bool, shape (outcomes,)
         Which outcomes the model could be fitted to, ``times`` in number.
     predicted : numpy.ndarray, shape (times, m) or (times, m, classes)
-        At held-out records, in the order of the plan's ``tests_by_fit``.
+        Predictions at held-out records, in the order of the plan's ``tests_by_fit``.
     partner_predicted : numpy.ndarray
-        At the records dropped for balance, in the order of ``Held.partner_row``.
+        Predictions at the records dropped for balance, in the order of
+        ``Held.partner_row``.
     failed : int
-        How many fits did not converge, or were separated.
+        Number of fits that did not converge, or were separated.
     why : str
-        What kept the first of the other outcomes from being fitted.
+        Why the first of the other outcomes could not be fitted.
     thresholds : numpy.ndarray, shape (times, n_fits), or None
-        Those that a model chose on its training sets, where it does.
+        Thresholds that the model chose on its training sets, if it chooses any.
     """
 
     fitted: NDArray[np.bool_]
@@ -88,17 +89,17 @@ def run_permuted(
 ) -> PermutedFits:
     """Fit every training set of the plan for each of the outcomes.
 
-    A permuted outcome is only more folds of the same matrix: where the model fits
-    folds together, it fits those of all outcomes together. An outcome to which it
-    cannot be fitted is left out.
+    A permuted outcome only adds folds of the same matrix: a model that fits folds
+    together fits those of all outcomes together. An outcome to which it cannot be
+    fitted is omitted.
 
     Parameters
     ----------
     setup : Setup
-        What was fitted for the outcome as it is.
+        Setup of the fits to the outcome as observed.
     permutations : Permutations
     n_jobs : int, optional
-        As :func:`run` takes it.
+        Number of processes, as in :func:`run`.
     """
     try:
         with one_thread():

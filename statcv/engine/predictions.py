@@ -36,9 +36,9 @@ class Part:
     Attributes
     ----------
     fits : range
-        Their numbers in the plan.
+        Numbers of the fits in the plan.
     predicted, partner_predicted : numpy.ndarray, shape (m,) or (m, classes)
-        At the records held out, and at the partners, in the order of the plan.
+        Predictions at held-out records and at partners, in the order of the plan.
     converged, separated : numpy.ndarray of bool, shape (fits,)
     seconds : numpy.ndarray, shape (fits,)
     probabilities : bool
@@ -47,9 +47,9 @@ class Part:
         What coefficients are called.
     coefficients : numpy.ndarray, shape (fits, names), or None
     chosen : list of dict, or None
-        For each fit the hyperparameters that were chosen in its training set.
+        Hyperparameters chosen in the training set of each fit.
     curves : list of dict, or None
-        For each fit a metric's values after every round, shape (rounds, 2).
+        A metric's values after every round of each fit, shape (rounds, 2).
     """
 
     fits: range
@@ -83,7 +83,7 @@ def joined_coefficients(parts: Sequence[Part]) -> tuple[tuple[str, ...], Floats 
 def listed(
     parts: Iterable[Sequence[Mapping[str, Any]] | None],
 ) -> list[Mapping[str, Any]] | None:
-    """Put the dicts of all fits after each other; None where a part has none."""
+    """Concatenate the dicts of all fits; None if a part has no such dicts."""
     made: list[Mapping[str, Any]] = []
     for part in parts:
         if part is None:
@@ -93,7 +93,7 @@ def listed(
 
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn values into those that a table or a file can hold, others into text.
+    """Return the values, as text unless a table or a file can hold them.
 
     >>> plain({"C": np.float64(0.1), "kernel": "rbf", "shape": (2, 3)})
     {'C': 0.1, 'kernel': 'rbf', 'shape': '(2, 3)'}
@@ -121,7 +121,7 @@ class Held:
         The fit, and the position of the record in the design.
     predicted : numpy.ndarray, shape (m,) or (m, classes)
     partner_fit, partner_row, partner_predicted
-        The same for the records dropped for balance; empty where none were.
+        The same for the records dropped for balance; empty without such records.
     converged, separated : numpy.ndarray of bool, shape (n_fits,)
     seconds : numpy.ndarray, shape (n_fits,)
     probabilities : bool
@@ -133,10 +133,10 @@ class Held:
     absent : dict
         (factor, level) → the fits whose training set lacks it.
     chosen : pandas.DataFrame or None
-        Hyperparameters chosen inside each training set: a row a fit.
+        Hyperparameters chosen inside each training set: one row per fit.
     curves : list of dict, or None
-        For each fit a metric's values after every round, shape (rounds, 2): at
-        training and at held-out records.
+        A metric's values after every round of each fit, shape (rounds, 2): at training
+        and at held-out records.
     """
 
     fit: NDArray[np.intp]
@@ -181,7 +181,7 @@ class Held:
 
     @cached_property
     def coefficients(self) -> pd.DataFrame | None:
-        """A row a fit, a column a term; None where the model has none."""
+        """Coefficients, if any: one row per fit and one column per term."""
         if self.learnt is None:
             return None
         return pd.DataFrame(self.learnt, columns=list(self.names))
@@ -213,11 +213,11 @@ def absent_levels(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[
     return absent
 
 
-# ---- what is said of fits: where they are in the plan, and what went wrong ----
+# ---- messages about fits: where they are in the plan, and what went wrong ----
 
 
 def where(plan: FoldPlan, fit: int) -> str:
-    """Return how messages call a fit: its draw, fold and repeat."""
+    """Return the name of a fit in messages: its draw, fold and repeat."""
     split = int(plan.split_of[fit])
     repeat, fold = plan.name(split)
     named = f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
@@ -293,7 +293,7 @@ def _listed(plan: FoldPlan, fits: Iterable[int]) -> str:
     return shown + (", …" if len(chosen) > 3 else "")
 
 
-# ---- training sets on which nothing can be learnt are refused before anything is ----
+# ---- training sets on which nothing can be learnt are refused before any fit ----
 
 
 def check_training_sets(design: Design, plan: FoldPlan) -> None:

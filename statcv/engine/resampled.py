@@ -1,4 +1,4 @@
-"""The model fitted to samples of the records, each fit predicting all of them."""
+"""The model fitted to samples of the records; each fit predicts all records."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class ResampledFits:
     ----------
     predicted : numpy.ndarray, shape (samples, n) or (samples, n, classes)
     thresholds : numpy.ndarray, shape (samples,), or None
-        Those that the model chose, where it does.
+        Thresholds that the model chose, if it chooses any.
     failed : int
-        How many fits did not converge, or were separated.
+        Number of fits that did not converge, or were separated.
     probabilities : bool
         Whether predictions are probabilities or means, not decision scores.
     """
@@ -61,15 +61,15 @@ def run_resampled(
     Parameters
     ----------
     setup : Setup
-        Its plan is no matter.
+        Design, model and seed; its plan is not used.
     samples : sequence of numpy.ndarray of int
-        The records of each, as often as they come; with every class.
+        Records of each sample, as often as they were drawn; every class is present.
     n_jobs : int, optional
-        As :func:`statcv.engine.run` takes it.
+        Number of processes, as in :func:`statcv.engine.run`.
     bar : optional
         A bar to move on.
     first : int
-        The number of the first sample, from which its model's seed comes.
+        Number of the first sample, from which its model's seed is derived.
 
     Raises
     ------

@@ -30,28 +30,28 @@ def run(
     progress: bool | None = None,
     numbers: NDArray[np.intp] | None = None,
 ) -> Held:
-    """Fit every training set of the plan; predict who was left out.
+    """Fit every training set of the plan and predict the held-out records.
 
     Parameters
     ----------
     design : Design
     plan : FoldPlan
-        For the rows of the design.
+        Plan for the rows of the design.
     model : Model
     seed : int
-        The root of the streams from which each fold's model draws.
+        Root of the streams of random numbers, one for the model of each fold.
     weights : numpy.ndarray, optional
         Weights of the rows in the fits, shape (n,).
     n_jobs : int, optional
-        Processes, as joblib takes it; a surrounding ``joblib.parallel_config``
-        holds where it is None.
+        Number of processes, as in joblib; if None, a surrounding
+        ``joblib.parallel_config`` decides.
     checkpoint : path, optional
-        A directory where what is done is kept, and taken up again.
+        Directory where finished fits are kept, and from which the run resumes.
     progress : bool, optional
-        Show a bar; where None, after two seconds and at a terminal only.
+        Whether to show a bar; by default after two seconds and at a terminal only.
     numbers : numpy.ndarray of int, optional
-        The numbers by which the fits get the seeds of their models, shape (n_fits,),
-        where they are not those of the plan, as when a fit is made again.
+        Numbers from which the fits get the seeds of their models, shape (n_fits,), by
+        default those of the plan; given, for example, when a fit is repeated.
 
     Raises
     ------
@@ -60,7 +60,7 @@ def run(
     FitError
         If the model fails; the message names the fold.
     CheckpointError
-        If the directory holds what another call did.
+        If the directory holds the fits of another call.
     """
     check_jobs(n_jobs)
     check_training_sets(design, plan)

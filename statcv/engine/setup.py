@@ -1,4 +1,4 @@
-"""What is fitted, on whom, and from which seed."""
+"""The design, the folds, the model and the seed of a run."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Setup:
     weights : numpy.ndarray or None
         The caller's weights of the rows, shape (n,).
     numbers : numpy.ndarray of int or None
-        The numbers by which the fits get the seeds of their models, shape (n_fits,);
-        None where they are numbered as in the plan.
+        Numbers from which the fits get the seeds of their models, shape (n_fits,);
+        None if they are numbered as in the plan.
     """
 
     design: Design
@@ -44,7 +44,7 @@ class Setup:
     numbers: NDArray[np.intp] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep what was given; what is made of it can be made again."""
+        """Keep what was given; everything derived from it can be derived again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     @cached_property
@@ -56,7 +56,7 @@ class Setup:
 
     @cached_property
     def folds(self) -> Folds:
-        """On which of the records each fit trains."""
+        """The records on which each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
         return replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
 

@@ -1,4 +1,4 @@
-"""Parts as files: NumPy arrays and JSON, nothing that runs when it is read."""
+"""Parts as files of NumPy arrays and JSON, which run no code when they are read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def to_bytes(part: Part, call: str) -> bytes:
     ----------
     part : Part
     call : str
-        What tells the call from others.
+        Identity of the call.
     """
     arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
     if part.coefficients is not None:
@@ -50,7 +50,7 @@ def to_bytes(part: Part, call: str) -> bytes:
 
 
 def from_bytes(content: bytes, call: str) -> Part | None:
-    """Return the part that the bytes hold; None if it is no part of the call."""
+    """Return the part that the bytes hold; None if it is not a part of the call."""
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as read:
             arrays = dict(read)
@@ -75,16 +75,16 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def digest(content: bytes) -> str:
-    """Return 16 hex digits that a torn or altered file has not."""
+    """Return 16 hex digits that differ if a file is incomplete or altered."""
     return hashlib.sha256(content).hexdigest()[:16]
 
 
 DRAFT = re.compile(r"\.(call\.json|fits-[0-9a-f.-]+\.npz)\.[0-9a-f]{32}\.tmp")
-TRIES = 3  # a start of the same call elsewhere may take a draft for abandoned
+TRIES = 3  # another start of the same call may take a draft for abandoned
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is there whole, or not at all, whenever the power fails."""
+    """Write a file that is complete or absent, even if the power fails."""
     for tries_left in reversed(range(TRIES)):
         try:
             _write_whole(path, content)

@@ -1,7 +1,7 @@
 """The fits of a plan cut into tasks: all folds together, or fold by fold.
 
-Where they are cut depends on the design, the plan and the model, never on who does
-them or what is done already: so the numbers are the same whatever becomes of a run.
+The cuts depend on the design, the plan and the model, never on the worker or on what
+is done already, so the numbers are the same if a run is interrupted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from statcv.models.batched.fitted import fit_all_folds
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
-    """Fit a range of folds as one problem; None if the model does not know how.
+    """Fit a range of folds as one problem; None if the model cannot.
 
     No term may learn from the data. Predictions are those of independent fits, to
     rounding.
@@ -69,7 +69,7 @@ def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True, eq=False)
 class _Fold:
-    """What one fit gave."""
+    """The results of one fit."""
 
     predicted: Floats
     partner_predicted: Floats
@@ -145,7 +145,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
 
 
 def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
-    """Fit the training set, before the eyes of a model that watches the held-out."""
+    """Fit the training set; show the held-out records to a model that watches them."""
     if not getattr(setup.model, "watches", False):
         return setup.model.fit(training)
     watching: Any = setup.model
@@ -164,7 +164,7 @@ def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
 def _learnt(
     coefficients: Mapping[str, float] | None, training: TrainingSet
 ) -> Mapping[str, float] | None:
-    """Put NaN for columns that no training row has, of which nothing was learnt."""
+    """Put NaN for columns without training rows, about which nothing was learnt."""
     used = (training.X != 0).any(axis=0)
     if coefficients is None or used.all():
         return coefficients
@@ -183,7 +183,7 @@ def _of_class(term: str, starts: tuple[str, ...]) -> bool:
 def _table(
     folds: list[Mapping[str, float] | None],
 ) -> tuple[tuple[str, ...], Floats | None]:
-    """Return the terms of all folds, and a row of coefficients a fold."""
+    """Return the terms of all folds, and one row of coefficients per fold."""
     found = [fold for fold in folds if fold is not None]
     if len(found) < len(folds):
         return (), None
@@ -206,8 +206,8 @@ class Tasks:
     Attributes
     ----------
     fit : callable
-        From the setup and a range of fits to what they gave, or None if the model
-        does not fit them that way.
+        Function of the setup and a range of fits that returns their results, or None if
+        the model does not fit them that way.
     ranges : tuple of range
     """
 
@@ -237,7 +237,7 @@ def cut(fits: int, size: int) -> tuple[range, ...]:
 
 
 def _fits_each(setup: Setup) -> int:
-    """Return how many fits are in one, such as those by which it is tuned."""
+    """Return the number of fits within one, such as those that tune it."""
     return int(getattr(setup.model, "fits_each", 1))
 
 

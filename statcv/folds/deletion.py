@@ -1,4 +1,4 @@
-"""A plan without some of its records: what it would be had they never been there."""
+"""A plan without some of its records, as if they had never been in the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights
 
 Flags = NDArray[np.bool_]
-DROPS = ("subsample", "all")  # rebalancing by what is dropped
+DROPS = ("subsample", "all")  # rebalancing by dropping records
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,12 +25,12 @@ class Deletions:
     Attributes
     ----------
     plan : FoldPlan
-        For the same records, of which each fit keeps one set from training, and
-        predicts none of it. What is left of one repeat is one repeat.
+        Plan for the same records, in which each fit neither trains on one of the sets
+        nor predicts it. Each deletion from a repeat makes one repeat.
     of_repeat : numpy.ndarray of int, shape (repeats,)
-        The number of the set that was deleted in each.
+        Number of the set that was deleted in each repeat.
     fits : numpy.ndarray of int, shape (n_fits,)
-        What fit of the whole plan each one was.
+        The fit of the whole plan from which each fit derives.
     """
 
     plan: FoldPlan
@@ -53,11 +53,11 @@ class _Left:
 def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions:
     """Return what is left of a plan when each set of records is deleted in turn.
 
-    Who is held out together, and who is dropped, stays as it was; a fold that held
-    out nobody else is gone, and so is each pair of a leave-pair-out scheme that had
-    one of them. Where classes are balanced by dropping records, a training set that
-    had none of those deleted loses others of their classes instead, so that all
-    training sets stay alike.
+    Which records are held out together, and which are dropped, does not change; a fold
+    that held out only deleted records is removed, and so is each pair of a
+    leave-pair-out scheme with a deleted record. Where classes are balanced by dropping
+    records, a training set without the deleted records loses others of their classes
+    instead, so that all training sets stay alike.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
     sets : sequence of numpy.ndarray of int
         The records deleted together.
     seed : int
-        Of the others that are lost instead.
+        Seed for the choice of the records lost instead.
 
     Raises
     ------
     SchemeError
-        If the plan weighs a continuous outcome, or nothing is left.
+        If the plan weights records by a continuous outcome, or no fold is left.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
     weighting = plan.weighting
     if weighting is not None and not isinstance(weighting, ClassWeights):
         raise SchemeError(
-            "weights that restore the mean of the outcome are not made anew for fewer "
+            "weights that restore the mean of the outcome are not recomputed for fewer "
             "records; use rebalance=None."
         )
     parts = [_left(plan, np.asarray(rows), seed) for rows in sets]
@@ -165,7 +165,7 @@ def _marked(plan: FoldPlan, rows: Rows) -> Flags:
 
 
 def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
-    """Return which splits and which fits there are without the marked records."""
+    """Return which splits and fits remain without the marked records."""
     lost = plan.tests.sums(gone)
     splits = lost == 0 if plan.holds_out_pairs else lost < plan.tests.sizes
     fits = splits[plan.split_of]
@@ -203,9 +203,9 @@ def _less(lists: Ragged, gone: Flags) -> Ragged:
 
 
 def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
-    """Draw for each fit others of the classes of whom it had not trained on.
+    """Draw for each fit other records of the classes that it had not trained on.
 
-    What a fit would lose first is the same whoever is deleted.
+    The records that a fit would lose first do not depend on those deleted.
     """
     assert plan.response is not None
     codes, classes = plan.response.codes, plan.response.classes
@@ -230,7 +230,7 @@ def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
 def _weighed(
     weighting: ClassWeights, plan: FoldPlan, of_fit: NDArray[np.intp]
 ) -> ClassWeights:
-    """Weigh each class up to the most that a training set has of it, set by set."""
+    """Weight each class up to its largest count in a training set, set by set."""
     counts, _ = plan.counts(weighting.codes, weighting.table.shape[1])
     most = np.zeros((int(of_fit[-1]) + 1, counts.shape[1]))
     np.maximum.at(most, of_fit, counts)

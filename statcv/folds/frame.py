@@ -38,15 +38,15 @@ ABOUT = ("sentence", "rebalance", "seed", "n", "fingerprint")
 
 
 def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
-    """Return a plan as a tidy table, a row a record, fold and repeat.
+    """Return a plan as a tidy table, one row per record, fold and repeat.
 
     Parameters
     ----------
     plan : FoldPlan
     training : bool, default False
-        List training records as well (n rows a fit; rsample's ``tidy`` does). Without
-        it a record trains wherever it is not listed as something else, and the table
-        has no more rows than the plan has entries.
+        Whether to list training records as well (n rows per fit, as in rsample's
+        ``tidy``). Otherwise a record trains wherever it is not listed in another role,
+        and the table has no more rows than the plan has entries.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def _label_columns(rows: pd.Index[Any]) -> dict[str, Any]:
 
 
 def _with_strata(table: pd.DataFrame, strata: Strata) -> pd.DataFrame:
-    """Add what is kept together, and between which thresholds."""
+    """Add the strata, and the thresholds between which they lie."""
     position = table["position"]
     table["stratum"] = strata.codes[position]
     if strata.made_by:
@@ -189,29 +189,29 @@ def _training(plan: FoldPlan) -> pd.DataFrame:
 
 
 def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
-    """Make a plan of a table such as :func:`to_frame` returns.
+    """Make a plan from a table such as :func:`to_frame` returns.
 
-    Also of a table made elsewhere: ``fold`` is needed, and ``position`` or ``row``;
-    ``repeat`` is 1 and ``role`` is ``"held out"`` where there is no such column. Rows
-    of the role ``"training"`` say nothing new and are passed over. A plan by
-    ``by_quantile`` has its thresholds again, and assigns other records.
+    The table may come from other software: it needs ``fold``, and ``position`` or
+    ``row``; ``repeat`` is 1 and ``role`` is ``"held out"`` unless given. Rows with the
+    role ``"training"`` are redundant and ignored. A plan made by ``by_quantile``
+    recovers its thresholds, and can assign other records.
 
     Parameters
     ----------
     frame : pandas.DataFrame
     n : int, optional
-        The number of records; by default as many as the table knows of.
+        Number of records, by default as many as the table implies.
 
     Returns
     -------
     FoldPlan
-        With the same fingerprint as the plan that the table came from. Its outcome
-        is not in the table: hand it to ``audit``.
+        Plan with the same fingerprint as the one that the table came from. The table
+        does not hold the outcome: pass it to ``audit``.
 
     Raises
     ------
     ColumnError, DataError
-        If columns are missing, or what they hold is no plan.
+        If columns are missing, or do not describe a plan.
     SchemeError
         If the table has weights, which a plan makes from its outcome.
 
@@ -271,11 +271,11 @@ def from_frame(frame: Any, n: int | None = None) -> FoldPlan:
 
 
 def _size(n: Any, told: int | None, known: int) -> int:
-    """Return the number of records: as said, as the table remembers, or as listed."""
+    """Return the number of records: as given, as the table remembers, or as listed."""
     if n is None:
         return max(told or 0, known)
     if not is_whole(n):
-        raise ArgumentTypeError(f"n must be a whole number, not {n!r}.")
+        raise ArgumentTypeError(f"n must be an integer, not {n!r}.")
     if n < known:
         raise DataError(f"n={n}, but the table has positions up to {known - 1}.")
     return int(n)
@@ -291,17 +291,17 @@ def _draws(
     there = table["draw"].notna().to_numpy()
     given = table.loc[there, "draw"].to_numpy(dtype=float)
     if (given < 1).any() or (given != np.round(given)).any():
-        raise DataError("draws must be whole numbers from 1.")
+        raise DataError("draws must be integers from 1.")
     draw[there] = given
     np.maximum.at(fits, split, draw)
     return draw, fits
 
 
 def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
-    """Refuse a record with two roles, and a fit that has nothing to train on.
+    """Refuse a record with two roles, and a fit without training records.
 
-    A site whose records all fall in one of the folds on which sites agree trains
-    elsewhere.
+    A site may have all its records in one of the folds on which sites agree; its fits
+    then train at other sites.
     """
     cells: list[NDArray[np.int64]] = []
     for lists, role in (
@@ -340,7 +340,7 @@ def _named(plan: FoldPlan, fit: int) -> str:
 
 
 def _as_it_was(plan: FoldPlan, attrs: Mapping[Any, Any]) -> FoldPlan:
-    """Give back what a table remembers of its plan, if it is still that plan."""
+    """Return what a table remembers of its plan, if it is still that plan."""
     if attrs.get("sentence") is None:
         return plan
     known = replace(
@@ -386,7 +386,7 @@ def _checked(frame: Any) -> pd.DataFrame:
 
 
 def _without(table: pd.DataFrame, empty: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the rows of empty bins, whose missing values changed the integers."""
+    """Omit the rows of empty bins, whose missing values turned integers into floats."""
     if not len(empty):
         return table
     table = table.drop(index=empty.index).reset_index(drop=True)
@@ -405,7 +405,7 @@ def _positions(
         return position.astype(np.int64), pd.Index(rows)
     position = table["position"].to_numpy()
     if not np.issubdtype(position.dtype, np.integer) or position.min() < 0:
-        raise DataError("positions must be whole numbers from 0.")
+        raise DataError("positions must be integers from 0.")
     names = [name for name in table if re.fullmatch(rf"{ROW}(_\d+)?", str(name))]
     if not names:
         return position.astype(np.int64), None

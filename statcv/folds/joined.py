@@ -20,7 +20,7 @@ from statcv.folds.strata.clusters import Strata
 from statcv.folds.strata.read_back import HASH, QUANTILE, VALUE, unknown_cut
 from statcv.folds.strata.resolve import HashCut, QuantileCut
 
-ALONE = ("units", "groups", "pairs")  # splits that sites do not have in common
+ALONE = ("units", "groups", "pairs")  # splits that sites do not share
 _ADVICE = {
     QUANTILE: "let all sites use the thresholds, or the stratifier, of one plan",
     HASH: "balanced=True makes thresholds of a site's own records, so leave it out",
@@ -31,8 +31,8 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
     """Join the fold plans of several sites into the plan of the stacked records.
 
     Fold j of each site is part of fold j of the whole; folds are matched by name. A
-    fold in which no record of a site falls holds out those of the others. A fit trains
-    on every record of all sites, but those that its fold holds out and those that a
+    fold without records of one site holds out those of the others. A fit trains on
+    every record of all sites, except those that its fold holds out and those that a
     site's plan drops.
 
     Parameters
@@ -54,7 +54,7 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
         thresholds, allocation of bins to folds or key; or their folds have nothing in
         common, such as those of leave-one-out; or training records are weighted.
     ArgumentError, ArgumentTypeError
-        If there are no plans, or something else is given.
+        If there are no plans, or other objects are given.
 
     Notes
     -----
@@ -130,7 +130,7 @@ def concat(plans: Mapping[str, FoldPlan]) -> FoldPlan:
 
 
 def _checked(plans: Any) -> dict[str, FoldPlan]:
-    """Return the plans by site, or say why they cannot be joined."""
+    """Return the plans by site, or raise if they cannot be joined."""
     if not isinstance(plans, Mapping):
         raise ArgumentTypeError(
             "concat() takes a mapping of sites to plans, such as {'A': plan_a, 'B': "
@@ -168,7 +168,7 @@ def _checked(plans: Any) -> dict[str, FoldPlan]:
 def _check_same(
     plans: Mapping[str, FoldPlan], what: str, of: Callable[[FoldPlan], Any]
 ) -> None:
-    """Refuse plans that differ in something, and name two sites that do."""
+    """Refuse plans that differ in a property, and name two sites that do."""
     (first, reference), *others = ((site, of(plan)) for site, plan in plans.items())
     for site, value in others:
         if value != reference:
@@ -259,7 +259,7 @@ def _side_by_side(lists: list[Ragged], offsets: NDArray[np.int64]) -> Ragged:
 
 
 def _strata(plans: Mapping[str, FoldPlan]) -> Strata | None:
-    """Join what is kept together: never records of different sites."""
+    """Join the strata, which never hold records of different sites."""
     _check_same(plans, "stratifier", _stratified_by)
     parts = {
         site: plan.strata for site, plan in plans.items() if plan.strata is not None
@@ -296,7 +296,7 @@ def _stratified_by(plan: FoldPlan) -> str:
 
 
 def _trace(strata: Strata) -> str | None:
-    """Return what tells another key, if it is known."""
+    """Return the trace that distinguishes keys, if it is known."""
     cut = strata.cuts[0] if strata.cuts else None
     return cut.trace if isinstance(cut, HashCut) else None
 

@@ -30,17 +30,17 @@ Rows = NDArray[np.intp]
 class FoldPlan:
     """Who is held out, and on whom each fit trains, in memory O(n + dropped).
 
-    A *split* is one fold of one repeat; splits are numbered through, repeat by
-    repeat. A split has one *fit*, or several whose predictions are averaged
-    (``rebalance="all"`` and ``"bag"``). A fit trains on every record but those its
-    split holds out and those dropped; records may come again, or be weighted.
+    A *split* is one fold of one repeat; splits are numbered through, repeat by repeat.
+    A split has one *fit*, or several whose predictions are averaged
+    (``rebalance="all"`` and ``"bag"``). A fit trains on every record except those its
+    split holds out and those dropped; records may be repeated, or weighted.
 
     Attributes
     ----------
     scheme : str
-        The name of the scheme that made it.
+        Name of the scheme that made the plan.
     sentence : str
-        What it does, in one sentence for print, summary and titles.
+        What the scheme does, in one sentence for print, summary and titles.
     n : int
         The number of records.
     tests : Ragged
@@ -51,7 +51,7 @@ class FoldPlan:
         Records kept from the training of each fit: for balance (each fit may predict
         those as well), and for another reason.
     copied : Ragged
-        Records that come in training once more for each time they are listed.
+        Records that are repeated in training, once for each time they are listed.
     first_fit : numpy.ndarray of int, shape (n_splits + 1,)
         Where the fits of each split begin.
     weighting : Weighting or None
@@ -59,13 +59,13 @@ class FoldPlan:
     rebalance : str or None
         How the training sets were given equal class totals.
     strata : Strata or None
-        Records that never part.
+        Records that are never split across folds.
     response : Response or None
-        The outcome that it was made for.
+        The outcome that the plan was made for.
     rows : pandas.Index or None
         The records' labels in the data.
     seed : int or None
-        The seed that made it; None where nothing was random.
+        The seed of the plan; None if nothing was random.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class FoldPlan:
 
     @property
     def repeats(self) -> int:
-        """How often the records are held out anew."""
+        """How many times the records are held out."""
         return len(self.labels)
 
     @property
@@ -158,18 +158,18 @@ class FoldPlan:
             )
         return fold
 
-    # ---- who trains whom ----
+    # ---- training sets and held-out records ----
 
     def test(self, split: int) -> Rows:
         """Return the records held out in a split."""
         return self.tests[split]
 
     def left_out(self, fit: int) -> Rows:
-        """Return the records that a fit neither trains on nor has held out."""
+        """Return the records that a fit neither trains on nor holds out."""
         return np.union1d(self.dropped[fit], self.kept_out[fit])
 
     def train(self, fit: int) -> Rows:
-        """Return the records on which a fit is trained, copies among them."""
+        """Return the records on which a fit is trained, with repetitions."""
         times = np.ones(self.n, dtype=np.intp)
         times[self.tests[int(self.split_of[fit])]] = 0
         times[self.dropped[fit]] = 0
@@ -191,7 +191,7 @@ class FoldPlan:
 
     @property
     def made_by(self) -> Scheme | None:
-        """The named scheme that made it; None for folds that were given."""
+        """The named scheme of the plan; None for folds that were given."""
         return SCHEMES.get(self.scheme)
 
     @property
@@ -201,7 +201,7 @@ class FoldPlan:
 
     @property
     def compares_pairs(self) -> bool:
-        """Whether records that the same fit left out are what the scheme compares."""
+        """Whether the scheme compares records held out by the same fit."""
         return self.rebalance in ("subsample", "all") or self.holds_out_pairs
 
     @property
@@ -213,7 +213,7 @@ class FoldPlan:
     def apart(self) -> NDArray[np.bool_]:
         """Which dropped records have no equal in the training set of their fit.
 
-        Aligned with ``dropped.values``; all where nothing keeps records together.
+        Aligned with ``dropped.values``; true for all without a stratifier.
         """
         if self.strata is None:
             return np.ones(len(self.dropped.values), dtype=bool)
@@ -234,7 +234,7 @@ class FoldPlan:
         ------
         SchemeError
             If X has another number of records, or the plan gives weights, which
-            scikit-learn's ``cv=`` cannot hand on.
+            scikit-learn's ``cv=`` cannot pass on.
         """
         if X is not None and _length(X) != self.n:
             raise SchemeError(
@@ -261,7 +261,7 @@ class FoldPlan:
         return self.tests if alone else self.tests.chosen(self.split_of)
 
     def mean_over_fits(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
-        """Average a number of each fit over the fits of each split, (n_splits,)."""
+        """Average a value per fit over the fits of each split, (n_splits,)."""
         sums = np.bincount(self.split_of, of_fits)
         return np.asarray(sums / np.diff(self.first_fit))
 
@@ -306,22 +306,22 @@ class FoldPlan:
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
-        """Where the stratifier is cut, in rising order: numbers, days or digests.
+        """The thresholds of the stratifier, in rising order: numbers, days or digests.
 
-        None where it is not cut.
+        None if it is not cut.
         """
         return None if self.strata is None else self.strata.thresholds
 
     def assign(self, frame: Any, repeat: int = 1) -> pd.Series[Any]:
         """Return the fold into which each row of another frame falls.
 
-        So that a second hospital, or next month's records, come to lie in the same
-        folds. Only plans of k folds with a stratifier can tell.
+        The records of a second hospital, or of next month, thus fall in the same
+        folds. This needs a plan of k folds with a stratifier.
 
         Parameters
         ----------
         frame : pandas.DataFrame
-            With the stratifier's columns.
+            The records, with the stratifier's columns.
         repeat : int, default 1
 
         Returns
@@ -361,7 +361,7 @@ class FoldPlan:
         return self.strata
 
     def audit(self, y: Any = None, **checks: Any) -> Audit:
-        """Say what the plan leaks, in numbers and sentences.
+        """Report what the plan leaks, in numbers and sentences.
 
         See :func:`statcv.folds.audit.audit.audit_plan`, which takes the same arguments.
         """
@@ -379,7 +379,7 @@ class FoldPlan:
 
     @classmethod
     def from_frame(cls, frame: Any, n: int | None = None) -> FoldPlan:
-        """Make a plan of such a table; see :func:`statcv.folds.frame.from_frame`."""
+        """Make a plan from such a table; see :func:`statcv.folds.frame.from_frame`."""
         from statcv.folds.frame import from_frame
 
         return from_frame(frame, n)
@@ -393,7 +393,7 @@ class FoldPlan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """12 hex digits of who is held out and trained on, and who is compared."""
+        """12 hex digits that identify the held-out, training and compared records."""
         how = f"{self.n} {self.compares_pairs} {self.tournament}"
         digest = hashlib.sha256(how.encode())
         lists = (self.tests, self.dropped, self.kept_out, self.copied)
@@ -436,7 +436,7 @@ def assemble(
     rebalance: str | None = None,
     seed: int | None = None,
 ) -> FoldPlan:
-    """Make a plan of one fold array a repeat and one array of drops a split."""
+    """Make a plan from one fold array per repeat and one array of drops per split."""
     folds = [np.asarray(fold) for fold in held_out]
     if labels is None:
         labels = [range(1, int(fold.max()) + 2) for fold in folds]

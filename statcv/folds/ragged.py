@@ -22,7 +22,7 @@ class Ragged:
     values : numpy.ndarray of int32
         The lists, joined.
     starts : numpy.ndarray of int64, shape (lists + 1,)
-        Where each begins in ``values``, and where the last ends.
+        Index in ``values`` at which each list begins, and at which the last ends.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Ragged:
 
     @classmethod
     def joined(cls, parts: Iterable[Ragged]) -> Ragged:
-        """Put the lists of several after each other."""
+        """Concatenate the lists of several."""
         listed = list(parts)
         values = np.concatenate([part.values for part in listed])
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
@@ -84,7 +84,7 @@ class Ragged:
         return Ragged(self.values[starts[0] : starts[-1]], starts - starts[0])
 
     def chosen(self, numbers: NDArray[Any]) -> Ragged:
-        """Return the lists of those numbers, as often as each is given."""
+        """Return the lists with those numbers, as often as each is given."""
         sizes = self.sizes[numbers]
         made = Ragged.split(np.empty(int(sizes.sum()), np.int32), sizes)
         place = np.arange(len(made.values)) - np.repeat(made.starts[:-1], sizes)

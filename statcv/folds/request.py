@@ -1,4 +1,4 @@
-"""What a call says about holding out: a scheme, a plan, a splitter, a stratifier."""
+"""The arguments of a call that define the folds: scheme, plan, splitter, stratifier."""
 
 from __future__ import annotations
 
@@ -43,24 +43,24 @@ def resolve_plan(
     Parameters
     ----------
     scheme : str, FoldPlan, scikit-learn splitter, pandas.Series, list or None
-        A series holds the fold number of each record, a list (training, held-out)
-        pairs of positions. None is class-stratified k-fold for classes, k-fold for
-        numbers and where a stratifier makes the folds.
+        A series holds the fold number of each record, a list holds (training, held-out)
+        pairs of positions. None means class-stratified k-fold for classes, and k-fold
+        for a continuous outcome or if a stratifier makes the folds.
     response : Response or None
     frame : pandas.DataFrame
-        The records, of which the stratifier reads its columns.
+        The records, with the columns of the stratifier.
     k, p, pairs, repeats, rebalance, seed
-        As :func:`statcv.folds.make_plan` takes them.
+        As in :func:`statcv.folds.make_plan`.
     stratifier : Stratifier, optional
     columns : collection of str
-        Columns of the data, which a misspelt name may have meant.
+        Columns of the data, suggested for a misspelt name.
 
     Raises
     ------
     SchemeError
         If it is unknown or does not fit the records.
     ArgumentError
-        If an argument means nothing for it.
+        If an argument does not apply to it.
     """
     if scheme is None:
         by_class = response is not None and response.by_class
@@ -95,7 +95,7 @@ def resolve_plan(
     if stratifier is not None:
         raise ArgumentError(
             f"stratify={stratifier.label!r} means nothing where the folds are given: "
-            "they part records, or not, as they are; plan.audit(duplicates=…) tells."
+            "they are used unchanged; plan.audit(duplicates=…) examines them."
         )
     plan = _given(scheme, response, frame, seed)
     how = rebalancing(rebalance)
@@ -107,7 +107,7 @@ def resolve_plan(
 def _given(
     scheme: Any, response: Response | None, frame: pd.DataFrame, seed: int
 ) -> FoldPlan:
-    """Return the plan of folds that were made elsewhere."""
+    """Return the plan of folds from other software."""
     n = len(frame)
     if isinstance(scheme, FoldPlan):
         if scheme.n != n:
@@ -159,12 +159,12 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
         )
 
 
-# ---- what a call says of holding out, and the plan that comes of it ----
+# ---- the arguments of a call that define the folds, and the plan they make ----
 
 
 @dataclass(frozen=True, eq=False)
 class Holdout:
-    """The arguments of a call that say who is held out, and on whom fits train.
+    """The arguments of a call that define the held-out and training records.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class Holdout:
 
     @property
     def not_in_dot(self) -> list[str]:
-        """Columns that are no predictors: fold numbers and identifiers."""
+        """Columns that are not predictors: fold numbers and identifiers."""
         found = self.stratifier
         identifiers = found.columns if found and found.identifies else ()
         return [*self.fold_column, *identifiers]

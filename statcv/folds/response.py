@@ -1,4 +1,4 @@
-"""The outcome as folds see it: class codes, or numbers."""
+"""The outcome without its design: class codes, or values of a continuous outcome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Response:
         Class codes from 0, or the values of a continuous outcome.
     kind : {"binary", "multiclass", "continuous"}
     levels : tuple
-        The classes' names; none for a continuous outcome.
+        Names of the classes; empty for a continuous outcome.
     name : str
 
     Examples

@@ -1,8 +1,8 @@
 """Splitters for scikit-learn's ``cv=``, of schemes that scikit-learn lacks.
 
 They follow its conventions: a constructor stores its arguments, ``split`` yields
-positions, ``clone``, ``set_params`` and metadata routing of ``groups`` work. With a
-whole number as ``random_state`` every call of ``split`` yields the same splits, those
+positions, ``clone``, ``set_params`` and metadata routing of ``groups`` work. With
+an integer as ``random_state``, every call of ``split`` yields the same splits, those
 of :func:`statcv.fold_plan` with that ``seed``, scheme and records.
 
 A :class:`statcv.folds.FoldPlan` is a ``cv=`` too, of every scheme, for one data set.
@@ -44,7 +44,7 @@ from statcv.folds.strata.resolve import Stratifier, by_hash, by_quantile, by_val
 
 
 def seed_of(random_state: Any) -> int:
-    """Return a seed: the number itself, or the next that a generator draws.
+    """Return a seed: the number itself, or one drawn from a generator.
 
     None draws from NumPy's global state, which ``numpy.random.seed`` sets.
 
@@ -62,13 +62,13 @@ def seed_of(random_state: Any) -> int:
         source = np.random if random_state is None else random_state
         return int(source.randint(2**32, dtype=np.int64))
     raise ArgumentTypeError(
-        "random_state must be a whole number of 0 or more, a numpy RandomState or "
+        "random_state must be an integer of 0 or more, a numpy RandomState or "
         f"Generator, or None, not {random_state!r}."
     )
 
 
 def length(**arrays: Any) -> int:
-    """Return the number of records, of whatever is given.
+    """Return the number of records of any array-like.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def length(**arrays: Any) -> int:
         if array is not None
     }
     if not sizes:
-        raise ArgumentError(f"the records are not told: give {' or '.join(arrays)}.")
+        raise ArgumentError(f"no records are given: pass {' or '.join(arrays)}.")
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
         raise DataError(f"the numbers of records differ: {said}.")
@@ -92,7 +92,7 @@ def length(**arrays: Any) -> int:
 
 
 def column_of(values: Any, name: str) -> pd.Series[Any]:
-    """Return a column without missing values, whatever holds it."""
+    """Return a column without missing values from any array-like."""
     if isinstance(values, pd.DataFrame) and values.shape[1] == 1:
         values = values.iloc[:, 0]
     if not isinstance(values, (pd.Series, pd.Index, pd.Categorical)):
@@ -138,7 +138,7 @@ def outcome_of(y: Any, continuous: bool | None = None) -> Response:
 
 
 def classes_of(y: Any) -> Response:
-    """Return the outcome, which has to have classes."""
+    """Return the outcome, which must have classes."""
     response = outcome_of(y)
     if not response.by_class:
         raise SchemeError(
@@ -149,7 +149,7 @@ def classes_of(y: Any) -> Response:
 
 
 def frame_of(groups: Any) -> pd.DataFrame:
-    """Return the columns whose equal values never part."""
+    """Return the columns whose equal values are never split across folds."""
     if groups is None:
         raise ArgumentError(
             "groups is needed, the values of which equal ones never part; hand it to "
@@ -162,13 +162,13 @@ def frame_of(groups: Any) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-# ---- what scikit-learn expects of a splitter, met by a fold plan ----
+# ---- the interface of a scikit-learn splitter, on a fold plan ----
 
 Pairs = Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 class Splitter(BaseCrossValidator):  # type: ignore[misc]
-    """A splitter that asks a fold plan."""
+    """A splitter that uses a fold plan."""
 
     takes_groups: ClassVar[bool] = False
     random_state: Any = None
@@ -187,14 +187,14 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
         y : array-like, shape (n,)
             The outcome.
         groups : array-like, shape (n,), optional
-            What never parts, for splitters that look at it.
+            Groups that are never split across folds, for splitters that use them.
 
         Raises
         ------
         DataError
             If lengths differ, or values are missing.
         SchemeError
-            If there is no such split of these records.
+            If these records cannot be split in that way.
         """
         if groups is not None and not self.takes_groups:
             warn(
@@ -212,14 +212,14 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
 
     @contextmanager
     def _named(self) -> Iterator[None]:
-        """Say whose error it is, since a caller may not see which splitter ran."""
+        """Name the splitter in its errors, since a caller may not see which one ran."""
         try:
             yield
         except StatcvError as error:
             raise type(error)(f"{type(self).__name__}: {error}") from None
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name; ``deep`` means nothing here."""
+        """Return the parameters by name; ``deep`` has no effect here."""
         return {name: getattr(self, name) for name in sorted(self._parameters())}
 
     def set_params(self, **params: Any) -> Splitter:
@@ -244,7 +244,7 @@ class Splitter(BaseCrossValidator):  # type: ignore[misc]
 
 
 def whole_between(name: str, value: Any, least: int, most: int, n: int) -> int:
-    """Return a parameter that is a whole number in a range that n records allow."""
+    """Return an integer parameter in a range that n records allow."""
     if not least <= whole(name, value) <= most:
         raise ArgumentError(
             f"{name}={value} is out of range: for {n} records it is from {least} to "
@@ -300,10 +300,10 @@ class RebalancedLeaveOneOut(_Rebalanced):
     Parameters
     ----------
     rebalance : {"subsample", "upsample"}
-        Drop records, or let one more of the held-out record's class come twice.
+        Drop records, or repeat one more of the held-out record's class.
     continuous : bool, optional
-        Whether ``y`` holds numbers, not classes. By default numbers with fractions
-        do, and whole numbers are classes, as elsewhere in scikit-learn.
+        Whether ``y`` is continuous. By default numbers with fractions are continuous,
+        and integers are classes, as elsewhere in scikit-learn.
     random_state : int, RandomState, Generator or None
 
     Examples
@@ -391,12 +391,12 @@ class RebalancedLeavePOut(_Rebalanced):
 
     Unlike scikit-learn's ``LeavePOut``, which holds out every subset of p records,
     this holds every record out once: n records make ``n // p`` groups, with each class
-    spread evenly over them, the last records dealt to some as one more.
+    spread evenly over them; the remaining records are allocated to some of them.
 
     Parameters
     ----------
     p : int
-        From 1 to half the records.
+        Size of the groups, from 1 to half the number of records.
     rebalance : {"subsample", "upsample"}
     random_state : int, RandomState, Generator or None
 
@@ -435,17 +435,17 @@ class RebalancedLeavePOut(_Rebalanced):
 class LeavePairOut(Splitter):
     """Hold out every pair of records of different classes (Airola et al. 2011).
 
-    The mean of ``scoring="roc_auc"`` over splits is the share of pairs ranked right,
-    an estimate of the area under the curve without distributional bias. A record is
-    held out in many splits, so that this is no ``cv=`` for ``cross_val_predict``.
+    The mean of ``scoring="roc_auc"`` over splits is the share of pairs ranked right, an
+    estimate of the area under the curve without distributional bias. A record is held
+    out in many splits, so that ``cross_val_predict`` cannot use it.
 
     Parameters
     ----------
     pairs : int, optional
-        Hold out so many of them, a balanced sample: every record of a class is in as
-        many as another, or in one more. By default all.
+        Number of pairs held out, a balanced sample: the numbers of pairs of two records
+        of a class differ by at most one. By default all.
     random_state : int, RandomState, Generator or None
-        Of the sample.
+        Seed for the sample of pairs.
 
     Examples
     --------
@@ -474,7 +474,7 @@ class LeavePairOut(Splitter):
         )
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
-        """Return the number of pairs, for which it needs ``y``."""
+        """Return the number of pairs, which depends on ``y``."""
         with self._named():
             every = count_unlike(classes_of(y).codes)
             if self.pairs is None:
@@ -483,7 +483,7 @@ class LeavePairOut(Splitter):
 
 
 class _GroupsSplitter(Splitter):
-    """A splitter that looks at groups, and so is handed them by metadata routing."""
+    """A splitter that uses groups, which metadata routing passes to it."""
 
     takes_groups = True
     __metadata_request__split: ClassVar[dict[str, bool]] = {"groups": True}
@@ -492,8 +492,8 @@ class _GroupsSplitter(Splitter):
 class RebalancedLeaveOneGroupOut(_GroupsSplitter, _Rebalanced):
     """Hold out one group at a time; training sets have equal class totals.
 
-    What the largest group of each class takes away, every training set lacks: whole
-    groups are dropped while they fit, so that few are trained on in part.
+    Every training set lacks as many records of each class as the largest group holds:
+    whole groups are dropped while they fit, so that few are trained on in part.
 
     Parameters
     ----------
@@ -531,16 +531,16 @@ class RebalancedLeaveOneGroupOut(_GroupsSplitter, _Rebalanced):
 
 
 class FoldStratifiedKFold(_GroupsSplitter):
-    """K folds in which equal values of ``groups`` never part.
+    """K folds in which equal values of ``groups`` are held out together.
 
-    Classes are spread as evenly as whole values allow, unless the value alone says
-    which fold it falls in.
+    Classes are spread as evenly as whole values allow, unless the value alone
+    determines the fold.
 
     Parameters
     ----------
     n_splits : int, default 5
     by : {"value", "hash", "quantile"}
-        How values come to folds: dealt whole at random; by a keyed hash, the same
+        How values are allocated to folds: whole at random; by a keyed hash, the same
         wherever the key is, whatever other records there are; by quantile bins of a
         number or date. See :func:`statcv.by_value`, :func:`statcv.by_hash`,
         :func:`statcv.by_quantile`.
@@ -552,10 +552,10 @@ class FoldStratifiedKFold(_GroupsSplitter):
         For ``by="hash"``: folds of about equal size, by thresholds on the hash of the
         records at hand, in place of the hash modulo ``n_splits``.
     per_fold : int, default 1
-        For ``by="quantile"``: bins a fold; with more than one they are dealt at random.
+        For ``by="quantile"``: number of bins per fold; several are allocated at random.
     continuous : bool, optional
-        Whether ``y`` holds numbers, not classes to be spread. By default numbers with
-        fractions do.
+        Whether ``y`` is continuous, without classes to be spread. By default numbers
+        with fractions are continuous.
     random_state : int, RandomState, Generator or None
 
     Notes
@@ -602,7 +602,7 @@ class FoldStratifiedKFold(_GroupsSplitter):
         y : array-like, shape (n,), optional
             The outcome, whose classes are spread.
         groups : array-like, shape (n,), or DataFrame
-            What never parts; columns of a frame count together.
+            Groups that are never split across folds; columns of a frame count together.
         """
         return super().split(X, y, groups)
 
@@ -635,7 +635,7 @@ class FoldStratifiedKFold(_GroupsSplitter):
             return by_hash(columns, self.key, self.balanced)
         if self.by != "quantile":
             raise ArgumentError(
-                f"by={self.by!r} is none of 'value', 'hash', 'quantile'."
+                f"by={self.by!r} is not one of 'value', 'hash', 'quantile'."
                 + suggestion(self.by, ("value", "hash", "quantile"))
             )
         if len(columns) > 1:

@@ -1,4 +1,4 @@
-"""Folds made elsewhere: a column of fold numbers, or a scikit-learn splitter."""
+"""Folds given by a column of fold numbers, or by a scikit-learn splitter."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from statcv.folds.ragged import Ragged
 
 
 def plan_from_column(folds: Any, name: str) -> FoldPlan:
-    """Make a plan of the fold number of each record, as given.
+    """Make a plan from the fold number of each record, as given.
 
     Parameters
     ----------
     folds : array-like of int, shape (n,)
     name : str
-        How to call it in messages.
+        Name of the folds in messages.
 
     Examples
     --------
@@ -37,14 +37,14 @@ def plan_from_column(folds: Any, name: str) -> FoldPlan:
         )
     if pd.api.types.is_bool_dtype(column) or not pd.api.types.is_numeric_dtype(column):
         raise SchemeError(
-            f"the folds {name!r} must be whole numbers, not {column.dtype}; "
+            f"the folds {name!r} must be integers, not {column.dtype}; "
             "for text use data[...].astype('category').cat.codes."
         )
     values = column.to_numpy()
     if not pd.api.types.is_integer_dtype(column):
         values = column.to_numpy(dtype=float)
         if not np.isfinite(values).all() or (values != np.round(values)).any():
-            raise SchemeError(f"the folds {name!r} must be whole numbers.")
+            raise SchemeError(f"the folds {name!r} must be integers.")
     labels, fold = np.unique(values.astype(np.int64), return_inverse=True)
     if len(labels) < 2:
         raise SchemeError(f"the folds {name!r} hold one value only: {labels[0]}.")
@@ -58,18 +58,18 @@ def _is_series(folds: Any) -> bool:
 
 
 def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
-    """Make a plan of what a scikit-learn splitter yields.
+    """Make a plan from the splits of a scikit-learn splitter.
 
-    A random splitter without ``random_state`` gets one from ``seed``. Splits that
-    cover every record in turn are repeats of a partition (``RepeatedKFold``); where a
-    record is held out more often otherwise (``LeavePOut``), or splits are drawn each
-    by itself (``ShuffleSplit``), every split is a repeat. Records in neither set
-    count as dropped from training, those that come twice in it as copied.
+    A random splitter without ``random_state`` gets one from ``seed``. Splits that cover
+    every record in turn are repeats of a partition (``RepeatedKFold``); if a record is
+    held out more often otherwise (``LeavePOut``), or splits are drawn independently
+    (``ShuffleSplit``), every split is a repeat. Records in neither set count as dropped
+    from training, those that are in it twice as repeated.
 
     Raises
     ------
     SchemeError
-        If it needs groups, fails, or yields what is no split of these records.
+        If it needs groups, fails, or does not yield splits of these records.
     """
     name = type(splitter).__name__
     if _is_a(splitter, "Groups"):
@@ -111,7 +111,7 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
 
 
 def _is_a(splitter: Any, kind: str) -> bool:
-    """Tell scikit-learn's families apart by name; this room does not import it."""
+    """Recognise scikit-learn's families by name, without an import of scikit-learn."""
     return any(kind in base.__name__ for base in type(splitter).__mro__)
 
 
@@ -162,7 +162,7 @@ def _check_split(train: Rows, test: Rows, n: int, name: str, number: int) -> Non
 
 
 def _repeats(tests: list[Rows], n: int) -> list[NDArray[np.intp]]:
-    """Group splits into partitions where they are such, else one split a repeat."""
+    """Group splits into partitions if they form any, else one split per repeat."""
     repeats: list[NDArray[np.intp]] = []
     fold, number = np.full(n, -1), 0
     for test in tests:
@@ -194,13 +194,13 @@ def _neither(train: Rows, test: Rows, n: int) -> Rows:
 
 
 def _again(train: Rows, n: int) -> Rows:
-    """Return each training record once for every time that it comes again."""
+    """Return each repeated training record, once for every repetition."""
     times = np.bincount(train, minlength=n)
     return np.repeat(np.arange(n), np.maximum(times - 1, 0))
 
 
 class GivenSplits:
-    """A list of (training, held-out) pairs in the part of a splitter."""
+    """A list of (training, held-out) pairs that acts as a splitter."""
 
     def __init__(self, pairs: list[Any]) -> None:
         self.pairs = pairs

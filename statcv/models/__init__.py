@@ -1,4 +1,4 @@
-"""What is fitted in a fold: one small protocol, one module a family."""
+"""Models that are fitted in a fold: one small protocol, one module per family."""
 
 from statcv.models.base import Fit, Model, TrainingSet
 from statcv.models.boosting import XGBoost

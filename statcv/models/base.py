@@ -1,4 +1,4 @@
-"""The protocol that every model follows, and fits inside other fits."""
+"""The protocol that every model follows, and fits that wrap other fits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """What a model is fitted on.
+    """The data on which a model is fitted.
 
     Attributes
     ----------
@@ -33,10 +33,10 @@ class TrainingSet:
     weights : numpy.ndarray or None
         Weights of the records, shape (n,).
     seed : int
-        For models that draw random numbers; another one in each fold.
+        Seed for models that draw random numbers, different in each fold.
     strata : numpy.ndarray of int, or None
-        Which records never part, shape (n,): equal numbers, where a model divides
-        its training set further.
+        Strata of the records, shape (n,), which are not split if a model divides its
+        training set further.
     """
 
     X: Matrix
@@ -89,9 +89,9 @@ class Fit(Protocol):
 
 
 class Model(Protocol):
-    """What :func:`statcv.cv` fits in every fold.
+    """A model that :func:`statcv.cv` fits in every fold.
 
-    A model may do more, and says so by further attributes.
+    A model may declare further abilities by attributes.
 
     ``fit_folds(records, folds)``
         Fits the training sets of many folds together, and returns
@@ -142,7 +142,7 @@ class PlainFit:
 
 
 def refuse_missing(training: TrainingSet, label: str) -> None:
-    """Raise where a model that cannot take missing values would meet one."""
+    """Raise if a model that cannot take missing values would meet one."""
     if np.isnan(training.X).any():
         raise ModelError(
             f"{label} cannot take missing covariates; use na_action='drop', or a "
@@ -151,7 +151,7 @@ def refuse_missing(training: TrainingSet, label: str) -> None:
 
 
 def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
-    """Raise where a model does not admit the kind of outcome."""
+    """Raise if a model does not admit the kind of outcome."""
     if kind not in allowed:
         article = "a continuous" if kind == "continuous" else f"a {kind}"
         raise ModelError(
@@ -160,12 +160,12 @@ def refuse_kind(label: str, kind: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-# ---- a fit inside another one, which adds what was chosen on its training set ----
+# ---- a fit inside another one, which adds the choices on its training set ----
 
 
 @dataclass(frozen=True, eq=False)
 class WrappedFit:
-    """A fit that is another one in all but what it says was chosen.
+    """A fit that wraps another one and adds the hyperparameters chosen.
 
     Attributes
     ----------

@@ -18,10 +18,10 @@ from statcv.models.base import Matrix, TrainingSet
 
 
 def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
-    """Draw about a share of the records of each class, by the seed.
+    """Draw about the given share of the records of each class, by the seed.
 
-    Records of equal ``strata`` go together, with the class that most of them have.
-    Those without weight stay.
+    Records of equal ``strata`` are drawn together, with the class that most of them
+    have. Those without weight are not drawn.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
 
 
 def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> None:
-    """Raise where the metric that is to stop the rounds has no value."""
+    """Raise if the metric for early stopping has no value."""
     name = list(values)[-1]
     if np.isnan(values[name]).any():
         raise ModelError(
@@ -82,7 +82,7 @@ def refuse_no_number(values: Mapping[str, list[float]], aside: TrainingSet) -> N
         )
 
 
-# ---- which parameters XGBoost takes, and what they may be ----
+# ---- the parameters of XGBoost, and their values ----
 
 OWN = {"curves", "early_stopping_rounds", "validation", "refit", "n_estimators"}
 
@@ -97,7 +97,7 @@ OF_XGBOOST = {
     *("num_parallel_tree", "objective", "random_state", "reg_alpha", "reg_lambda"),
     *("sampling_method", "scale_pos_weight", "subsample", "tree_method"),
     *("validate_parameters", "verbosity"),
-    # what the native interface alone has, or calls otherwise
+    # parameters that only the native interface has, or names differently
     *("aft_loss_distribution", "aft_loss_distribution_scale", "alpha"),
     *("disable_default_eval_metric", "eta", "expectile_alpha", "feature_selector"),
     *("huber_slope", "lambda", "max_cached_hist_node", "min_split_loss"),
@@ -118,7 +118,7 @@ ELSEWHERE = {
 
 
 def check_parameters(parameters: Mapping[str, Any]) -> None:
-    """Raise ModelError for a name that is unknown, or a value that cannot be."""
+    """Raise ModelError for an unknown name or an impossible value."""
     for name, value in parameters.items():
         if name in ELSEWHERE:
             raise ModelError(f"XGBoost takes no {name} here: {ELSEWHERE[name]}.")
@@ -144,7 +144,7 @@ def check_parameters(parameters: Mapping[str, Any]) -> None:
 
 
 def check_together(parameters: Mapping[str, Any]) -> None:
-    """Raise ModelError for a parameter that means nothing without another."""
+    """Raise ModelError for a parameter that has no effect without another."""
     if parameters.get("early_stopping_rounds") is not None:
         return
     for name in ("validation", "refit"):
@@ -168,9 +168,7 @@ def _custom(value: Any) -> bool:
 def _check_whole(name: str, value: Any, least: int) -> None:
     whole = is_whole(value)
     if not whole or value < least:
-        raise ModelError(
-            f"{name} must be a whole number from {least} on, not {value!r}."
-        )
+        raise ModelError(f"{name} must be an integer, {least} or more, not {value!r}.")
 
 
 def _is_share(value: Any) -> bool:
@@ -186,30 +184,31 @@ SCORES = ("binary:logitraw", "binary:hinge")  # objectives that give no probabil
 
 
 class XGBoost:
-    """XGBoost with one thread a fold; classes or numbers as the outcome is.
+    """XGBoost with one thread per fold, for classes or a continuous outcome.
 
     Parameters
     ----------
     curves : bool
-        Keep the metric on training and held-out records after every round, from the
-        same fits; held-out records are looked at, and change nothing. ``eval_metric``
-        says which, one name or several; XGBoost's own for the objective by default.
-        A metric that needs both classes, as ``"auc"``, is NaN where the held-out
-        records of a fold have one only.
+        Whether to keep the metric on training and held-out records after every round,
+        from the same fits; the held-out records are evaluated without influence on the
+        fits. ``eval_metric`` is one name or several; by default XGBoost's own for the
+        objective. A metric that needs both classes, such as ``"auc"``, is NaN if the
+        held-out records of a fold have only one.
     early_stopping_rounds : int, optional
-        Stop when a part of the training set that is set aside has not gained in the
-        last metric for so many rounds, and take as many rounds as were best for it.
-        ``n_estimators`` is then the most. Held-out records have no say.
+        Number of rounds without improvement in the last metric, on a part of the
+        training set that is set aside, after which the fit stops and takes the best
+        number of rounds so far. ``n_estimators`` is then the maximum. Held-out records
+        are not used.
     validation : float
-        The share of the training set that is set aside, of each class: 0.2. Records
-        that never part in the folds do not part here.
+        Share of each class of the training set that is set aside, 0.2 by default.
+        Records that are never split across folds are not split here.
     refit : bool
-        Fit the whole training set anew with the number of rounds that was chosen, as
-        is the default: the set aside part is not lost, and a training set that the
-        folds balance stays balanced. Otherwise the first fit predicts.
+        Whether the whole training set is refitted with the number of rounds that was
+        chosen, which is the default: the part set aside is not lost, and a training set
+        that the folds balance stays balanced. Otherwise the first fit predicts.
     **parameters
-        As ``xgboost.XGBClassifier`` and ``XGBRegressor`` take them, for instance
-        ``max_depth=3, n_estimators=200, learning_rate=0.6``, or by the native names
+        Parameters of ``xgboost.XGBClassifier`` and ``XGBRegressor``, for example
+        ``max_depth=3, n_estimators=200, learning_rate=0.6``, or the native names
         (``eta``). Predictions are those of these two.
 
     Notes
@@ -244,12 +243,12 @@ class XGBoost:
         return self.label
 
     def check(self, kind: str) -> None:
-        """Raise ModelError where parameters mean nothing; all outcomes can be."""
+        """Raise ModelError for parameters without effect; all outcomes are admitted."""
         check_together(self.parameters)
 
     @property
     def watches(self) -> bool:
-        """Whether it wants the held-out records, for learning curves."""
+        """Whether it needs the held-out records, for learning curves."""
         return bool(self.parameters.get("curves"))
 
     def fit(self, training: TrainingSet) -> BoostedFit:
@@ -310,7 +309,7 @@ class XGBoost:
         watched: Mapping[str, TrainingSet],
         patience: int | None = None,
     ) -> tuple[Any, dict[str, Any]]:
-        """Return the booster, and the metrics by name of what was watched."""
+        """Return the booster, and the values of the watched metrics by name."""
         xgboost = _xgboost()
         own, native = self._matrix(training), self._native(training)
         if not watched:  # what train does, less what it looks up after every round
@@ -342,7 +341,7 @@ class XGBoost:
         return booster, log
 
     def _matrix(self, training: TrainingSet, reference: Any = None) -> Any:
-        """Return what XGBoost trains on or evaluates, as its estimators make it."""
+        """Return the data for training or evaluation, as its estimators make them."""
         xgboost = _xgboost()
         given = {name: self.parameters.get(name) for name in OF_MATRICES}
         keywords = {name: value for name, value in given.items() if value is not None}
@@ -398,18 +397,18 @@ class BoostedFit:
     names : tuple of str
         The columns of the design.
     intercept : int or None
-        Which of them it does not know.
+        The column of the intercept, which it does not receive.
     rounds : int
-        By how many of its rounds it predicts.
+        Number of its rounds by which it predicts.
     missing : float
-        What stands for a missing value.
+        Value that stands for a missing one.
     linear : bool
-        Whether it adds up linear functions rather than trees.
+        Whether it is a sum of linear functions rather than trees.
     probabilities : bool
     chosen : dict or None
-        The number of rounds, where early stopping chose it.
+        The number of rounds, if early stopping chose it.
     curves : dict or None
-        By metric, training and held-out values after every round.
+        Training and held-out values after every round, by metric.
     """
 
     booster: Any
@@ -426,7 +425,7 @@ class BoostedFit:
 
     @property
     def coefficients(self) -> dict[str, float] | None:
-        """Those of a linear booster for one outcome; trees have none."""
+        """Coefficients of a linear booster for one outcome; None for trees."""
         if not self.linear:
             return None
         learnt = json.loads(self.booster.get_dump(dump_format="json")[0])
@@ -465,7 +464,7 @@ def _lacks_a_class(training: TrainingSet) -> bool:
 
 @contextmanager
 def _plain_errors() -> Iterator[None]:
-    """Say what XGBoost says, without the time, and where in its code it was."""
+    """Return XGBoost's message, without the time and the place in its code."""
     xgboost = _xgboost()
     try:
         yield

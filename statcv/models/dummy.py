@@ -15,7 +15,7 @@ from statcv.models.batched.linear import fold_means
 
 @dataclass(frozen=True)
 class Mean:
-    """Predict the training mean (class shares): the model of no skill.
+    """Predict the training mean (class shares): the model without skill.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def _constants(values: Matrix) -> FittedFolds:
 
 
 def _mean(training: TrainingSet) -> Matrix:
-    """Mean outcome or class shares; sums of whole numbers, so ties stay ties."""
+    """Mean outcome or class shares; sums of integers, so ties stay ties."""
     if training.kind == "multiclass":
         counts = np.bincount(training.y, training.weights, training.n_classes)
         return np.asarray(counts / counts.sum())

@@ -18,8 +18,8 @@ def fit_firth(training: TrainingSet) -> Optimum:
     Parameters
     ----------
     training : TrainingSet
-        With two classes; weights are case weights: 2 is a record that is there
-        twice.
+        Training set with two classes; weights are case weights: 2 stands for a record
+        that occurs twice.
 
     Returns
     -------
@@ -41,7 +41,8 @@ def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
     """Return B, shape (p, q), such that the weighted rows of X @ B are orthonormal.
 
     Firth's estimate does not depend on the coordinates: theta in these, B @ theta in
-    those of X. Where columns are dependent, B leaves aside what they cannot tell.
+    those of X. If columns are dependent, B omits the directions that they do not
+    determine.
     """
     unit = column_units(X)
     rows = X / unit * np.sqrt(weights)[:, None]
@@ -52,16 +53,16 @@ def orthonormal(X: Matrix, weights: Matrix) -> Matrix:
 
 
 def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
-    """Return where the penalised likelihood is largest, and whether that was found.
+    """Return the maximum of the penalised likelihood, and whether it was found.
 
     Parameters
     ----------
     Z : numpy.ndarray, shape (n, q)
         Rows of full rank.
     y : numpy.ndarray, shape (n,)
-        From 0 to 1.
+        Outcomes from 0 to 1.
     weights : numpy.ndarray, shape (n,)
-        Above 0.
+        Weights above 0.
     """
     objective = _Firth(Z, y, weights)
     found = minimise(np.zeros(Z.shape[1]), Z, objective)
@@ -69,7 +70,7 @@ def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
 
 
 def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
-    """Return the information less the Hessian of the penalised likelihood, (q, q)."""
+    """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
     place = _Place.at(Z, Z @ theta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
 
@@ -126,9 +127,9 @@ class _Place:
     Z, Q : numpy.ndarray, shape (n, q)
     R : numpy.ndarray, shape (q, q)
     tanh : numpy.ndarray, shape (n,)
-        Twice the probability, less 1.
+        Twice the probability, minus 1.
     variance : numpy.ndarray, shape (n,)
-        Of an outcome of weight 1.
+        Variance of an outcome of weight 1.
     """
 
     Z: Matrix

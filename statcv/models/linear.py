@@ -23,7 +23,7 @@ from statcv.models.newton import column_units
 
 @dataclass(frozen=True)
 class Linear:
-    """Least squares, as R's ``lm``; of a 0/1 outcome the linear probability model.
+    """Least squares, as R's ``lm``; for a 0/1 outcome the linear probability model.
 
     Where columns of a training set are linearly dependent, the solution of least
     norm is taken (in columns scaled to about the same size).

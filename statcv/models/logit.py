@@ -35,23 +35,23 @@ from statcv.models.newton import (
 
 @dataclass(frozen=True)
 class Logit:
-    """Logistic regression; multinomial where there are more than two classes.
+    """Logistic regression; multinomial for more than two classes.
 
     Parameters
     ----------
     C : float, optional
-        Inverse strength of a ridge penalty in scikit-learn's convention: the
-        objective is ``C × negative log-likelihood + ½ Σ β²``, intercept free.
-        None, the default, is no penalty, as R's ``glm``.
+        Inverse strength of a ridge penalty in scikit-learn's convention: the objective
+        is ``C × negative log-likelihood + ½ Σ β²``, without the intercept. None, the
+        default, is no penalty, as in R's ``glm``.
     firth : bool, default False
-        Firth's penalised likelihood, as R's ``logistf``: coefficients are finite
-        under separation too, and their bias of order 1/n is removed. For two
-        classes. It draws fitted probabilities towards ½, so that their mean is not
-        the share of the positive class; FLIC, which mends the intercept (Puhr et
-        al. 2017), is not implemented. Where training records are hardly more than
-        columns, or weights span many orders of magnitude, the penalised likelihood
-        may have several maxima: a fit by itself looks from 0, as ``logistf`` does,
-        the fits of folds from the maximum of all records.
+        Whether to use Firth's penalised likelihood, as in R's ``logistf``, for two
+        classes: coefficients are finite under separation too, and their bias of order
+        1/n is removed. It draws fitted probabilities towards ½, so that their mean is
+        not the share of the positive class; FLIC, which corrects the intercept (Puhr et
+        al. 2017), is not implemented. With hardly more training records than columns,
+        or weights that span many orders of magnitude, the penalised likelihood may have
+        several maxima: a fit by itself starts from 0, as ``logistf`` does, the fits of
+        folds start from the maximum of all records.
 
     Examples
     --------

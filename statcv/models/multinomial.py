@@ -50,7 +50,7 @@ def solve_classes(training: TrainingSet, indicator: Matrix, ridge: Matrix) -> Op
     Parameters
     ----------
     training : TrainingSet
-        Its outcome is left aside.
+        Training set, of which the outcome is ignored.
     indicator : numpy.ndarray, shape (n, classes)
         Shares of the classes, which sum to 1.
     ridge : numpy.ndarray, shape (p,)
@@ -74,7 +74,8 @@ def free_classes(ridge: Matrix, classes: int) -> NDArray[np.intp]:
 def contrasts(ridge: Matrix, classes: int) -> Matrix:
     """Return a basis of the coefficients that classes may have, (classes, c).
 
-    Class 0 has none without a penalty; with one, those of all classes sum to zero.
+    Class 0 has no coefficients without a penalty; with one, those of all classes sum
+    to zero.
     """
     identity = np.eye(classes)[:, 1:]
     if len(free_classes(ridge, classes)) < classes:
@@ -84,7 +85,7 @@ def contrasts(ridge: Matrix, classes: int) -> Matrix:
 
 
 def class_names(names: tuple[str, ...], free: NDArray[np.intp]) -> tuple[str, ...]:
-    """Return what the coefficients are called, class by class."""
+    """Return the names of the coefficients, class by class."""
     return tuple(f"{name}[{k}]" for k in free for name in names)
 
 
@@ -170,7 +171,7 @@ def _triangle(X: Matrix, apart: Matrix, penalty: Matrix) -> Matrix:
 
 
 def with_others(eta: Matrix) -> tuple[Matrix, Matrix]:
-    """Return class probabilities, and what they lack of 1, with all digits."""
+    """Return class probabilities, and 1 minus these, with all digits."""
     probability = softmax(eta)
     return probability, probability @ (1 - np.eye(eta.shape[1]))
 
@@ -196,7 +197,7 @@ def class_hessian(
     ----------
     X : numpy.ndarray, shape (n, p)
     probability, others : numpy.ndarray, shape (n, classes)
-        Those of the classes, and what they lack of 1.
+        Probabilities of the classes, and 1 minus these.
     weights : numpy.ndarray, shape (n,)
     basis : numpy.ndarray, shape (classes, c)
         Coefficients of the classes are this times the c that are free.

@@ -1,4 +1,4 @@
-"""Nearest neighbours: the mean outcome of the records that are most alike."""
+"""Nearest neighbours: the mean outcome of the most similar records."""
 
 from __future__ import annotations
 
@@ -18,32 +18,31 @@ WEIGHTS = ("uniform", "distance")
 
 @dataclass(frozen=True)
 class Neighbors:
-    """Nearest neighbours: the mean outcome, or class shares, of the k most alike.
+    """Nearest neighbours: the mean outcome, or class shares, of the k most similar.
 
-    Alike is who is near by Euclidean distance in the columns of the design, less its
-    intercept. Columns are taken as they are, as R's ``class::knn`` and scikit-learn
-    do, so that the unit of a column says how much it counts; ``scale=True`` divides
-    each by its standard deviation.
+    Similarity is by Euclidean distance in the columns of the design, without its
+    intercept. Columns are not scaled, as in R's ``class::knn`` and scikit-learn, so
+    that the unit of a column determines its influence; ``scale=True`` divides each by
+    its standard deviation.
 
     Parameters
     ----------
     k : int
     weights : {"uniform", "distance"}
-        Whether neighbours count alike, or by one over their distance (then those at
-        distance 0 count alone, where there are any).
+        Whether neighbours count equally, or by one over their distance (then any at
+        distance 0 count alone).
     scale : bool
-        Divide columns by their standard deviation in the training set, that of each
-        fold in its own; one that is constant there is left out.
+        Whether to divide columns by their standard deviation in the training set of
+        each fold; a column that is constant there is omitted.
 
-    Notes
-    -----
-    Records that are equally near, and too many for the last of the k places, share
-    these places: each counts a part, and predictions do not depend on the order of
-    the records. (scikit-learn takes some of them as it happens; ``class::knn`` takes
-    all, in full.)
+    Notes ----- Records that are equally near, and too many for the last of the k
+    places, share these places: each counts a part, and predictions do not depend on the
+    order of the records. (scikit-learn takes an arbitrary choice of them;
+    ``class::knn`` takes all, in full.)
 
-    Weights of records multiply their votes. A record that comes several times in a
-    training set, as in a bootstrap, is as many neighbours; one of weight 0 is none.
+    Weights of records multiply their votes. A record that occurs several times in a
+    training set, as in a bootstrap, counts as that many neighbours; one of weight 0 is
+    not a neighbour.
 
     Examples
     --------
@@ -62,7 +61,7 @@ class Neighbors:
     def __post_init__(self) -> None:
         whole = is_whole(self.k)
         if not whole or self.k < 1:
-            raise ModelError(f"k must be a whole number from 1 on, not {self.k!r}.")
+            raise ModelError(f"k must be an integer, 1 or more, not {self.k!r}.")
         if not isinstance(self.scale, (bool, np.bool_)):
             raise ModelError(f"scale must be True or False, not {self.scale!r}.")
         if self.weights not in WEIGHTS:
@@ -83,7 +82,7 @@ class Neighbors:
 
     @property
     def fits_each(self) -> int:
-        """One search serves all fits, however many."""
+        """One search serves all fits."""
         return 0
 
     def check(self, kind: str) -> None:
@@ -117,7 +116,7 @@ class Neighbors:
 
 @dataclass(frozen=True, eq=False)
 class NeighborsFit:
-    """A training set among which neighbours are looked for."""
+    """A training set that is searched for neighbours."""
 
     fitted: Neighborhood
     coefficients: dict[str, float] | None = None

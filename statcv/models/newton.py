@@ -1,4 +1,4 @@
-"""Newton's method with step halving, and how it tells separation."""
+"""Newton's method with step halving, and its check for separation."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class Objective(Protocol):
         """
 
     def extreme(self, eta: Matrix) -> bool:
-        """Tell whether fitted probabilities come near 0 or 1."""
+        """Return whether fitted probabilities come near 0 or 1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """Where Newton's method ended.
+    """The end of Newton's method.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Optimum:
     converged : bool
         Whether the objective could not be lowered any further.
     separated : bool
-        Whether coefficients would run to infinity: under separation every further
-        step lowers the objective by next to nothing, yet moves the linear
-        predictors by about one.
+        Whether coefficients would run to infinity: under separation every further step
+        lowers the objective by a negligible amount, yet moves the linear predictors by
+        about one.
     """
 
     beta: Matrix
@@ -65,10 +65,10 @@ class Optimum:
 def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
     """Minimise ``objective.loss(X @ beta, beta)``.
 
-    Newton's steps are halved until they lower it by enough. Where none does, or none
-    has anything left to gain, as the Hessian vanishes with records that are far on
-    the wrong side, cautious ones are asked. The last gain is followed by one more
-    step, for the digits of predictions that the objective no longer tells.
+    Newton's steps are halved until they lower it by enough. If no step does, or no step
+    has a gain left, since the Hessian vanishes with records that are far on the wrong
+    side, cautious steps are tried. The last gain is followed by one more step, for the
+    digits of predictions that no longer show in the objective.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _search(
     objective: Objective,
     slack: float,
 ) -> _Point | None:
-    """Halve a step until it lowers the objective by enough; None where none does."""
+    """Halve a step until it lowers the objective by enough; None if it never does."""
     promise = _promise(step, gradient)
     across = X @ step  # so that rounding of X @ beta does not hide a small gain
     for halving in range(MAX_HALVINGS + 1):
@@ -146,15 +146,15 @@ def _search(
 def column_units(X: Matrix) -> NDArray[np.float64]:
     """Return for each column the power of two by which to divide it.
 
-    Columns of very different size would cost digits, and make the least squares
-    take the small ones for linearly dependent.
+    Columns of very different size would cost digits, and least squares would treat the
+    small ones as linearly dependent.
     """
     largest = np.abs(X).max(axis=0, initial=0.0)
     return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
 
 
 def solve_well(matrix: Matrix, vector: Matrix) -> Matrix | None:
-    """Solve for a symmetric matrix; None where that would cost many digits."""
+    """Solve for a symmetric matrix; None if that would cost many digits."""
     size = np.sqrt(matrix.diagonal())
     if not (size > 0).all():
         return None
@@ -171,7 +171,7 @@ def solve_well(matrix: Matrix, vector: Matrix) -> Matrix | None:
 def inverse_gram(rows: Matrix, vector: Matrix) -> Matrix:
     """Multiply a vector by the inverse of ``rows.T @ rows``.
 
-    By an orthogonal decomposition of the rows; where columns are dependent, by the
+    It uses an orthogonal decomposition of the rows or, if columns are dependent, the
     inverse on the span of the rows.
     """
     R = np.linalg.qr(rows, mode="r")

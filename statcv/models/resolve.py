@@ -1,4 +1,4 @@
-"""Strings name common models; objects are accepted wherever a string is."""
+"""Models from names or objects; objects are accepted wherever a string is."""
 
 from __future__ import annotations
 

@@ -18,19 +18,20 @@ from statcv.models.thread_warnings import heeded
 
 @dataclass(frozen=True, eq=False)
 class Sklearn:
-    """An estimator, cloned and fitted anew in every fold.
+    """An estimator that is cloned and fitted in every fold.
 
-    It receives the design without its intercept, columns in the order of the
-    formula, and the outcome as 0/1 with 1 positive. Every ``random_state`` that is
-    None is set from the seed of the fold, that of an inner ``cv`` too. A classifier
-    predicts probabilities, or its decision function where it has none; a regressor
-    its mean. A scikit-learn ``ConvergenceWarning`` counts the fold as not converged.
+    It receives the design without its intercept, columns in the order of the formula,
+    and the outcome as 0/1 with 1 positive. Every ``random_state`` that is None is set
+    from the seed of the fold, that of an inner ``cv`` too. A classifier predicts
+    probabilities, or its decision function if it has no probabilities; a regressor
+    predicts its mean. A scikit-learn ``ConvergenceWarning`` counts the fold as not
+    converged.
 
     Parameters
     ----------
     estimator : scikit-learn estimator
     label : str, optional
-        How print and summary call it; the estimator's own text.
+        Name in print and summary; by default the estimator's own text.
     """
 
     estimator: Any
@@ -45,7 +46,7 @@ class Sklearn:
         return type(self.estimator).__name__
 
     def check(self, kind: str) -> None:
-        """Raise ModelError where the estimator does not fit the outcome."""
+        """Raise ModelError if the estimator does not fit the outcome."""
         from sklearn.base import is_classifier, is_regressor
 
         if is_classifier(self.estimator):
@@ -135,7 +136,7 @@ def _has_probabilities(estimator: Any) -> bool:
 
 def _text(estimator: Any) -> str:
     """Return the estimator's text in one line, without defaults and addresses."""
-    if type(estimator).__module__.startswith("xgboost."):  # whose text lists all
+    if type(estimator).__module__.startswith("xgboost."):  # their text lists all
         usual = type(estimator)().get_params()
         chosen = [
             f"{name}={value!r}"

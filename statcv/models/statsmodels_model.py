@@ -14,7 +14,7 @@ from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
 from statcv.models.thread_warnings import heeded
 
-# These take a value a row, which has to be cut to each training set.
+# These take one value per row, which must be subset to each training set.
 _ROWWISE = (
     *("weights", "freq_weights", "var_weights", "sigma", "offset", "exposure"),
     *("groups", "time", "n_trials", "exog_infl", "status", "entry", "strata"),
@@ -27,7 +27,7 @@ SAME = 1e-3  # of the range of fitted values: how near a refit of a result must 
 
 
 class Statsmodels:
-    """A statsmodels model, fitted anew in every fold.
+    """A statsmodels model that is fitted in every fold.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class Statsmodels:
         return self.label
 
     def check(self, kind: str) -> None:
-        """Raise ModelError where the model plainly does not fit the outcome."""
+        """Raise ModelError if the model clearly does not fit the outcome."""
         name = self.family.__name__
         if name in ("Logit", "Probit") and kind != "binary":
             raise ModelError(f"statsmodels {name} needs an outcome of two classes.")
@@ -102,7 +102,7 @@ class Statsmodels:
         keywords = dict(self.keywords)
         if training.weights is not None:
             keywords[self._weight_name()] = training.weights
-        with heeded():  # what matters of it is told fold by fold
+        with heeded():  # the relevant part is reported fold by fold
             model = self.family(training.y, training.X, **keywords)
             result = model.fit(**self._fit_keywords(model))
         parameters = np.asarray(result.params)
@@ -120,7 +120,7 @@ class Statsmodels:
         )
 
     def _separated(self, training: TrainingSet, predict: Any) -> bool:
-        """Separation lies in the data: where our logit has no optimum, none has."""
+        """Separation lies in the data: without an optimum of our logit, none exists."""
         family = type(self.keywords.get("family")).__name__
         if training.kind != "binary" or (
             self.family.__name__ not in ("Logit", "Probit") and family != "Binomial"
@@ -166,7 +166,7 @@ def _refuse_rowwise(keywords: Mapping[str, Any]) -> None:
         if keywords.get(name) is None or isinstance(keywords[name], (int, float)):
             continue
         raise ModelError(
-            f"{name}= has a value a row, which cannot be cut to a training set; fit "
+            f"{name}= has one value per row, and cannot be cut to a training set; fit "
             "without it" + (", or use cv(weights=…)." if "weight" in name else ".")
         )
 
@@ -189,8 +189,8 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
     Raises
     ------
     ModelError
-        If it was not fitted from a formula, used what cannot be cut to folds, or was
-        fitted in a way that the result does not keep.
+        If it was not fitted from a formula, used arguments that cannot be subset to
+        folds, or was fitted in a way that the result does not keep.
     """
     model = fitted.model
     formula = getattr(model, "formula", None)
@@ -210,7 +210,7 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
         for name, value in model._get_init_kwds().items()
         if value is not None and name not in ("missing_idx", "formula", "model_spec")
     }
-    if hasattr(model, "M"):  # RLM keeps its norm elsewhere
+    if hasattr(model, "M"):  # RLM keeps its norm in another attribute
         keywords["M"] = model.M
     weights = _pop_weights(keywords, model)
     fit = {"q": fitted.q} if type(model).__name__ == "QuantReg" else {}
@@ -224,7 +224,7 @@ def unwrap_result(fitted: Any) -> tuple[str, Any, Statsmodels, Any]:
 
 
 def _check_same(again: Statsmodels, fitted: Any, weights: Any) -> None:
-    """Refuse a result that a refit on its own rows does not give again.
+    """Refuse a result that a refit on its own rows does not reproduce.
 
     Penalties, constraints and choices of the fit (a robust scale, say) are not kept
     in the result, and would be lost in the folds.

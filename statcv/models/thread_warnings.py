@@ -1,4 +1,4 @@
-"""Warnings of a fit, told apart from those of fits in other threads."""
+"""Warnings of a fit, separated from those of fits in other threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _own = threading.local()
 
 @contextmanager
 def heeded() -> Iterator[list[warnings.WarningMessage]]:
-    """Collect the warnings that this thread gives, and show none of them.
+    """Collect the warnings of this thread without showing them.
 
     ``warnings.catch_warnings`` changes what the whole process does with warnings;
     where threads enter and leave it in turn, some are lost for good.

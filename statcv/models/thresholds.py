@@ -1,4 +1,4 @@
-"""A model that chooses, on every training set, above what a record is positive."""
+"""A model that chooses a classification threshold on every training set."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ NAME = "threshold"  # of what is chosen
 
 @dataclass(frozen=True)
 class Rule:
-    """What a threshold makes largest among the training records.
+    """A criterion that a threshold maximises among the training records.
 
     Attributes
     ----------
     label : str
     score : callable or None
-        From the weights of true and of false positives, and of all positives and
-        negatives, to what is largest at the threshold; None for the share of
-        positives, which is a threshold by itself.
+        Function of the weights of true and of false positives, and of all positives and
+        negatives, that is largest at the threshold; None for the share of positives,
+        which is a threshold by itself.
     """
 
     label: str
@@ -62,7 +62,7 @@ def find_rule(name: str) -> Rule:
     Raises
     ------
     ArgumentError
-        If there is none.
+        If there is no such rule.
     """
     if name not in RULES:
         listed = ", ".join(repr(known) for known in RULES)
@@ -89,7 +89,7 @@ def with_threshold(
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If it is neither, or no finite number.
+        If it is neither, or is not finite.
     ModelError
         If the outcome does not have two classes.
     """
@@ -115,7 +115,7 @@ def best_thresholds(
     """Choose the threshold of each of several training sets.
 
     Predictions are cut midway between two neighbours; of equally good cuts the one
-    nearest to 0.5 is taken. A training set of one class has none.
+    nearest to 0.5 is taken. A training set of one class has no threshold.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def best_thresholds(
     y : numpy.ndarray of 0 and 1, shape (sets, n)
     predicted : numpy.ndarray, shape (sets, n)
     weights : numpy.ndarray, shape (sets, n)
-        How much each record counts; 0 for those that are not in the set.
+        Weight of each record; 0 for those that are not in the set.
 
     Returns
     -------
@@ -146,7 +146,7 @@ def best_thresholds(
         score = rule.score(true, false, ones, zeros)
     following = _next_present(values, present)
     cut = (values + following) / 2
-    usable = present & (values > following)  # ties are not parted
+    usable = present & (values > following)  # ties are not split
     usable[:, 0] = True  # nothing is above 1
     score = np.where(usable, round_significant(score), -np.inf)
     best = usable & (score == score.max(axis=1, keepdims=True))
@@ -160,8 +160,8 @@ def _cumulated(
 ) -> tuple[Matrix, Matrix, Matrix, NDArray[np.bool_]]:
     """Return predictions, falling, and the weight of true and false positives.
 
-    Before the highest stands what is above all, where no record is positive. And
-    whether each is of a record that counts.
+    The first value is above all predictions, so that no record is positive. Also return
+    whether each value belongs to a record that counts.
     """
     order = np.argsort(-predicted, axis=1, kind="stable")
     values = np.take_along_axis(round_significant(predicted), order, axis=1)
@@ -178,7 +178,7 @@ def _cumulated(
 
 
 def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
-    """Return the next lower value of a record that counts, or what is below all."""
+    """Return the next lower value of a record that counts, or a value below all."""
     lowest = np.where(present, values, np.inf).min(axis=1, keepdims=True)
     below = np.where(lowest >= 0, 0.0, lowest - 1)
     held = np.where(present, values, -np.inf)
@@ -191,8 +191,8 @@ def _next_present(values: Matrix, present: NDArray[np.bool_]) -> Matrix:
 class Thresholded:
     """A model, and the rule by which every training set chooses a threshold.
 
-    Made by :func:`statcv.cv` where it is given ``threshold=`` a rule's name. The
-    predictions are the model's; what was chosen is ``chosen["threshold"]`` of a fit.
+    :func:`statcv.cv` makes it if ``threshold=`` is a rule's name. The predictions are
+    the model's; the threshold chosen is ``chosen["threshold"]`` of a fit.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Thresholded:
 
     @property
     def fits_each(self) -> int:
-        """How many fits one of them amounts to."""
+        """The number of fits to which one fit amounts."""
         return int(getattr(self.model, "fits_each", 1))
 
     @property
@@ -225,7 +225,7 @@ class Thresholded:
         return bool(getattr(self.model, "releases_gil", False))
 
     def check(self, kind: str) -> None:
-        """Raise ModelError where there are not two classes, or the model does not."""
+        """Raise ModelError unless there are two classes and the model admits them."""
         if kind != "binary":
             raise ModelError("threshold= needs an outcome of two classes.")
         self.model.check(kind)
@@ -235,7 +235,7 @@ class Thresholded:
         return self._chosen(self.model.fit(training), training)
 
     def fit_watching(self, training: TrainingSet, held: TrainingSet) -> ThresholdedFit:
-        """Fit with held-out records in sight; choose on the training set alone."""
+        """Fit and watch the held-out records; choose on the training set alone."""
         model: Any = self.model
         return self._chosen(model.fit_watching(training, held), training)
 
@@ -289,7 +289,7 @@ class ThresholdedFit(WrappedFit):
 
 
 def training_weights(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
-    """Return how much each record counts in each of some fits, shape (fits, n)."""
+    """Return the weight of each record in each of some fits, shape (fits, n)."""
     n = len(records.X)
     counts = np.ones((len(fits), n))
     for place, fit in enumerate(fits.tolist()):

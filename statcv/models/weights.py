@@ -15,11 +15,11 @@ Floats = NDArray[np.float64]
 
 
 def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
-    """Return by what the weights of a class are multiplied in each training set.
+    """Return the factor for the weights of a class in each training set.
 
-    Where the plan gives all training sets equal class totals, and the caller weights
-    records, a class is to weigh the same in every training set: its records, as the
-    plan counts them, times their mean weight.
+    If the plan gives all training sets equal class totals, and the caller weights
+    records, a class has the same total weight in every training set: its records, as
+    the plan counts them, times their mean weight.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
 
 
 def with_given_weights(folds: Folds, plan: FoldPlan, given: Floats | None) -> Folds:
-    """Scale the weights of the folds of a plan beside those that the caller gave."""
+    """Scale the weights of the folds of a plan for weights that the caller gave."""
     scales = None if given is None else class_scales(plan, given)
     if scales is None or plan.response is None:
         return folds

@@ -1,4 +1,4 @@
-"""What a model predicts once its predictors are taken out: one number in each fit.
+"""The prediction of a model without its predictors: one number in each fit.
 
 A fit by likelihood, or of trees, then predicts the training mean, in which the
 estimator's own class weights count. A classifier by margins has no such rule, and is
@@ -18,7 +18,7 @@ from statcv.models.sklearn_estimator import Sklearn
 
 
 def innermost(model: Model) -> Model:
-    """Return what is fitted inside tuning and chosen thresholds."""
+    """Return the model inside tuning and chosen thresholds."""
     inner: Any = model
     while hasattr(inner, "model"):
         inner = inner.model
@@ -34,7 +34,7 @@ def estimator_of(model: Model) -> Any:
 
 
 def uses_no_predictors(model: Model) -> bool:
-    """Tell whether it predicts a mean, or is scikit-learn's dummy and draws nothing."""
+    """Return whether it predicts a mean, or is scikit-learn's dummy without draws."""
     if isinstance(innermost(model), (Mean, NegMean)):
         return True
     estimator = estimator_of(model)
@@ -43,13 +43,13 @@ def uses_no_predictors(model: Model) -> bool:
 
 
 def predicted_without(model: Model, totals: Matrix) -> Matrix:
-    """Return what fits predict without predictors: the training mean, class-weighted.
+    """Return predictions without predictors: the training mean, class-weighted.
 
     Parameters
     ----------
     model : Model
     totals : numpy.ndarray, shape (fits, classes) or (fits, 1)
-        The weight of each class in each training set; or the training means of a
+        Total weight of each class in each training set, or the training means of a
         continuous outcome.
 
     Returns
@@ -78,7 +78,7 @@ def predicted_without(model: Model, totals: Matrix) -> Matrix:
 
 
 def _class_weights(model: Model, totals: Matrix) -> Matrix:
-    """Return by what the estimator multiplies the weight of each class."""
+    """Return the factor by which the estimator multiplies the weight of each class."""
     estimator = estimator_of(model)
     wanted = getattr(estimator, "class_weight", None)
     if isinstance(wanted, Mapping):
@@ -90,7 +90,7 @@ def _class_weights(model: Model, totals: Matrix) -> Matrix:
 
 
 def fitted_to_constant(model: Model, training: TrainingSet) -> float | None:
-    """Return what a scikit-learn estimator predicts when fitted to a constant.
+    """Return the prediction of a scikit-learn estimator fitted to a constant.
 
     Parameters
     ----------
@@ -101,8 +101,8 @@ def fitted_to_constant(model: Model, training: TrainingSet) -> float | None:
     Returns
     -------
     float or None
-        The prediction, for two classes or a number; None where it cannot be fitted to
-        a constant.
+        The prediction, for two classes or a continuous outcome; None if it cannot be
+        fitted to a constant.
     """
     inner = innermost(model)
     if not isinstance(inner, Sklearn):

@@ -440,7 +440,7 @@ def test_what_cannot_be_assigned(data):
         with pytest.raises(FrameError, match="takes a pandas frame, not"):
             plan.assign(frame)
     for repeat in (1.0, "1", True, None):
-        with pytest.raises(ArgumentTypeError, match="repeat must be a whole number"):
+        with pytest.raises(ArgumentTypeError, match="repeat must be an integer"):
             plan.assign(data, repeat)
     for repeat in (0, 2, -1):
         with pytest.raises(ArgumentError, match="out of range: from 1 to 1"):

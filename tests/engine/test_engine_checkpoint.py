@@ -370,7 +370,7 @@ def test_a_changed_call_does_not_use_the_directory(data, tmp_path):
 def test_a_model_that_cannot_be_told_from_others_is_refused(data, tmp_path):
     model = Counts()
     model.hook = lambda: None
-    with pytest.raises(CheckpointError, match="could not tell counts from another"):
+    with pytest.raises(CheckpointError, match="not distinguish counts from another"):
         cv("y ~ a", data, model=model, checkpoint=tmp_path)
 
 

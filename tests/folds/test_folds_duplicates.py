@@ -446,8 +446,8 @@ def test_straddling_against_all_pairs(n, repeats, data):
         ([0, 1], [0, 1], "shapes"),
         ([0, 1], [[0, 1, 2]], "shapes"),
         ([[0, 1]], [[0, 1]], "shapes"),
-        ([0, -1], [[0, 1]], "whole numbers from 0"),
-        ([0.0, 1.0], [[0, 1]], "whole numbers from 0"),
+        ([0, -1], [[0, 1]], "integers from 0"),
+        ([0.0, 1.0], [[0, 1]], "integers from 0"),
     ],
 )
 def test_straddling_refuses(codes, held_out, message):

@@ -321,8 +321,8 @@ def test_some_training_records_left_out_by_another_s_table():
         ({"position": None, "row": None}, ColumnError, "'position' or 'row'"),
         ({"role": "test"}, DataError, "no role 'test'"),
         ({"fold": np.nan}, DataError, "missing values of repeat, fold, position"),
-        ({"position": 0.5}, DataError, "positions must be whole numbers from 0"),
-        ({"position": -1}, DataError, "positions must be whole numbers from 0"),
+        ({"position": 0.5}, DataError, "positions must be integers from 0"),
+        ({"position": -1}, DataError, "positions must be integers from 0"),
         ({"weight": 1.0}, SchemeError, "rebalance='weight'"),
     ],
 )
@@ -404,7 +404,7 @@ def test_two_draws_of_a_fold_have_their_own_roles():
 @pytest.mark.parametrize("draw", [0, -1, 1.5])
 def test_draws_count_from_one(draw):
     table = TWO_FOLDS.assign(draw=[1, 1, 1, 1, 1, draw])
-    with pytest.raises(DataError, match="draws must be whole numbers from 1"):
+    with pytest.raises(DataError, match="draws must be integers from 1"):
         FoldPlan.from_frame(table)
 
 
@@ -420,7 +420,7 @@ def test_labels_alone_may_not_be_missing():
 
 @pytest.mark.parametrize("n", [True, 7.0, "7"])
 def test_the_number_of_records_is_a_whole_number(n):
-    with pytest.raises(ArgumentTypeError, match="n must be a whole number, not"):
+    with pytest.raises(ArgumentTypeError, match="n must be an integer, not"):
         FoldPlan.from_frame(TWO_FOLDS, n=n)
     assert FoldPlan.from_frame(TWO_FOLDS, n=np.int64(7)).n == 7
 

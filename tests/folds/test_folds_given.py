@@ -174,10 +174,10 @@ def test_large_numbers_keep_their_last_digit():
     [
         ([1.0, np.nan, 2.0], "missing in 1 rows"),
         (pd.Series([1, None, 2], dtype="Int64"), "missing in 1 rows"),
-        ([1.5, 2.0, 3.0], "must be whole numbers"),
-        ([1.0, np.inf, 2.0], "must be whole numbers"),
+        ([1.5, 2.0, 3.0], "must be integers"),
+        ([1.0, np.inf, 2.0], "must be integers"),
         (["a", "b", "a"], "for text use"),
-        ([True, False, True], "must be whole numbers, not bool"),
+        ([True, False, True], "must be integers, not bool"),
         ([4, 4, 4], "hold one value only: 4"),
     ],
 )

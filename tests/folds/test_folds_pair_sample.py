@@ -234,7 +234,7 @@ def test_pairs_mean_nothing_for_other_schemes():
     plan = fold_plan("y", frame, scheme="leave_pair_out", pairs=20, seed=1)
     with pytest.raises(ArgumentError, match="pairs=9 means nothing where the folds"):
         fold_plan("y", frame, scheme=plan, pairs=9)
-    for wrong, words in ((0, "out of range"), (2.5, "whole number"), (True, "whole")):
+    for wrong, words in ((0, "out of range"), (2.5, "integer"), (True, "integer")):
         with pytest.raises(ArgumentError, match=words):
             fold_plan("y", frame, scheme="leave_pair_out", pairs=wrong)
     with pytest.raises(SchemeError, match="needs the outcome"):

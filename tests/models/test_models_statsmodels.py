@@ -228,15 +228,15 @@ REFUSED = {
     ),
     "offset": (
         lambda d: smf.glm("count ~ a", d, family=POISSON, offset=d["b"]).fit(),
-        "offset= has a value a row",
+        "offset= has one value per row",
     ),
     "exposure": (
         lambda d: smf.poisson("count ~ a", d, exposure=d["w"]).fit(disp=0),
-        "exposure= has a value a row",
+        "exposure= has one value per row",
     ),
     "sigma": (
         lambda d: smf.gls("z ~ a", d, sigma=d["w"].to_numpy()).fit(),
-        "sigma= has a value a row",
+        "sigma= has one value per row",
     ),
     "groups": (
         lambda d: smf.gee("y ~ a", "group", d, family=BINOMIAL).fit(),
@@ -275,7 +275,7 @@ def test_results_that_cannot_be_fitted_again_are_refused(data, name):
 
 @pytest.mark.parametrize("name", ["weights", "freq_weights", "offset", "sigma"])
 def test_keywords_with_a_value_a_row_are_refused(data, name):
-    with pytest.raises(ModelError, match=f"{name}= has a value a row") as caught:
+    with pytest.raises(ModelError, match=f"{name}= has one value per row") as caught:
         Statsmodels(sm.GLM, **{name: np.ones(90)})
     assert ("cv(weights=" in str(caught.value)) == ("weights" in name)
 

@@ -423,7 +423,7 @@ def test_wrong_calls_are_refused(frame, tune, call, error, said):
         ({"scheme": "rkfold", "rebalance": "weight"}, ArgumentError, "means nothing"),
         ({"rebalance": "all"}, ArgumentError, "rebalance must be"),
         ({"k": 1}, ArgumentError, "2 or more"),
-        ({"k": 2.5}, ArgumentTypeError, "whole number"),
+        ({"k": 2.5}, ArgumentTypeError, "integer"),
         ({"repeats": 0}, ArgumentError, "1 or more"),
     ],
 )

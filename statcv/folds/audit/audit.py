@@ -1,4 +1,4 @@
-"""What a plan leaks through the training mean, and all else that an audit asks."""
+"""The audit of a plan, with what it leaks through the training mean."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auprc, auroc
 
-LEANS = 0.05  # how far the mean model's auROC may be from 0.5 and not be told
-GIVES_AWAY = -0.9  # correlation from which a training mean tells the held-out value
+LEANS = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
+GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away
 
 Floats = NDArray[np.float64]
 
@@ -56,46 +56,46 @@ def audit_plan(
     ----------
     plan : FoldPlan
     y : array-like, shape (n,), optional
-        The outcome. Default: the one that the plan was made for; without any, only
-        findings that need no outcome. Numbers of more than two values are continuous,
+        The outcome, by default the one that the plan was made for; without any, only
+        findings that need no outcome. Numbers with more than two values are continuous,
         unless the plan's own outcome has classes.
     data : pandas.DataFrame, optional
-        The records, found by their labels where the plan knows them: rows that are
-        not in the plan are passed over. Its numeric columns are compared over folds.
+        The records, matched by their labels if the plan has them; rows that are not in
+        the plan are ignored. Its numeric columns are compared over folds.
     duplicates : list of labels, or one, or True; optional
         The columns of ``data`` whose equal values mean the same record; True for all.
     tolerance : float or mapping of label to float, optional
-        How far duplicates may differ in numeric columns, as
-        :func:`statcv.folds.audit.duplicates.near_records` has it. Default: not at all.
+        Largest difference between duplicates in numeric columns, 0 by default; see
+        :func:`statcv.folds.audit.duplicates.near_records`.
     predictors : numpy.ndarray, shape (n, p), optional
-        The design matrix, in which records of different outcomes are looked for that
-        do not differ.
+        The design matrix, searched for equal rows with different outcomes.
 
     Returns
     -------
     Audit
-        Printed, a sentence a finding. Its checks, as far as they apply:
+        Printed, it has one sentence per finding. Its checks, as far as they apply:
 
         - ``never_held_out``: the number of such records.
-        - ``fold_sizes``: the difference of the largest and the smallest.
+        - ``fold_sizes``: the difference between the largest and the smallest.
         - ``largest_stratum``: its records over those of a fold on average.
-        - ``records_lost``, ``copies``: dropped, and repeated, a fit on average.
+        - ``records_lost``, ``copies``: the mean number of records dropped, and
+          repeated, per fit.
         - ``training_counts``: the largest range of a class total over training sets.
-        - ``training_means``: their sd in that of a continuous outcome; and
+        - ``training_means``: their sd over that of a continuous outcome; and
           ``mean_restored``, the part of it that rebalancing took away.
         - ``class_not_held_out``, ``class_not_trained``: folds, and training sets,
           without a class.
-        - ``label_correlation``: of training mean and held-out outcome, over the
+        - ``label_correlation``: between training mean and held-out outcome, over the
           held-out records of a repeat; the mean over repeats.
         - ``negative_mean_auroc``, ``negative_mean_auprc``,
-          ``negative_mean_auprc_trapezoid``: what a model without predictors scores
-          that predicts the training mean, with the opposite sign.
-        - ``outcome_over_folds``: the p-value of folds as unlike as these, were they
-          random.
+          ``negative_mean_auprc_trapezoid``: the score of a model without predictors
+          that predicts the training mean with the opposite sign.
+        - ``outcome_over_folds``: the p-value of the differences between folds, under
+          random allocation.
         - ``columns_over_folds``: the largest share of a column's variance that lies
           between folds.
-        - ``strata``, ``duplicates``: held-out records with an equal in the training
-          set of a fit that predicts them.
+        - ``strata``, ``duplicates``: held-out records with an equal record in the
+          training set of a fit that predicts them.
         - ``opposite_twins``: the share of held-out records whose equals in training,
           by their predictors, all have another outcome.
 
@@ -189,7 +189,7 @@ def mean_model_auroc(
 ) -> float:
     """Return the pooled auROC of the training mean as the prediction.
 
-    Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
+    Any difference from 0.5 is distributional bias: 0 under leave-one-out, where
     the training mean gives the held-out label away (Austin, Pe'er & Korem 2024,
     Fig. S2c); 0.5 where all training sets are balanced alike.
 
@@ -199,7 +199,7 @@ def mean_model_auroc(
     y : numpy.ndarray of 0 and 1, shape (n,)
     weights : numpy.ndarray, shape (n,), optional
         Weights of the records in the fits. Rebalanced training sets have equal class
-        totals of these too, as :func:`statcv.cv` scales them.
+        totals of these weights too, as :func:`statcv.cv` scales them.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def _over(
     score: Floats,
     metric: Callable[[NDArray[Any], Floats], float],
 ) -> float:
-    """Return a metric of one score a split, for the repeats that define it."""
+    """Return a metric of one score per split, for the repeats that define it."""
     values = []
     owners, rows = plan.tests.owners, plan.tests.values
     repeat = plan.repeat_of[owners]
@@ -234,8 +234,8 @@ def _over(
 def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     """Return the correlation of held-out values with the training means of their fits.
 
-    Over the held-out records of a repeat; the mean over repeats. It is -1 under
-    leave-one-out, where each training mean falls as the held-out value rises.
+    It is taken over the held-out records of a repeat, and averaged over repeats. It is
+    -1 under leave-one-out, where each training mean falls as the held-out value rises.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ def _correlation(
     elif r < GIVES_AWAY:
         said += f"; each fit's mean gives the {what} away"
     elif leans:
-        said += f"; the training mean tells of the held-out {what}"
+        said += f"; the training mean predicts the held-out {what}"
     return Finding("label_correlation", r, f"{said}.", leans)
 
 

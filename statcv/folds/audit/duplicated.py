@@ -24,7 +24,7 @@ Codes = NDArray[np.integer]
 
 
 def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
-    """Tell of each held-out record whether a fit that predicts it has seen an equal.
+    """Return whether a fit that predicts a held-out record has seen an equal.
 
     Training sets are taken as they are: an equal that is held out along with the
     record, or dropped, has not been seen.
@@ -33,7 +33,7 @@ def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
     ----------
     plan : FoldPlan
     codes : numpy.ndarray of int, shape (n,)
-        The group of equal records to which each belongs, from 0.
+        The group of equal records to which each record belongs, from 0.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def trained_on_equal(plan: FoldPlan, codes: Codes) -> NDArray[np.bool_]:
     cells, cell_of, held = np.unique(keys, return_inverse=True, return_counts=True)
     split, group = cells // groups, cells % groups
     fits = np.diff(plan.first_fit)[split]
-    cell = np.repeat(np.arange(len(cells)), fits)  # a line for each fit of its split
+    cell = np.repeat(np.arange(len(cells)), fits)  # one line for each fit of its split
     within = np.arange(len(cell)) - np.repeat(np.cumsum(fits) - fits, fits)
     fit = plan.first_fit[split][cell] + within
     absent = plan.dropped.beside(plan.kept_out)
@@ -78,7 +78,7 @@ def _times(keys: NDArray[np.int64], asked: NDArray[np.int64]) -> NDArray[np.intp
 
 
 def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
-    """Find held-out records that have an equal in the training of their fit.
+    """Find held-out records that have an equal in the training set of their fit.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
     return Finding(check, float(len(rows)), said, concern=True, table=table)
 
 
-# ---- what is handed to an audit: an outcome, data, and what makes records equal ----
+# ---- the arguments of an audit: an outcome, data, and what makes records equal ----
 
 Labelled = TypeVar("Labelled", pd.DataFrame, "pd.Series[Any]")
 
@@ -151,18 +151,18 @@ def aligned(given: Labelled, plan: FoldPlan, argument: str) -> Labelled:
         )
     if not (rows.is_unique and given.index.is_unique):
         raise DataError(
-            f"the rows of {argument} cannot be told apart, as labels come twice; make "
+            f"the rows of {argument} are ambiguous, as labels come twice; make "
             "the plan of data with reset_index(drop=True)."
         )
     return given.loc[rows]
 
 
 def outcome_of(y: Any, plan: FoldPlan) -> Response:
-    """Code an outcome, as the plan has its own or else by its values."""
+    """Code an outcome, like the plan's own if it has one, or else by its values."""
     if isinstance(y, pd.Series):
         column = aligned(y, plan, "y")
     else:
-        own = isinstance(y, pd.api.extensions.ExtensionArray)  # categories, for one
+        own = isinstance(y, pd.api.extensions.ExtensionArray)  # categories, for example
         array = y if own else np.asarray(y)
         if array.ndim != 1 or len(array) != plan.n:
             raise DataError(
@@ -196,7 +196,7 @@ def groups_of_equals(
     duplicates: Columns | bool,
     tolerance: Tolerance | None,
 ) -> tuple[NDArray[np.intp], str] | None:
-    """Return the group of equal records of each, and in words what is equal.
+    """Return the group of equal records of each record, and in words what is equal.
 
     None where no duplicates are asked for.
     """

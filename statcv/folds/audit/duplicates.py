@@ -28,7 +28,7 @@ Codes = NDArray[np.intp]
 Columns = Sequence[Hashable] | Hashable | None
 Tolerance = float | Mapping[Any, float]
 
-MOST_PAIRS = 20_000_000  # near each other; more are no near-duplicates, nor fit memory
+MOST_PAIRS = 20_000_000  # near each other; more would not fit in memory
 ROUNDING = 1e-9  # of a tolerance: 0.3 and 0.2 are 0.1 apart
 BLOCK = 4096  # points asked for their neighbours at once
 
@@ -38,7 +38,7 @@ def equal_records(frame: pd.DataFrame, columns: Columns = None) -> Codes:
 
     Values are equal as identifiers are
     (:func:`statcv.folds.strata.identifiers.normalise`), and missing ones equal each
-    other, since a copy of an incomplete record is a copy:
+    other, since a duplicate of an incomplete record is a duplicate:
 
     - Numbers by value: 1 equals 1.0, 0.0 equals -0.0. Truth values count as 1 and 0.
     - Text in Unicode's form NFC, without the white space around it.
@@ -77,10 +77,11 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
     """Return the number of the group of near-duplicates that each row belongs to.
 
     Two records are near if no numeric column differs by more than its tolerance (a
-    billionth of which is allowed for rounding) and all other columns are equal, as
-    :func:`equal_records` has it. A group holds what is joined by steps from near to
-    near. Copies that each lie within the tolerance of one original span two tolerances
-    at most; a group that spans more is a chain, which a warning tells.
+    billionth of which is allowed for rounding) and all other columns are equal in the
+    sense of :func:`equal_records`. A group holds records that are linked by steps
+    between near ones. Duplicates that each lie within the tolerance of one original
+    span two tolerances at most; a group that spans more is a chain, which gives a
+    warning.
 
     Parameters
     ----------
@@ -88,9 +89,9 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
     columns : list of labels, or one, or None
         What makes records near. None: all columns.
     tolerance : float or mapping of label to float
-        How far copies may differ, in the column's own units; 0 is not at all. A number
-        goes for all numeric columns, truth values and dates not among them. In a
-        mapping, columns that are not named must be equal.
+        Largest difference between duplicates, in the column's own units; 0 for equal
+        values. A single number applies to all numeric columns except truth values and
+        dates. In a mapping, columns that are not named must be equal.
 
     Returns
     -------
@@ -103,18 +104,16 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
         If a tolerance is negative or not finite, or names a column that is not
         numeric; if it is so wide that more than 20 million pairs are near.
     ColumnError, DataError
-        As :func:`equal_records`.
+        As in :func:`equal_records`.
 
     Warns
     -----
     FoldWarning
         If records are chained.
 
-    Notes
-    -----
-    Distinct records are looked up in a k-d tree: a million of three columns take about
-    ten seconds, of ten columns less than a minute. Missing and infinite values equal
-    themselves only.
+    Notes ----- Distinct records are looked up in a k-d tree: a million records take
+    about ten seconds with three columns, less than a minute with ten. Missing and
+    infinite values equal themselves only.
 
     Examples
     --------
@@ -127,7 +126,7 @@ def near_records(frame: pd.DataFrame, columns: Columns, tolerance: Tolerance) ->
 
 
 def chosen_columns(frame: pd.DataFrame, columns: Columns) -> list[Hashable]:
-    """Return the columns to compare records by; all where none is named."""
+    """Return the columns to compare records by, all unless named."""
     if not isinstance(frame, pd.DataFrame):
         raise FrameError(
             f"the data must be a pandas data frame, not {type(frame).__name__}."
@@ -192,11 +191,11 @@ def groups_of(
 def _widths(
     frame: pd.DataFrame, chosen: Sequence[Hashable], tolerance: Tolerance
 ) -> dict[Hashable, float]:
-    """Return the columns that may differ, and by how much."""
+    """Return the columns that may differ, and their tolerances."""
     numeric = [name for name in chosen if frame[name].dtype.kind in "iuf"]
     if not isinstance(tolerance, Mapping):
         if not numeric:
-            raise ArgumentError("tolerance= needs a numeric column, and there is none.")
+            raise ArgumentError("tolerance= needs a numeric column.")
         tolerance = dict.fromkeys(numeric, tolerance)
     for name, width in tolerance.items():
         check_column(frame, name, "tolerance")
@@ -281,7 +280,7 @@ def _joined(same: Codes, points: NDArray[np.float64]) -> Codes:
     first = np.unique(distinct, return_index=True)[1]
     points, same = points[first], same[first]
     rows = np.flatnonzero(np.bincount(same)[same] > 1)
-    apart = 3.0 * same[rows, None]  # what is not the same is never near
+    apart = 3.0 * same[rows, None]  # values that are not the same are never near
     left, right = rows[_near_pairs(np.hstack([points[rows], apart]))]
     near = np.ones(len(left), dtype=np.int8)
     graph = coo_matrix((near, (left, right)), shape=(len(first), len(first)))
@@ -328,7 +327,7 @@ def _warn_of_chains(points: NDArray[np.float64], labels: Codes) -> None:
             f"{plural(chains, 'group')} of near-duplicates "
             f"{'is a chain' if chains == 1 else 'are chains'}: the widest spans "
             f"{spans[widest]:.3g} tolerances with {int((labels == widest).sum())} "
-            "distinct records, while copies near one original span 2 at most; a "
+            "distinct records, while duplicates of one original span 2 at most; a "
             "smaller tolerance, or more columns, would part them.",
             FoldWarning,
         )

@@ -1,4 +1,4 @@
-"""What an audit found: numbers, each with a sentence."""
+"""The findings of an audit: numbers, each with a sentence."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from statcv.errors import ArgumentError, suggestion
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One thing that a plan was asked.
+    """The result of one check of a plan.
 
     Attributes
     ----------
     check : str
-        What was asked, by name.
+        Name of the check.
     value : float
-        The answer; NaN where there is none.
+        Result of the check; NaN if it is undefined.
     sentence : str
-        The answer in words.
+        The result in words.
     concern : bool
         Whether it needs attention.
     table : pandas.DataFrame
-        The records, folds, classes or columns that it speaks of, if any.
+        The records, folds, classes or columns concerned, if any.
     """
 
     check: str
@@ -45,7 +45,7 @@ class Finding:
 class Audit:
     """What a plan leaks and loses, in numbers and sentences.
 
-    Printed, it is one sentence a line; those that need attention are marked ``!``.
+    Printed, it has one sentence per line; those that need attention are marked ``!``.
 
     Attributes
     ----------
@@ -79,12 +79,12 @@ class Audit:
         return tuple(found.sentence for found in self.findings if found.concern)
 
     def rows(self, check: str) -> pd.DataFrame:
-        """Return the records, folds, classes or columns that a finding speaks of.
+        """Return the records, folds, classes or columns that a finding concerns.
 
         Parameters
         ----------
         check : str
-            As in the column ``check`` of :meth:`to_frame`.
+            Name of the check, as in the column ``check`` of :meth:`to_frame`.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Audit:
         return self[check].table
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row a finding: check, value, concern, sentence."""
+        """Return one row per finding: check, value, concern, sentence."""
         columns = ("check", "value", "concern", "sentence")
         return pd.DataFrame(
             {name: [getattr(one, name) for one in self.findings] for name in columns}
@@ -133,7 +133,7 @@ def _plain(number: float, digits: int) -> str:
 
 
 def fixed(number: float, digits: int = 2) -> str:
-    """Return a number with that many decimals, and no minus before zero.
+    """Return a number with that many decimals, without a minus before zero.
 
     >>> fixed(-0.001), fixed(-1)
     ('0.00', '-1.00')

@@ -13,7 +13,7 @@ from statcv.folds.audit.findings import Finding, listed, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 
-UNLIKE = 0.01  # a p-value below it is told
+UNLIKE = 0.01  # a p-value below it is reported
 Floats = NDArray[np.float64]
 
 
@@ -68,7 +68,7 @@ def fold_sizes(plan: FoldPlan) -> list[Finding]:
 
 
 def parted(plan: FoldPlan) -> bool:
-    """Tell whether folds can be compared: several, disjoint, of two records or more."""
+    """Return whether folds are several and disjoint, of two records or more."""
     if plan.tests.sizes.mean() < 2 or np.diff(plan.first_split).min() < 2:
         return False
     cells = plan.repeat_of[plan.tests.owners] * plan.n + plan.tests.values
@@ -78,14 +78,14 @@ def parted(plan: FoldPlan) -> bool:
 def unlike_classes(table: NDArray[Any]) -> tuple[float, int, float]:
     """Return chi-square of folds by classes, its degrees of freedom, and p.
 
-    The p-value is that of a gamma variable with the mean and variance that chi-square
-    has exactly where the same records are dealt at random to folds of the same sizes
+    The p-value is that of a gamma variable with the exact mean and variance of
+    chi-square when the same records are allocated at random to folds of the same sizes
     (Haldane 1940), so that small folds and rare classes do not raise false alarms.
 
     Parameters
     ----------
     table : numpy.ndarray of int, shape (folds, classes)
-        At least four records.
+        Counts of at least four records in all.
 
     References
     ----------

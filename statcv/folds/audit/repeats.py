@@ -1,9 +1,9 @@
-"""Repeated records: who is in the data twice, exactly or nearly, and where.
+"""Duplicated records, exact or near, and the sites or folds that hold them.
 
-A model that was trained on a copy of a held-out record is asked what it has been told.
-Bey et al. (2020) define three ways for data to be free of that: no record twice at a
-site (1), none at two sites (2), none in two folds (3). Each is a check here that
-returns the records which break it.
+A model that was trained on a duplicate of a held-out record has seen its outcome. Bey
+et al. (2020) define three ways for data to be free of duplicates: no record twice at a
+site (1), no record at two sites (2), no record in two folds (3). Each is a check here
+that returns the records that violate it.
 
 R. Bey, R. Goussault, F. Grolleau, M. Benchoufi and R. Porcher, "Fold-stratified
 cross-validation for unbiased and privacy-preserving federated learning", JAMIA 27
@@ -41,9 +41,9 @@ def repeats_within_site(
     *,
     tolerance: Tolerance | None = None,
 ) -> pd.DataFrame:
-    """Return the records that are held twice at one site.
+    """Return the records that are duplicated within a site.
 
-    There are none where definition 1 of Bey et al. (2020) holds, deduplication within
+    The result is empty if definition 1 of Bey et al. (2020) holds, deduplication within
     each hospital: no two records of a site are equal.
 
     Parameters
@@ -54,15 +54,14 @@ def repeats_within_site(
     columns : list of labels, or one; optional
         What makes records equal. Default: all columns but the site.
     tolerance : float or mapping of label to float, optional
-        Return near-duplicates, as
-        :func:`statcv.folds.audit.duplicates.near_records` has them. Default: equal
-        ones.
+        Tolerance for near-duplicates, as in
+        :func:`statcv.folds.audit.duplicates.near_records`. Default: equal records only.
 
     Returns
     -------
     pandas.DataFrame
-        Whole rows under their labels, group by group; ``site`` where it was given
-        apart; and ``group``, from 1.
+        Whole rows under their labels, group by group; ``site`` if it is not a column of
+        the frame; and ``group``, from 1.
 
     Raises
     ------
@@ -96,9 +95,9 @@ def repeats_across_sites(
 ) -> pd.DataFrame:
     """Return the records that are held at more than one site.
 
-    There are none where definition 2 of Bey et al. (2020) holds, deduplication between
-    hospitals: no record of a site equals one of another. Arguments, result and errors
-    are those of :func:`repeats_within_site`; a group holds all its records, at
+    The result is empty if definition 2 of Bey et al. (2020) holds, deduplication
+    between hospitals: no record of a site equals one of another. Arguments, result and
+    errors are those of :func:`repeats_within_site`; a group holds all its records, at
     whichever site.
 
     Examples
@@ -124,15 +123,15 @@ def parted_repeats(
 ) -> pd.DataFrame:
     """Return the records that are in more than one fold.
 
-    There are none where definition 3 of Bey et al. (2020) holds, deduplication between
-    folds: records of different folds differ, at whichever site. It follows from
-    definitions 1 and 2 together, and suffices for no held-out record to have been
-    trained on.
+    The result is empty if definition 3 of Bey et al. (2020) holds, deduplication
+    between folds: records of different folds differ, at whichever site. It follows from
+    definitions 1 and 2 together, and is sufficient for no fit to train on a duplicate
+    of a held-out record.
 
-    Arguments, result and errors are those of :func:`repeats_within_site`, with the
-    fold in place of the site; -1, for never held out, counts as a fold. Columns that
-    tell where a record was kept, not whose it is, make copies differ: name the others
-    in ``columns``.
+    Arguments, result and errors are those of :func:`repeats_within_site`, with the fold
+    in place of the site; -1, for never held out, counts as a fold. Columns that say
+    where a record was kept, not whose it is, make duplicates differ: name the others in
+    ``columns``.
 
     Examples
     --------
@@ -153,9 +152,9 @@ def straddling(
 ) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Count the held-out records that have an equal one in another fold.
 
-    Such a copy trains the model that predicts the record, unless it was dropped from
-    training. So does a copy that is never held out; the copy itself is not predicted,
-    and not counted.
+    Such a duplicate trains the model that predicts the record, unless it was dropped
+    from training. So does a duplicate that is never held out; the duplicate itself is
+    not predicted, and not counted.
 
     Parameters
     ----------
@@ -167,22 +166,22 @@ def straddling(
     Returns
     -------
     records : numpy.ndarray of int, shape (repeats,)
-        How many there are in each repeat.
-    parted : numpy.ndarray of bool, shape (repeats, groups)
-        Which groups are in several folds.
+        Number of such records in each repeat.
+    split : numpy.ndarray of bool, shape (repeats, groups)
+        Whether each group is split across folds.
 
     Raises
     ------
     ArgumentError
-        If shapes do not match, or codes are not whole numbers from 0.
+        If shapes do not match, or codes are not integers from 0.
 
     Examples
     --------
     >>> import numpy as np
-    >>> records, parted = straddling(
+    >>> records, split = straddling(
     ...     np.array([0, 0, 1, 1]), np.array([[0, 0, 0, 1], [0, 0, 1, 1]])
     ... )
-    >>> records, parted[0]
+    >>> records, split[0]
     (array([2, 0]), array([False,  True]))
     """
     codes, held_out = np.asarray(codes), np.asarray(held_out)
@@ -192,7 +191,7 @@ def straddling(
             f"{codes.shape} and {held_out.shape}."
         )
     if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
-        raise ArgumentError("codes must be whole numbers from 0.")
+        raise ArgumentError("codes must be integers from 0.")
     sizes = np.bincount(codes)
     parted = np.zeros((len(held_out), len(sizes)), dtype=bool)
     members = np.flatnonzero(sizes[codes] > 1)
@@ -255,7 +254,7 @@ def _row_values(frame: pd.DataFrame, values: Any, name: str) -> pd.Series[Any]:
 
 
 def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Tell of each row whether its group is at more than one place."""
+    """Return for each row whether its group is at more than one place."""
     where, _ = value_codes(places)
     parted: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
     return parted[codes]
@@ -268,7 +267,7 @@ def _rows(
     place: Any,
     places: pd.Series[Any],
 ) -> pd.DataFrame:
-    """Return the rows found, group by group, with the place where it is no column."""
+    """Return the rows found, group by group, with the place unless it is a column."""
     rows = np.flatnonzero(found)
     rows = rows[np.argsort(codes[rows], kind="stable")]
     answer = frame.iloc[rows].copy()

@@ -1,4 +1,4 @@
-"""What training sets hold: class totals, or means, and the records that they lack."""
+"""Class totals or means of training sets, and the records that they lack."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from statcv.folds.rebalance.weighting import ClassWeights
 from statcv.folds.response import Response
 
 EQUAL = 1e-9  # relative difference of class totals that are weighted to be equal
-LOSES = 0.1  # share of the records that balance may cost without being told
+LOSES = 0.1  # share of the records that balance may cost without being reported
 SHOWN = 6  # classes
 SAME = 1e-12  # of an sd, between training means
 VISITS = 10_000_000  # records of training sets that are weighted one by one
@@ -67,10 +67,10 @@ def _totals(plan: FoldPlan, response: Response) -> NDArray[np.float64]:
 
 
 def fit_means(plan: FoldPlan, values: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the mean of values over each training set; NaN where too many to weigh.
+    """Return the mean of values over each training set; NaN if too many to weight.
 
-    Weights that differ from record to record are summed fit by fit; of a large plan
-    only fits at even distances are looked at.
+    Weights that differ from record to record are summed fit by fit; in a large plan
+    only fits at even distances are examined.
     """
     one_by_one = plan.weighting is not None and not isinstance(
         plan.weighting, ClassWeights
@@ -90,7 +90,7 @@ def training_means_spread(
 ) -> list[Finding]:
     """Find how far training means of a continuous outcome differ.
 
-    And, where the plan is rebalanced, what part of their spread that took away.
+    For a rebalanced plan, also find the part of their spread that rebalancing removed.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def training_means_spread(
 
 
 def records_lost(plan: FoldPlan) -> list[Finding]:
-    """Find how many records fits drop, and how many copies they train on."""
+    """Find how many records fits drop, and how many repeated records they train on."""
     dropped, copied = plan.dropped.sizes, plan.copied.sizes
     balance = bool(dropped.any())
     if not balance:
@@ -223,7 +223,7 @@ def _of(some: int, all_: int, noun: str, verb: str, singular: str) -> str:
 def _lacking(
     plan: FoldPlan, lacking: NDArray[np.bool_], response: Response
 ) -> pd.DataFrame:
-    """Return repeat, fold and class of what is lacking."""
+    """Return repeat, fold and class of each missing class."""
     split, code = np.nonzero(lacking)
     repeat = plan.repeat_of[split]
     names = np.concatenate([np.asarray(labels) for labels in plan.labels])
@@ -238,7 +238,7 @@ def _lacking(
 
 
 def _named(plan: FoldPlan, table: pd.DataFrame) -> str:
-    """Return the first of those folds in words."""
+    """Return the names of the first of those folds."""
     said = [
         f"fold {one.fold}"
         + (f" of repeat {one.repeat}" if plan.repeats > 1 else "")

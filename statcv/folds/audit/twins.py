@@ -10,9 +10,9 @@ from statcv.errors import plural
 from statcv.folds.audit.findings import Finding, listed
 from statcv.folds.plan import FoldPlan
 
-BY_CHANCE = 1e-3  # probability below which disagreement is no accident
-MOST = 20  # records of equal predictors that are looked at together
-FIRST_FITS = 2000  # fits that are looked at
+BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
+MOST = 20  # records of equal predictors that are examined together
+FIRST_FITS = 2000  # fits that are examined
 
 Rows = NDArray[np.intp]
 
@@ -20,7 +20,7 @@ Rows = NDArray[np.intp]
 def opposite_twins(
     plan: FoldPlan, X: NDArray[np.float64], y: NDArray[np.intp]
 ) -> list[Finding]:
-    """Find records that equal a training record in every predictor but not the outcome.
+    """Find records equal to a training record in all predictors but not the outcome.
 
     A model that recognises a record predicts the outcome of its twin. Where twins
     differ in the outcome more often than two records do by chance, it is wrong on
@@ -100,7 +100,7 @@ class _Twins:
 
 
 def _twins(X: NDArray[np.float64]) -> _Twins | None:
-    """Return which records are equal; None where predictors do not tell them apart."""
+    """Return which records are equal; None if predictors do not distinguish any."""
     if X.shape[1] == 0 or np.isnan(X).any():
         return None
     sums = np.round(X @ np.random.default_rng(0).normal(size=X.shape[1]), 9)
@@ -113,7 +113,7 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
 
 
 def _tail(n: int, at_least: int, share: float) -> float:
-    """Return the probability of so many successes or more among n."""
+    """Return the probability of at least that many successes among n."""
     from scipy.stats import binom
 
     return float(binom.sf(at_least - 1, n, share))

@@ -1,4 +1,4 @@
-"""A plan whose training sets have equal class totals, made of one that has not."""
+"""A plan with equal class totals in its training sets, made from one without."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Bags:
     Raises
     ------
     ArgumentError
-        If it is not a whole number above 0.
+        If it is not a positive integer.
 
     Examples
     --------
@@ -53,13 +53,13 @@ class Bags:
     def __post_init__(self) -> None:
         """Check the count."""
         if not is_whole(self.count):
-            raise ArgumentError(f"bags are counted in whole numbers: {self.count!r}.")
+            raise ArgumentError(f"Bags(n) needs an integer n, not {self.count!r}.")
         if self.count < 1:
             raise ArgumentError(f"Bags({self.count}) holds no bag; 1 or more.")
 
 
 def rebalancing(how: Any) -> str | Bags | None:
-    """Return a way of rebalancing, or say which are known."""
+    """Return a way of rebalancing, or raise with those that are known."""
     if how is None or isinstance(how, Bags):
         return how
     if not isinstance(how, str) or how not in HOWS:
@@ -71,7 +71,7 @@ def rebalancing(how: Any) -> str | Bags | None:
 
 
 def draws_at_random(how: str | Bags | None, response: Response | None) -> bool:
-    """Tell whether a way of rebalancing draws records."""
+    """Return whether a way of rebalancing draws records."""
     by_class = response is not None and response.by_class
     return by_class and (isinstance(how, Bags) or how in ("subsample", "upsample"))
 
@@ -79,12 +79,13 @@ def draws_at_random(how: str | Bags | None, response: Response | None) -> bool:
 def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     """Return the plan with training sets of equal class totals.
 
-    Equal to each other, in every split of every repeat; not one class to another.
+    The totals of a class are equal over every split of every repeat; those of different
+    classes need not be equal.
 
     Parameters
     ----------
     plan : FoldPlan
-        With its ``response``.
+        Plan with its ``response``.
     how : {"subsample", "weight", "upsample", "all"} or Bags
         Drop the fewest records; weight each class to a constant total; draw records
         again up to the largest total; average the predictions over every possible
@@ -92,12 +93,12 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
         record whose removal brings the training mean closest to the mean of all, and
         ``"weight"`` restores that mean exactly.
     seed : int
-        Each repeat draws from its own stream of it.
+        Seed from which each repeat draws its own stream.
 
     Raises
     ------
     SchemeError
-        If it means nothing for this plan or outcome.
+        If it does not apply to this plan or outcome.
 
     References
     ----------
@@ -155,7 +156,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
 
 
 def _admitted(plan: FoldPlan, how: str) -> Response:
-    """Return the outcome, or say why rebalancing means nothing here."""
+    """Return the outcome, or raise if rebalancing does not apply."""
     if plan.response is None:
         raise SchemeError(
             f"rebalance={how!r} needs the outcome, and the plan has none."
@@ -167,8 +168,8 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
     by_class = plan.response.by_class
     if plan.copied.sizes.any() and not (how == "weight" and by_class):
         raise SchemeError(
-            f"rebalance={how!r} means nothing for bootstrap samples, which hold copies "
-            "of records; only 'weight' evens them out, and classes only."
+            f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
+            "records; only 'weight' evens them out, and classes only."
         )
     if plan.holds_out_pairs:
         raise SchemeError(
@@ -240,7 +241,7 @@ def _with_fits(
     first = np.zeros(plan.n_splits + 1, dtype=np.int64)
     np.cumsum(fits, out=first[1:])
     kept_out = plan.kept_out.chosen(np.repeat(np.arange(plan.n_splits), fits))
-    if how == "bag":  # what a bag did not draw is not dropped for balance
+    if how == "bag":  # records that a bag did not draw are not dropped for balance
         kept_out, dropped = kept_out.beside(dropped), Ragged.empty(len(dropped))
     made = replace(
         plan,
@@ -270,6 +271,6 @@ def _with_fits(
 
 
 def _written(totals: Any) -> str:
-    """Return class totals, the positive class first where there are two."""
+    """Return class totals, the positive class first if there are two."""
     ordered = totals[::-1] if len(totals) == 2 else totals
     return "/".join(f"{total:g}" for total in ordered)

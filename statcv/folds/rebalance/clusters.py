@@ -1,4 +1,4 @@
-"""Whole strata dropped from training sets, while they fit in what has to go."""
+"""Whole strata dropped from training sets, as far as the class totals allow."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def drop_whole_strata(
     absent: Ints,
     rng: np.random.Generator,
 ) -> Ragged:
-    """Choose strata to drop whole, in random order, while each fits in what is left.
+    """Choose strata to drop whole, in random order, as far as each still fits.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def drop_whole_strata(
     Returns
     -------
     Ragged
-        The records to drop: of no class more than needed, and perhaps fewer.
+        The records to drop: at most as many of each class as needed.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def _one_by_one(
 def _kind_by_kind(
     need: Ints, table: Ints, barred: Ints, rng: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Choose first how many strata of each composition, then which."""
+    """Choose how many strata of each composition to drop, and then which."""
     number = len(table)
     kinds = kinds_of_rows(table)
     asking, asked = _ask_for_kinds(need, kinds, rng)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
-IDLE = 20  # rounds without an exchange, after which what is left is drawn anew
+IDLE = 20  # rounds without an exchange, after which the rest is drawn again
 
 
 def keys_of(lists: NDArray[np.integer], values: NDArray[np.integer], base: int) -> Ints:
@@ -38,8 +38,9 @@ def draw_evenly(
 ) -> Rows:
     """Draw for each list different members of a pool, all about equally often.
 
-    The pool is shuffled and dealt round to the lists in random order; a list that
-    gets a member twice, or one that is barred from it, exchanges it with another.
+    The pool is shuffled and allocated to the lists in turn, in random order; a list
+    that gets a member twice, or one that is barred from it, exchanges it with another
+    list.
 
     Parameters
     ----------
@@ -48,14 +49,14 @@ def draw_evenly(
     pool : numpy.ndarray of int
         The members, below ``base``.
     barred : numpy.ndarray of int64
-        The pairs that may not be, as sorted numbers list * base + member.
+        The pairs that are not allowed, as sorted numbers list * base + member.
     base : int
     rng : numpy.random.Generator
 
     Returns
     -------
     numpy.ndarray of intp, shape (sum of need,)
-        The draws of the first list, then of the second, and so on; -1 for what a
+        The draws of the first list, then of the second, and so on; -1 for draws that a
         list cannot get since too few members are open to it.
 
     Examples
@@ -93,7 +94,7 @@ def _draw_singly(
     base: int,
     rng: np.random.Generator,
 ) -> Rows:
-    """Draw for one list at a time what has been drawn least so far."""
+    """Draw for one list at a time the members drawn least so far."""
     times = np.zeros(len(pool))
     stops = np.cumsum(need)
     drawn = np.full(int(stops[-1]), -1, dtype=np.intp)
@@ -121,7 +122,7 @@ class _Hands:
         self.hand = np.repeat(np.arange(len(starts)), self.sizes)
 
     def wrong(self) -> Rows:
-        """Return the places whose draw is barred, or is there for a second time."""
+        """Return the places whose draw is barred or duplicated."""
         keys = self.owner * self.base
         keys += self.drawn
         wrong = contains(self.barred, keys)
@@ -131,7 +132,7 @@ class _Hands:
         return np.flatnonzero(wrong)
 
     def others(self, places: Rows) -> tuple[Rows, Rows]:
-        """Return the places in the same hands, and for which each is listed."""
+        """Return the places in the same lists, and for which each is listed."""
         sizes = self.sizes[self.hand[places]]
         asked = np.repeat(np.arange(len(places)), sizes)
         first = self.starts[self.hand[places]] - (np.cumsum(sizes) - sizes)
@@ -140,7 +141,7 @@ class _Hands:
         return there[apart], asked[apart]
 
     def are_wrong(self, places: Rows) -> NDArray[np.bool_]:
-        """Say which of some places hold a draw that is barred, or there twice."""
+        """Return which of some places hold a draw that is barred or duplicated."""
         keys = self.owner[places] * self.base + self.drawn[places]
         wrong = contains(self.barred, keys)
         if self.several:
@@ -153,12 +154,12 @@ class _Hands:
 
 
 def _settle(hands: _Hands, pool: NDArray[np.integer], rng: np.random.Generator) -> None:
-    """Exchange draws between lists until none is wrong; draw the rest anew."""
+    """Exchange draws between lists until all are valid; draw the rest again."""
     wrong, idle = hands.wrong(), 0
     while len(wrong) and idle < IDLE:
         partner = rng.integers(len(hands.drawn), size=len(wrong))
         both = np.concatenate([hands.hand[wrong], hands.hand[partner]])
-        alone = np.zeros(len(both), dtype=bool)  # each hand is in one exchange only
+        alone = np.zeros(len(both), dtype=bool)  # each list is in one exchange only
         alone[np.unique(both, return_index=True)[1]] = True
         pairs = alone[: len(wrong)] & alone[len(wrong) :]
         some, others = wrong[pairs], partner[pairs]

@@ -1,4 +1,4 @@
-"""The record whose loss best restores the training mean of a continuous outcome."""
+"""The record whose removal best restores the training mean of a continuous outcome."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ Ints = NDArray[np.int64]
 
 
 def nearest_mean(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Ragged:
-    """Choose the record to drop that brings each training mean closest to the overall.
+    """Choose the record whose removal brings each training mean closest to the overall.
 
     Parameters
     ----------
     y : numpy.ndarray of float, shape (n,)
         A continuous outcome.
     tests, out : Ragged
-        As for :func:`statcv.folds.rebalance.subsample.training_counts`.
+        As in :func:`statcv.folds.rebalance.subsample.training_counts`.
 
     Returns
     -------
     Ragged
-        One record a split; of several as good, the first.
+        One record per split, the first of equally good ones.
 
     Raises
     ------

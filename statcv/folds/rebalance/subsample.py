@@ -1,8 +1,8 @@
 """Training sets made alike in class totals, or in the mean of the outcome.
 
 A plan has splits. Each holds records out (``tests``) and may keep others from training
-already (``out``); it trains on the rest. What follows says which of the rest to drop,
-or to copy, so that the training sets of all splits are alike.
+already (``out``); it trains on the rest. The functions below choose which of the rest
+to drop, or to repeat, so that the training sets of all splits are alike.
 """
 
 from __future__ import annotations
@@ -68,8 +68,8 @@ def subsample(
 ) -> Ragged:
     """Choose the fewest records to drop so that all training sets have equal totals.
 
-    Every training set is brought down to the least that any of them has of a class;
-    fewer drops cannot do. For leave-one-out that is one record of each other class
+    Every training set is reduced to the smallest count of each class in any of them;
+    fewer drops do not suffice. For leave-one-out that is one record of each other class
     (Austin, Pe'er & Korem 2024, Fig. 3a and Supplementary Note 1).
 
     Parameters
@@ -79,11 +79,11 @@ def subsample(
     rng : numpy.random.Generator
     strata : numpy.ndarray of int, shape (n,), optional
         The stratum of each record, from 0. Whole strata are dropped while they fit,
-        so that a dropped record leaves no copy of itself in the training set.
+        so that a dropped record leaves no duplicate in the training set.
     levels : sequence, optional
         Names of the classes, for messages.
     totals : numpy.ndarray of int, shape (classes,), optional
-        The class totals to come to, where other splits have a say in them.
+        Class totals to reach, if they also depend on other splits.
 
     Returns
     -------
@@ -132,8 +132,8 @@ def upsample(
 ) -> Ragged:
     """Choose training records to use again so that all training sets have equal totals.
 
-    Each class is raised to the most that any training set has of it, by copies of
-    its own training records: each once more before one is copied twice.
+    Each class is raised to its largest count in any training set, by repeating its own
+    training records: each once more before any is repeated twice.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def upsample(
     Returns
     -------
     Ragged
-        The records of which each split uses a further copy, rising, as often as it
-        does. The members of a class are copied about equally often.
+        The records that each split repeats, rising, once for each repetition. The
+        members of a class are repeated about equally often.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def all_subsamples(
     codes, classes, tests, out, levels
         As for :func:`subsample`.
     limit : int
-        The number of fits beyond which it refuses.
+        Largest number of fits that is allowed.
 
     Returns
     -------
@@ -259,14 +259,14 @@ def bags(
     codes, classes, tests, out, rng, levels, totals
         As for :func:`subsample`.
     n_bags : int
-        How many bags each split draws.
+        Number of bags of each split.
 
     Returns
     -------
     drops : Ragged
         The training records that each bag did not draw, rising.
     copies : Ragged
-        The records that it drew again, rising, as often as it did so.
+        The records that it drew again, rising, once for each further draw.
     fits : numpy.ndarray of int64, shape (splits,)
         ``n_bags`` for each split; its bags follow each other.
 
@@ -312,7 +312,7 @@ def bags(
 
 
 def least_counts(counts: Table, codes: Codes, levels: Sequence[object]) -> Table:
-    """Return the least training count of each class, none of which may be 0."""
+    """Return the smallest training count of each class; none may be 0."""
     least: Table = counts.min(axis=0)
     total = np.bincount(codes, minlength=len(least))
     for c in np.flatnonzero((least == 0) & (total > 0)).tolist():

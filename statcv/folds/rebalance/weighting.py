@@ -23,11 +23,11 @@ CLOSE = 1e-14  # how close a tilted mean comes, in standard deviations
 
 
 class TrainingSets(Protocol):
-    """The training sets of a plan, as weights see them."""
+    """The training sets of a plan, for the computation of weights."""
 
     @property
     def n_fits(self) -> int:
-        """How many there are."""
+        """The number of training sets."""
 
     def train(self, fit: int) -> NDArray[np.intp]:
         """Return the records of one."""
@@ -37,7 +37,7 @@ class TrainingSets(Protocol):
 
 
 class Weighting(Protocol):
-    """What weighs the training records of each split."""
+    """Weights for the training records of each split."""
 
     @property
     def arrays(self) -> tuple[Floats, ...]:
@@ -92,12 +92,12 @@ def class_weights(
     out: Ragged,
     levels: Sequence[object] = (),
 ) -> ClassWeights:
-    """Weigh each class up to the most that any training set has of it.
+    """Weight each class up to its largest count in any training set.
 
     Parameters
     ----------
     codes, classes, tests, out, levels
-        As for :func:`statcv.folds.rebalance.subsample.subsample`.
+        As in :func:`statcv.folds.rebalance.subsample.subsample`.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class Tilting:
     Attributes
     ----------
     deviations : numpy.ndarray of float64, shape (n,)
-        The outcome less its mean over all records.
+        The outcome minus its mean over all records.
     theta, log_scale : numpy.ndarray of float64, shape (splits,)
     """
 
@@ -175,7 +175,7 @@ def tilting(y: NDArray[np.floating], tests: Ragged, out: Ragged) -> Tilting:
     -----
     With deviations z from the mean of all records, theta is the root of
     sum z exp(theta z) over the training set. This sum is the one over all records, a
-    power series in theta whose coefficients are their moments, less the terms of the
+    power series in theta whose coefficients are their moments, minus the terms of the
     few that are absent. Where theta z reaches beyond 1 the sum is taken as it stands.
 
     Examples

@@ -1,4 +1,4 @@
-"""Units dealt to folds as evenly as units that may not be cut allow."""
+"""Allocation of whole units to folds, as evenly as possible."""
 
 from __future__ import annotations
 
@@ -66,10 +66,10 @@ def kinds_of_rows(table: NDArray[np.integer]) -> Kinds:
 def deal(
     table: NDArray[np.integer], k: int, rng: np.random.Generator, *, by_class: bool
 ) -> NDArray[np.intp]:
-    """Deal units at random to k folds, as evenly as whole units allow.
+    """Allocate units at random to k folds, as evenly as whole units allow.
 
-    A unit is one record, or a stratum whose records never part. Units with the same
-    counts are exchangeable: chance alone decides which of them goes where.
+    A unit is one record, or a stratum that is never split. Units with the same counts
+    are exchangeable: chance alone decides their folds.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def deal(
     Of single records, the counts of each class and the sizes of folds differ by at
     most one. Of larger units, the sum over classes of the largest count in a fold is
     made small first, since rebalancing loses that many records; then the spread.
-    Like units are dealt together, from the largest down, each to the fold that has
-    fewest of its classes; then folds exchange units while that helps.
+    Like units are allocated together, from the largest down, each to the fold with the
+    fewest of its classes; then folds exchange units while that improves the balance.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def _place_in_order(
 
 
 def _fill(load: Ints, step: int, many: int, rng: np.random.Generator) -> Ints:
-    """Say how often each fold is chosen, always the least loaded, ties by lot.
+    """Return how often each fold is chosen, always the smallest, ties at random.
 
     >>> import numpy as np
     >>> _fill(np.array([0, 5, 2]), 2, 4, np.random.default_rng(1))
@@ -259,7 +259,7 @@ def _best_exchange(
     (f, mine), (g, yours) = one, other
     rest = np.delete(held, (f, g), axis=0).max(axis=0, initial=0)
     give = [_one_of_each(kind, units, rng) for units in (mine, yours)]
-    # the last row is no unit: a move, which may not take a fold's only unit
+    # the last row is not a unit: a move, which may not take a fold's only unit
     gain = [np.vstack([rows[kind[units]], 0 * rows[:1]]) for units in give]
     change = gain[0][:, None] - gain[1][None]
     new_f, new_g = held[f] - change, held[g] + change

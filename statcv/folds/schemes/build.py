@@ -97,7 +97,7 @@ def check_sizes(
 
 
 def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) -> int:
-    """Return how often records are held out, or drawn to be dropped, again."""
+    """Return how many times records are held out, or drawn to be dropped."""
     if repeats is None:
         return scheme.draws if drops_only else scheme.repeats
     if whole("repeats", repeats) < 1:
@@ -112,9 +112,9 @@ def check_repeats(scheme: Scheme, repeats: Any, random: bool, drops_only: bool) 
 
 
 def whole(name: str, value: Any) -> int:
-    """Return a whole number, or say that it is none."""
+    """Return an integer, or raise."""
     if not is_whole(value):
-        raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
+        raise ArgumentError(f"{name} must be an integer, not {value!r}.")
     return int(value)
 
 
@@ -189,33 +189,34 @@ def make_plan(
         Class codes, or the values of a continuous outcome.
     kind : {"binary", "multiclass", "continuous"}
     k : int, optional
-        Number of folds; 10, or n where there are fewer records.
+        Number of folds, by default 10, or n with fewer records.
     p : int or float, optional
         Records in a group of the leave-p-out schemes; share held out by
         ``montecarlo``, 0.25.
     pairs : int, optional
-        Pairs held out by ``leave_pair_out``, a balanced sample; all where not given.
+        Number of pairs held out by ``leave_pair_out``, a balanced sample; by default
+        all.
     repeats : int, optional
-        The number of times that records are held out, or drawn to be dropped, again;
-        20 for ``rloocv``, 25 for ``montecarlo``, 100 for ``bootstrap``, else 1.
+        Number of times that records are held out, or drawn to be dropped; by default 20
+        for ``rloocv``, 25 for ``montecarlo``, 100 for ``bootstrap``, else 1.
     rebalance : str or Bags, optional
         How training sets are evened out: ``"subsample"``, ``"weight"``,
         ``"upsample"``, ``"all"``, ``"bag"``.
     stratify : str, list of str or Stratifier, optional
-        Columns of ``data`` whose equal values never part.
+        Columns of ``data`` whose equal values are never split across folds.
     data : pandas.DataFrame, optional
-        The n records, where ``stratify`` is given.
+        The n records, needed with ``stratify``.
     seed : int
-        Each repeat draws from its own stream of this seed.
+        Seed from which each repeat draws its own stream.
     levels : tuple
         Names of the classes, for messages.
 
     Raises
     ------
     ArgumentError
-        If an argument means nothing for the scheme, or is out of range.
+        If an argument does not apply to the scheme, or is out of range.
     SchemeError
-        If the scheme does not admit the outcome, or cannot be met.
+        If the scheme does not admit the outcome, or is not possible with the records.
 
     Examples
     --------
@@ -264,7 +265,7 @@ def build_plan(
     frame: pd.DataFrame | None,
     seed: int,
 ) -> FoldPlan:
-    """Make a plan; without an outcome for schemes that do not look at it."""
+    """Make a plan, without an outcome for schemes that do not use it."""
     check_outcome(scheme, response, scheme.name)
     agreed = None if stratifier is None else stratifier.n_folds
     folds, size = check_sizes(scheme, k, p, n, pairs, agreed)
@@ -318,13 +319,13 @@ def build_plan(
     )
     if how is not None:
         plan = balance(plan, how, seed)
-    if not holds_at_random:  # what is repeated are the draws of balance
+    if not holds_at_random:  # the draws for balance are repeated
         plan = replace(plan, sentence=plan.sentence + again)
     return plan
 
 
 def _random(scheme: Scheme, stratifier: Stratifier | None) -> bool:
-    """Tell whether holding out can come out otherwise."""
+    """Return whether the held-out sets depend on the seed."""
     if stratifier is None or scheme.splits != "folds":
         return scheme.held_at_random
     return stratifier.random
@@ -386,7 +387,7 @@ def _records(
     repeat: int,
     in_pairs: bool = False,
 ) -> Records:
-    """Return what the scheme may know of the records in a repeat."""
+    """Return what the scheme may use of the records in a repeat."""
     codes = np.zeros(n, dtype=np.intp) if response is None else response.codes
     classes = 1 if response is None else response.classes
     unit = None if strata is None else strata.codes
@@ -400,7 +401,7 @@ def _records(
 
 
 def _filled(part: Holding) -> tuple[Holding, Sequence[int]]:
-    """Leave out folds in which no record falls, and return the labels of the others.
+    """Omit folds without records, and return the labels of the others.
 
     Folds on which several sites agree may be empty at one of them.
     """

@@ -19,7 +19,7 @@ MOST_DRAWS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What a scheme may know of the records.
+    """What a scheme may use of the records.
 
     Attributes
     ----------
@@ -27,8 +27,7 @@ class Records:
         Class codes; zeros for a continuous outcome.
     classes : int
     unit : numpy.ndarray of int, shape (n,), or None
-        What never parts: records of one unit are held out together. None: each
-        record is a unit.
+        Units, whose records are held out together. None: each record is a unit.
     allocation : numpy.ndarray of int, shape (units,), or None
         The fold of each unit, if it does not depend on the records.
     numbers : bool
@@ -69,9 +68,9 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Holding:
-    """One repeat: who is held out in each split, and who else is not trained on.
+    """One repeat: the records held out in each split, and others not trained on.
 
-    ``unit_fold`` tells the fold of each unit where splits are folds.
+    ``unit_fold`` is the fold of each unit if splits are folds.
     """
 
     tests: Ragged
@@ -89,15 +88,15 @@ Hold = Callable[[Records, Any, np.random.Generator], Holding]
 
 
 def k_folds(records: Records, k: int, rng: np.random.Generator) -> Holding:
-    """Deal whole units to k random folds of even size."""
+    """Allocate whole units to k random folds of even size."""
     order = rng.permutation(records.n) if records.unit is None else None
     return _folds(records, k, rng, order, by_class=False)
 
 
 def k_folds_by_class(records: Records, k: int, rng: np.random.Generator) -> Holding:
-    """Deal whole units to k folds, each class in turn and spread evenly.
+    """Allocate whole units to k folds, each class in turn and spread evenly.
 
-    The remainder of a class is dealt onwards from where the last one ended.
+    The remainder of a class is allocated from where that of the last class ended.
     """
     order = None
     if records.unit is None:
@@ -113,7 +112,7 @@ def _folds(
     order: Codes | None,
     by_class: bool,
 ) -> Holding:
-    """Deal single records round in order, or whole units as evenly as they allow."""
+    """Allocate single records in turn, or whole units as evenly as they allow."""
     if order is not None:
         fold = np.empty(records.n, dtype=np.intp)
         fold[order] = np.arange(records.n) % k
@@ -148,7 +147,7 @@ def random_share(records: Records, share: float, rng: np.random.Generator) -> Ho
 
 
 def bootstrap_sample(records: Records, k: Any, rng: np.random.Generator) -> Holding:
-    """Draw as many units as there are, with replacement; hold out those not drawn.
+    """Draw a bootstrap sample of the units, and hold out those not drawn.
 
     A sample that lacks a class, or leaves nothing out, is drawn again.
     """

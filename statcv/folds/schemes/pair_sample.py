@@ -1,9 +1,8 @@
-"""A balanced sample of pairs: every record in as many as its like.
+"""A balanced sample of pairs: records of a class are in equally many pairs.
 
-Of the pairs of two classes each record of a class is in as many as another of it, or
-in one more; so the sample tells of no record more than of another, and what a record
-adds to a mean over pairs is no matter of chance. All else is random: the pairs are
-dealt first, and then change partners many times over.
+Among the pairs of two classes, the numbers of pairs of two records of a class differ
+by at most one; so no record weighs more than another by chance in a mean over pairs.
+All else is random: the pairs are allocated first, and then change partners many times.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from statcv.folds.rebalance.draw_evenly import contains
 Numbers = NDArray[np.intp]
 Ints = NDArray[np.int64]
 
-MOST_ROUNDS = 5000  # of exchanges before it is dealt anew
+MOST_ROUNDS = 5000  # of exchanges before the pairs are allocated again
 MOST_DEALS = 10
 
 
@@ -34,7 +33,7 @@ def sample_of_classes(
     members : list of numpy.ndarray of int
         The records of each class.
     budget : int
-        Pairs, no more than there are.
+        Number of pairs, at most as many as there are.
     rng : numpy.random.Generator
 
     Returns
@@ -62,17 +61,17 @@ def sample_of_classes(
 
 
 def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> Numbers:
-    """Draw pairs of records of different sorts, each record in its share of its pairs.
+    """Draw pairs of records of different sorts, evenly over the records.
 
-    Where all are different every record is in as many pairs as another, or in one
-    more; where some are equal, in a number next to its share.
+    If all sorts are different, the numbers of pairs of two records differ by at most
+    one; if some are equal, each record is in its share of pairs, rounded.
 
     Parameters
     ----------
     sort : numpy.ndarray of int, shape (n,)
-        Equal for records that are no pair.
+        Sort of each record; records of equal sort do not form a pair.
     budget : int
-        Pairs, no more than there are.
+        Number of pairs, at most as many as there are.
     rng : numpy.random.Generator
     """
     own = len(sort) - np.bincount(sort)[sort].astype(np.int64)
@@ -80,7 +79,7 @@ def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> N
     order = np.lexsort((rng.random(len(sort)), rng.permutation(sort.max() + 1)[sort]))
     reached = np.cumsum(own[order])
     if 2 * budget * total >= 2**62:
-        reached = reached.astype(object)  # of whole numbers without end
+        reached = reached.astype(object)  # of integers of any size
     reached = (reached * budget + int(rng.integers(total))) // total
     times = np.empty(len(sort), dtype=np.int64)
     times[order] = np.diff(reached.astype(np.int64), prepend=0)
@@ -103,9 +102,9 @@ def even_shares(sizes: NDArray[np.integer], budget: int) -> Ints:
 
 
 def least_budget(sizes: NDArray[np.integer]) -> int:
-    """Return the least sample of pairs of classes that holds every record out.
+    """Return the smallest sample of pairs that holds every record out.
 
-    And has a pair of every two classes.
+    It has a pair of every two classes.
 
     Examples
     --------
@@ -132,9 +131,9 @@ def least_budget(sizes: NDArray[np.integer]) -> int:
 
 
 def _drawn(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
-    """Draw pairs of different sorts in which each record comes a number of times.
+    """Draw pairs of different sorts with given numbers of pairs per record.
 
-    Of more than half of all pairs it is drawn which are left out.
+    For more than half of all pairs, those omitted are drawn instead.
     """
     own = len(sort) - np.bincount(sort)[sort]
     if 2 * times.sum() <= own.sum():
@@ -172,11 +171,11 @@ def _joined(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
 def _dealt(
     sort: Numbers, times: Ints, rng: np.random.Generator
 ) -> tuple[Numbers, Numbers]:
-    """Deal the places of records to pairs, so that none is of equal sorts.
+    """Allocate the places of records to pairs, none of them of equal sorts.
 
-    Places are in the order of sorts, and face those half of all places further. Those
-    of a record stand together in the first half, and are dealt round in the second;
-    so of two sorts no pair comes twice.
+    Places are in the order of sorts, and are paired with those half of all places
+    further on. Those of a record stand together in the first half, and are allocated in
+    turn in the second; so no pair of two sorts occurs twice.
     """
     order = np.lexsort((rng.random(len(sort)), -times, sort))
     places = np.repeat(np.arange(len(sort)), times[order])
@@ -190,9 +189,9 @@ def _dealt(
 def _exchange(
     first: Numbers, second: Numbers, sort: Numbers, rng: np.random.Generator
 ) -> bool:
-    """Let pairs change partners, in place, until chance has had its way.
+    """Let pairs change partners, in place, until they are random.
 
-    And until none comes twice: tell whether that was reached.
+    Return whether no pair occurs twice in the end.
     """
     count, n = len(first), len(sort)
     least = 10 + 2 * count.bit_length()

@@ -29,8 +29,8 @@ def unlike_pairs(
 ) -> Holding:
     """Hold out every pair of records of different classes (Airola et al. 2011).
 
-    Or a balanced sample of them, where there are more than ``budget``. Of numbers,
-    pairs of records of different outcomes.
+    If there are more than ``budget``, hold out a balanced sample of them. For a
+    continuous outcome, the pairs are those of records with different outcomes.
     """
     possible = count_unlike(records.codes)
     if budget is None or budget >= possible:
@@ -64,7 +64,7 @@ def count_unlike(codes: NDArray[np.integer]) -> int:
 
 
 def check_sample(pairs: int | None, response: Response) -> int:
-    """Return how many pairs there are; refuse too few of them, or none.
+    """Return how many pairs there are; refuse zero or too few of them.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def check_sample(pairs: int | None, response: Response) -> int:
 
 
 def is_sample(plan: FoldPlan) -> bool:
-    """Tell whether a plan holds out a sample of the pairs that differ in outcome."""
+    """Return whether a plan holds out a sample of the pairs that differ in outcome."""
     if plan.scheme != "leave_pair_out" or plan.response is None:
         return False
     drawn = int(np.diff(plan.first_split).min())

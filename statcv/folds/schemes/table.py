@@ -30,20 +30,19 @@ class Scheme:
         What a split holds out: one of k folds, a group of ``p`` records, one record
         (or stratum), a pair, a random share ``p``, or what a bootstrap sample left.
     held_at_random : bool
-        Whether who is held out together is a matter of chance.
+        Whether the records held out together are drawn at random.
     repeats : int
-        How often it is drawn unless the caller says.
+        Default number of repeats.
     draws : int
-        How often the records to drop are drawn unless the caller says, where only
-        these are a matter of chance.
+        Default number of draws of the records to drop, if only these are random.
     outcomes : tuple of str
         The kinds of outcome that it admits.
     spreads : bool
         Whether classes are spread evenly over folds.
     rebalance : str or None
-        How it evens out training sets where the caller does not say.
+        Default way of rebalancing the training sets.
     by_stratum : str
-        The sentence where strata are held out in place of records.
+        The sentence if strata are held out in place of records.
     has_pairs : bool
         Whether it takes ``pairs=``, and holds out a sample of them at random.
     ranks_by_wins : bool

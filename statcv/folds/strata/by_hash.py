@@ -53,9 +53,9 @@ def by_hash(
         Several columns count together (date of birth and sex).
     key : bytes or str, optional
         The secret; by default what the environment variable ``STATCV_KEY`` holds.
-        ``None`` is a hash that anyone can undo, and warns. A key that is given is
-        never shown, and is left out when the stratifier or its folds are pickled:
-        what is read back takes the key from the environment.
+        ``None`` is a hash that anyone can undo, and warns. A key that is given is never
+        shown, and is omitted when the stratifier or its folds are pickled: an object
+        read back takes the key from the environment.
     balanced : bool
         Whether folds have about equal sizes, by thresholds on the hash, in place of
         the hash modulo k.
@@ -71,7 +71,7 @@ def by_hash(
 
 
 class HeldKey:
-    """A key that nothing shows: not its fields, its attributes, nor a pickle of it.
+    """A key that is hidden from fields, attributes and pickles.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class HeldKey:
 
     @property
     def trace(self) -> str | None:
-        """A few digits that tell another key, and not the key."""
+        """A few digits that differ between keys without revealing the key."""
         value = self.reveal()
         if value is None:
             return None
@@ -160,12 +160,12 @@ class ByHash(Stratifier):
 
     @property
     def random(self) -> bool:
-        """The hash alone tells the fold."""
+        """The hash alone determines the fold."""
         return False
 
     @property
     def only_for_folds(self) -> str:
-        """Whether folds are to be of about equal size, where it was said."""
+        """Whether folds are to be of about equal size, if given."""
         return "balanced=True" if self.balanced else ""
 
     def values(self, frame: pd.DataFrame) -> Codes:
@@ -204,7 +204,7 @@ class HashCut(Cut):
     ----------
     key : HeldKey
     trace : str or None
-        Tells another key from this one.
+        Trace that differs between keys.
     bounds : numpy.ndarray of uint64, or None
         The least digest of each fold but the first; None: the digest modulo k.
     """
@@ -224,7 +224,7 @@ class HashCut(Cut):
         Raises
         ------
         ArgumentError
-            If the key, taken from the environment, is there no more, or is another.
+            If the key, taken from the environment, is missing or has changed.
         """
         if self.key.trace != self.trace:
             raise ArgumentError(

@@ -32,22 +32,22 @@ from statcv.folds.strata.stratifier import (
 from statcv.folds.strata.thresholds import EXACT, Thresholds, as_text
 
 Positions = NDArray[np.int64]
-_EXACT: Final = 1500  # values up to which every choice is weighed
+_EXACT: Final = 1500  # values up to which every choice is compared
 _NEVER: Final = np.int64(2**62)
 
 
 def even_cuts(counts: Any, bins: int) -> Positions:
     """Return where to cut distinct values, in order, into bins of about equal count.
 
-    The sum of squared bin sizes is least, and so is their variance: sizes differ by
-    one at most where that can be. No bin is empty. Every choice of cuts is weighed
-    (dynamic programming) for up to some thousand values; with more, cuts near those of
-    a coarse grid, ever finer.
+    The sum of squared bin sizes is least, and so is their variance: sizes differ by at
+    most one if possible. No bin is empty. Every choice of cuts is compared (dynamic
+    programming) for up to some thousand values; with more, cuts near those of
+    successively finer grids.
 
     Parameters
     ----------
     counts : array-like of int
-        How many records have each distinct value, rising; at least ``bins`` values.
+        Number of records with each distinct value, rising; at least ``bins`` values.
     bins : int
 
     Returns
@@ -87,8 +87,8 @@ def _least_squares(below: Positions, places: list[Positions]) -> Positions:
 def _coarse_to_fine(below: Positions, bins: int) -> Positions:
     """Choose cuts on a coarse grid, then near them on finer ones.
 
-    What a heavy value holds above a bin's share says nothing of where the others
-    should be cut, so the grid runs over counts that are capped at that share.
+    The excess of a heavy value over a bin's share says nothing about where the others
+    should be cut, so the grid runs over counts capped at that share.
     """
     counts = np.diff(below)
     share = _share(counts, bins)
@@ -121,7 +121,7 @@ def _squares(below: Positions, cuts: Positions) -> int:
 
 
 def _share(counts: Positions, bins: int) -> float:
-    """Return what a bin holds where heavier values have bins of their own."""
+    """Return the size of a bin if heavier values have bins of their own."""
     heaviest = np.sort(counts)[::-1]
     rest = counts.sum() - np.concatenate([[0], np.cumsum(heaviest[: bins - 1])])
     shares = rest / (bins - np.arange(bins))
@@ -142,9 +142,9 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     per_fold : int
         With 1, each of k bins is a fold: a fold then tests values that its training
         set lacks, and the estimate is pessimistic where the outcome depends on them.
-        With more, ``per_fold * k`` narrow bins are dealt to the folds at random, which
-        takes away nearly all of that bias. Records that are not quite equal part more
-        often then.
+        With more, ``per_fold * k`` narrow bins are allocated to the folds at random,
+        which removes nearly all of that bias. Records that are not quite equal are then
+        split across folds more often.
     thresholds : array-like of numbers or dates, optional
         Rising thresholds on which several sites agree, such as ``plan.thresholds`` of
         one of them; a value equal to a threshold lies in the bin above. They fix the
@@ -162,7 +162,7 @@ def by_quantile(column: str, per_fold: int = 1, thresholds: Any = None) -> ByQua
     ByQuantile(columns=('age',), per_fold=1, thresholds=[35.5, 56])
     """
     if not is_whole(per_fold):
-        raise ArgumentTypeError(f"per_fold must be a whole number, not {per_fold!r}.")
+        raise ArgumentTypeError(f"per_fold must be an integer, not {per_fold!r}.")
     if per_fold < 1:
         raise ArgumentError(f"per_fold={per_fold} is out of range: 1 or more.")
     if not isinstance(column, str):
@@ -212,12 +212,12 @@ class ByQuantile(Stratifier):
 
     @property
     def random(self) -> bool:
-        """Whether other seeds, or repeats, allocate bins otherwise."""
+        """Whether the allocation of bins depends on seed and repeat."""
         return len(self.allocation) > 1 if self.allocation else self.per_fold > 1
 
     @property
     def only_for_folds(self) -> str:
-        """The number of bins a fold, or the thresholds, if they were given."""
+        """The number of bins per fold, or the thresholds, if they were given."""
         if self.agreed is not None:
             return f"thresholds={self.agreed.listed}"
         return f"per_fold={self.per_fold}" if self.per_fold > 1 else ""
@@ -354,7 +354,7 @@ class QuantileCut(Cut):
     Attributes
     ----------
     at : Thresholds
-        Each midway between two values unless given, and in the bin above.
+        Thresholds, midway between two values unless given; each lies in the bin above.
     allocated : numpy.ndarray of intp, or None
         The fold of each bin, if the thresholds were given.
     """
@@ -423,19 +423,19 @@ def _numbers(frame: pd.DataFrame, name: str) -> tuple[NDArray[np.float64], bool]
 
 
 def _refuse_long(column: pd.Series[Any], name: str) -> None:
-    """Refuse whole numbers that floats cannot tell apart."""
+    """Refuse integers that floats cannot distinguish."""
     if pd.api.types.infer_dtype(column) != "integer" or not len(column):
         return
     if max(int(column.max()), -int(column.min())) > EXACT:
         raise DataError(
-            f"column {name!r} holds whole numbers above 2**53, which have no exact "
+            f"column {name!r} holds integers above 2**53, which have no exact "
             "quantiles and look like identifiers; "
             f"by_hash({name!r}) or by_value({name!r}) keeps equal ones together."
         )
 
 
 def is_numeric(column: pd.Series[Any]) -> bool:
-    """Whether a column holds numbers, also as objects; truth values are none."""
+    """Whether a column holds numbers, also as objects, but not truth values."""
     if column.dtype == object:
         numbers = ("integer", "floating", "mixed-integer-float", "decimal")
         return pd.api.types.infer_dtype(column) in numbers

@@ -1,4 +1,4 @@
-"""Records that never part, and how other records find their fold."""
+"""Records that are never split across folds, and the folds of other records."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class Strata:
     label : str
         The stratifier's columns.
     codes : numpy.ndarray of int, shape (n,)
-        The stratum of each record: equal values, equal codes.
+        The stratum of each record; equal values have equal codes.
     count : int
         The number of strata.
     cuts : tuple of Cut
-        For each repeat, which unit a value falls in; empty where the folds are no
-        matter of the stratifier.
+        For each repeat, the unit in which a value falls; empty if the folds do not
+        depend on the stratifier.
     folds : tuple of numpy.ndarray
         For each repeat, the fold of each unit.
     identifies : bool
         Whether records with equal values are one cluster, such as a person's; not
         where a covariate that many share was cut into bins.
     made_by : str
-        The function that made the stratifier, such as ``"by_hash"``; empty if none did.
+        The function that made the stratifier, such as ``"by_hash"``; empty without one.
     labels : tuple of sequences
         For each repeat, the names of all k folds, also of those without a record.
     bins : numpy.ndarray of int, shape (n,), or None
@@ -64,20 +64,20 @@ class Strata:
 
     @property
     def sentence(self) -> str:
-        """What is kept together, in words, and how many groups there are."""
+        """The grouping in words, with the number of groups."""
         noun = "group" if self.identifies else "value"
         return f"{self.kept} ({plural(self.count, noun)})"
 
     @property
     def kept(self) -> str:
-        """What is kept together, in words."""
+        """The grouping in words."""
         if self.identifies:
             return f"grouped by {self.label}"
         return f"equal {self.label} kept together"
 
     @property
     def thresholds(self) -> NDArray[Any] | None:
-        """Where the values of the first repeat are cut."""
+        """The cut of the values in the first repeat."""
         return self.cuts[0].thresholds if self.cuts else None
 
     @property
@@ -112,7 +112,7 @@ class Strata:
                 f"assign() takes a pandas frame, not {type(frame).__name__}."
             )
         if not is_whole(repeat):
-            raise ArgumentTypeError(f"repeat must be a whole number, not {repeat!r}.")
+            raise ArgumentTypeError(f"repeat must be an integer, not {repeat!r}.")
         if not 1 <= repeat <= len(cuts):
             raise ArgumentError(
                 f"repeat={repeat!r} is out of range: from 1 to {len(cuts)}."
@@ -132,9 +132,9 @@ class Strata:
         return assigned
 
     def wholly_out(self, dropped: Ragged, held_out: Ragged) -> NDArray[np.bool_]:
-        """Tell which dropped records have all their equals out of training too.
+        """Return which dropped records have no equal in training.
 
-        Aligned with ``dropped.values``; both lists have one entry a fit.
+        Aligned with ``dropped.values``; both lists have one entry per fit.
         """
         owners = np.concatenate([dropped.owners, held_out.owners])
         rows = np.concatenate([dropped.values, held_out.values])

@@ -66,7 +66,7 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
     Returns
     -------
     numpy.ndarray of uint64
-        Pseudonyms: whoever has the key can tell whose they are.
+        Pseudonyms: whoever has the key can identify them.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
         warn(
             "values are hashed without a key, so anyone can hash every candidate and "
             "see which one fits: a century has 36 525 dates of birth, hashed in well "
-            "under a second. A digest then tells the date, a fold narrows it down. "
+            "under a second. A digest then reveals the date, a fold narrows it down. "
             "Give key=, the same wherever records are compared.",
             PrivacyWarning,
         )
@@ -103,9 +103,9 @@ def keyed_digest(values: Any, key: Key | None = FROM_ENVIRONMENT) -> Digests:
 def keyed_fold(values: Any, k: int, key: Key | None = FROM_ENVIRONMENT) -> Folds:
     """Return the fold of each value, from 0: its digest modulo ``k``, at least 2.
 
-    It depends on value, ``k`` and key alone, so records that come later, or lie
-    elsewhere, fall where they would have. ``values`` and ``key`` are as
-    :func:`keyed_digest` takes them. Sizes are random; :func:`balanced_folds` are not.
+    It depends on value, ``k`` and key alone, so later records, or those of other sites,
+    do not change it. ``values`` and ``key`` are as in :func:`keyed_digest`. Sizes are
+    random; those of :func:`balanced_folds` are not.
 
     Examples
     --------
@@ -126,7 +126,7 @@ def balanced_folds(
     Arguments are those of :func:`keyed_fold`. A threshold lies midway between two
     distinct digests, where the count of records below comes nearest to its share, and
     belongs to the fold above: sizes differ by one at most where values are distinct,
-    and none is empty. :func:`assign` deals other digests by the same thresholds.
+    and none is empty. :func:`assign` allocates other digests by the same thresholds.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
             hashes += hashlib.sha256(message).digest()
         return hashes
     inner, outer = (hashlib.sha256(pad).copy for pad in pads(key))
-    for message in messages:  # states that hold the pads are copied, not made anew
+    for message in messages:  # states that hold the pads are copied, not recomputed
         first, second = inner(), outer()
         first.update(message)
         second.update(first.digest())
@@ -216,7 +216,7 @@ def _hashes(messages: Iterable[bytes], key: bytes | None) -> bytearray:
 
 
 def check_key(key: Key) -> bytes:
-    """Return the bytes of a key, or say why it is none."""
+    """Return the bytes of a key, or raise."""
     if key is FROM_ENVIRONMENT:
         held = os.environ.get(key.value)
         if not held:
@@ -233,9 +233,9 @@ def check_key(key: Key) -> bytes:
 
 
 def check_k(k: int) -> int:
-    """Return a number of folds, or say why it is none."""
+    """Return a number of folds, or raise."""
     if not is_whole(k):
-        raise ArgumentError(f"k must be a whole number, not {k!r}.")
+        raise ArgumentError(f"k must be an integer, not {k!r}.")
     if not 2 <= k <= 2**31:
         raise ArgumentError(f"k={k} is out of range: from 2 to 2**31.")
     return int(k)

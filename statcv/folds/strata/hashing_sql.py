@@ -1,4 +1,4 @@
-"""Folds as SQL, by keyed hash or by thresholds: a database assigns its own records."""
+"""Folds as SQL, by keyed hash or by thresholds, for records in a database."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def sql_fold(
     Parameters
     ----------
     column : str or list of str
-        Its name, which is quoted. Several count together, as those of a frame do; that
-        no text holds U+001F inside is not checked.
+        Name of the column, which is quoted. Several count together, like those of a
+        frame; it is not checked that no text holds U+001F inside.
     k : int
         The number of folds.
     dialect : {"duckdb", "sqlite", "postgresql"}
@@ -134,8 +134,8 @@ def sql_fold(
         into the query; a server that logs statements logs parameters too, unless
         ``log_parameter_max_length`` is 0.
     thresholds : array-like of int, optional
-        The k - 1 of :func:`statcv.folds.strata.hashing.balanced_folds`. They are
-        written into the expression, being no secret.
+        The k - 1 thresholds of :func:`statcv.folds.strata.hashing.balanced_folds`. They
+        are written into the expression, since they are not secret.
 
     Examples
     --------
@@ -184,7 +184,8 @@ def sql_bins(
     thresholds : array-like of numbers or dates
         As :func:`statcv.by_quantile` takes them, such as ``plan.thresholds``.
     dialect : {"duckdb", "sqlite", "postgresql"}
-        In that of PostgreSQL a per cent sign of the name is doubled, for psycopg.
+        Dialect of SQL. For PostgreSQL a per cent sign in the name is doubled, for
+        psycopg.
     folds : sequence of int, optional
         The fold of each bin, one more than there are thresholds. Unless given, each bin
         is a fold: 1, 2, ….

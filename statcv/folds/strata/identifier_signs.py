@@ -25,12 +25,12 @@ NAMED = re.compile(
     r"($|[\W_])",
     re.IGNORECASE,
 )
-BY_CHANCE = 1e-4  # probability below which agreement within values is no accident
-ENOUGH = 20_000  # records that are looked at
+BY_CHANCE = 1e-4  # probability below which agreement within values is not due to chance
+ENOUGH = 20_000  # records that are examined
 
 
 def warn_of_no_repeats(counts: NDArray[np.intp], columns: Sequence[str]) -> None:
-    """Warn where no value occurs twice, so that nothing is kept together.
+    """Warn if no value occurs twice, so that the stratifier has no effect.
 
     Parameters
     ----------
@@ -68,10 +68,10 @@ def warn_of_near_values(texts: Sequence[str], label: str) -> None:
     Examples
     --------
     >>> import warnings
-    >>> with warnings.catch_warnings(record=True) as told:
+    >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn_of_near_values(["A12", "a 12", "B7"], "patient")
-    >>> str(told[0].message)[:59]
+    >>> str(caught[0].message)[:59]
     '2 of 3 distinct values of patient differ from another only '
     """
     alike: dict[str, list[str]] = {}
@@ -108,7 +108,7 @@ def warn_of_identifier(frame: pd.DataFrame, column: str) -> None:
     Parameters
     ----------
     frame : pandas.DataFrame
-        The records, whose other columns may tell.
+        The records, whose other columns may show it.
     column : str
         The column of numbers that is cut.
     """
@@ -125,8 +125,8 @@ def warn_of_identifier(frame: pd.DataFrame, column: str) -> None:
 def sign_of_identifier(frame: pd.DataFrame, column: str) -> str:
     """Say why a column of numbers looks like an identifier; empty if it does not.
 
-    It is called as one, or records of one value agree in another column as they would
-    not by chance, where that column is no function of its order (an age group).
+    It is named like one, or records of one value agree in another column more than by
+    chance, unless that column is a function of its order (such as an age group).
 
     Examples
     --------
@@ -169,9 +169,9 @@ def _integral(values: pd.Series[Any]) -> bool:
 
 
 def _function_of_order(values: pd.Series[Any], first: NDArray[np.intp]) -> bool:
-    """Tell whether a column, one value for each rising identifier, rises with it.
+    """Return whether a column, one value for each rising identifier, rises with it.
 
-    Or is made of it by cutting: each of its levels is one stretch.
+    A column that cuts it into intervals counts too: each level is one stretch.
     """
     by_value = values.iloc[first]
     if pd.api.types.is_numeric_dtype(by_value) and not pd.api.types.is_bool_dtype(

@@ -1,4 +1,4 @@
-"""One written form for a value: which identifiers are the same, and what is hashed."""
+"""The written form of a value, which identifies it and is hashed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def normalise(value: Any) -> str:
     - Text: Unicode NFC, without the white space around it (what ``str.strip()`` takes
       off: Unicode's White_Space and U+001C to U+001F). Case, inner space and leading
       zeros stay. Empty text is a value; numbers and dates in text are not parsed.
-    - Whole numbers, from floats and decimals too: digits. 1, 1.0 and Decimal("1.00")
+    - Integers, also as floats and decimals: digits. 1, 1.0 and Decimal("1.00")
       are ``1``, -0.0 is ``0``. Long identifiers belong in text or integers: a float
       above 2**53 lost digits when it was read.
     - Other numbers: ``repr`` of the float (float32 widened, decimals rounded to it).
@@ -86,8 +86,8 @@ def written(values: Any) -> tuple[list[str], Codes]:
     Parameters
     ----------
     values : Series, Index, array, list or DataFrame
-        None may be missing (:func:`check_present`). The columns of a frame are
-        joined: their written forms, in order, with U+001F between them.
+        None may be missing (:func:`check_present`). Columns of a frame are joined:
+        their written forms, in order, with U+001F between them.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def _joined(frame: pd.DataFrame) -> tuple[list[str], Codes]:
 
 
 def one_column(values: Any) -> Any:
-    """Return values that can be sliced, or say that they are no column."""
+    """Return values that can be sliced, or raise if they are not a column."""
     if isinstance(values, (list, pd.DataFrame)):
         return values
     if getattr(values, "ndim", 1) == 1:

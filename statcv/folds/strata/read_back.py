@@ -1,4 +1,4 @@
-"""The stratifier of a plan that comes back from a table, as far as a table tells it."""
+"""The stratifier of a plan read from a table, as far as the table describes it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class UnknownCut(Cut):
         return self.bounds
 
     def of(self, frame: pd.DataFrame) -> Codes:
-        """Say why the unit of other records is not known."""
+        """Raise, since the unit of other records is not known."""
         raise SchemeError(self.why)
 
     def sentence(self, k: int) -> str:
@@ -58,14 +58,14 @@ class UnknownCut(Cut):
 def read_strata(
     table: pd.DataFrame, cells: pd.DataFrame, position: NDArray[Any], n: int
 ) -> Strata | None:
-    """Return what a table tells of the stratifier.
+    """Return the strata that a table describes.
 
     Parameters
     ----------
     table : pandas.DataFrame
         The rows of records.
     cells : pandas.DataFrame
-        Those of held-out records, and of bins in which no record falls.
+        Rows of held-out records, and of bins without records.
     position : numpy.ndarray of int
         The record of each row of ``table``.
     n : int

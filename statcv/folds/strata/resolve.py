@@ -1,4 +1,4 @@
-"""Stratifiers as a caller names them, and the simplest: whole values."""
+"""Stratifiers from names of columns, and the simplest, by whole values."""
 
 from __future__ import annotations
 
@@ -131,13 +131,13 @@ class ValueCut(Cut):
 
 
 def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
-    """Return the stratifier that a caller means.
+    """Return the stratifier for an argument ``stratify=``.
 
     Parameters
     ----------
     stratify : str, list of str or Stratifier
-        A name, or several, stands for whole values, whatever their dtype: records
-        with equal values are one cluster.
+        One or several names stand for whole values, whatever their dtype: records with
+        equal values are one cluster.
     frame : pandas.DataFrame
 
     Raises
@@ -145,7 +145,7 @@ def resolve_stratifier(stratify: Any, frame: pd.DataFrame) -> Stratifier:
     ColumnError
         If there is no such column.
     ArgumentTypeError
-        If it is none of these.
+        If it is not one of these.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""What a stratifier is: a covariate whose equal values are held out together.
+"""Stratifiers: covariates whose equal values are held out together.
 
-It tells which records hold equal values, and cuts them into *units* for k folds: bins
-of a number, classes of a hash, whole values. A unit is a fold by itself (*fixed*), or
-free to be dealt to one.
+A stratifier finds the records with equal values, and cuts them into *units* for k
+folds: bins of a number, classes of a hash, whole values. A unit is a fold by itself
+(*fixed*), or is allocated to one.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Cut(ABC):
     units : int
         Number of units, k at least.
     fixed : bool
-        Whether unit j is fold j; else units are free to be dealt to folds.
+        Whether unit j is fold j; otherwise units are allocated to folds.
     codes : numpy.ndarray of intp
-        The unit of each record that was cut, as :meth:`of` would tell.
+        The unit of each record that was cut, as :meth:`of` returns it.
     """
 
     columns: tuple[str, ...]
@@ -86,14 +86,14 @@ class Cut(ABC):
 
 @dataclass(frozen=True)
 class Stratifier(ABC):
-    """One or several columns whose equal values never part.
+    """One or several columns whose equal values are never split across folds.
 
     Attributes
     ----------
     columns : tuple of str
     identifies : bool
-        Whether records with equal values are one cluster, as of a person; the columns
-        are then no predictors in ``y ~ .``.
+        Whether records with equal values are one cluster, such as a person's; the
+        columns are then not predictors in ``y ~ .``.
     made_by : str
         The name of the function that makes it.
     """
@@ -110,21 +110,21 @@ class Stratifier(ABC):
     @property
     @abstractmethod
     def random(self) -> bool:
-        """Whether other seeds and repeats give other folds."""
+        """Whether the folds depend on seed and repeat."""
 
     @property
     def only_for_folds(self) -> str:
-        """What it says that has a meaning for k folds alone, if anything."""
+        """The argument that applies to k folds alone, if any."""
         return ""
 
     @property
     def fixes_folds(self) -> bool:
-        """Whether values alone say which fold a record falls in."""
+        """Whether values alone determine the fold of a record."""
         return True
 
     @property
     def n_folds(self) -> int | None:
-        """The number of folds on which it insists, whatever the records."""
+        """The number of folds that it fixes, whatever the records."""
         return None
 
     def values(self, frame: pd.DataFrame) -> Codes:
@@ -140,7 +140,7 @@ class Stratifier(ABC):
         frame : pandas.DataFrame
             The records.
         named : bool
-            Whether the caller gave bare names of columns, no stratifier.
+            Whether the caller gave bare names of columns instead of a stratifier.
         """
 
     @abstractmethod
@@ -157,7 +157,7 @@ class Stratifier(ABC):
 
 
 def columns_of(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
-    """Return the columns, none of which may be lacking or have missing values."""
+    """Return the columns, which must exist and have no missing values."""
     for name in columns:
         if name not in frame.columns:
             raise ColumnError(

@@ -53,7 +53,7 @@ class Thresholds:
         ArgumentTypeError
             If they are not a list of numbers or a list of dates.
         ArgumentError
-            If there are none, one is missing or infinite, or they do not rise.
+            If the list is empty, or a threshold is missing, infinite or out of order.
         """
         many = isinstance(given, Iterable) and getattr(given, "ndim", 1) == 1
         if not many or isinstance(given, (str, bytes, Mapping, Set)):

@@ -1,4 +1,4 @@
-"""Closed forms: what folds hold, how estimates over them vary and err.
+"""Closed forms for the composition of folds, and for variance and bias of estimates.
 
 Counts go in, an exact number comes out; nothing is drawn at random. *The chapter*
 is on stratified k-fold cross-validation, *Austin* is Austin, Pe'er & Korem (2024).
@@ -35,7 +35,7 @@ def no_positive_probability(n: int, positives: int, fold_size: int) -> float:
     Raises
     ------
     ArgumentError
-        If a count is not a whole number from 0 to n.
+        If a count is not an integer from 0 to n.
 
     Examples
     --------
@@ -54,11 +54,11 @@ def class_share_variance(
 ) -> float:
     """Return the variance of a class's share of a fold.
 
-    The chapter, "The Principle of Stratification". With q = class_count/n and a
-    fold of m = n/k, dealt at random: q(1 − q)/m × (n − m)/(n − 1), hypergeometric,
-    a mean over folds where sizes differ; binomial approximation: k q(1 − q)/n.
-    Spread evenly: r(k − r)/n², r = class_count mod k, since r folds chosen of k
-    hold one more than the others (their size taken as n/k throughout).
+    The chapter, "The Principle of Stratification". With q = class_count/n and a fold of
+    m = n/k, drawn at random: q(1 − q)/m × (n − m)/(n − 1), hypergeometric, a mean over
+    folds where sizes differ; binomial approximation: k q(1 − q)/n. Spread evenly: r(k −
+    r)/n², r = class_count mod k, since r folds chosen of k hold one more than the
+    others (their size taken as n/k throughout).
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def class_share_variance(
     Raises
     ------
     ArgumentError
-        If k or class_count exceeds n, k < 2, or the dealing is none of these.
+        If k or class_count exceeds n, k < 2, or ``dealing`` is not one of these.
 
     Examples
     --------
@@ -106,12 +106,12 @@ def stratified_quotas(class_counts: ArrayLike, k: int) -> NDArray[np.intp]:
     Returns
     -------
     ndarray of int, shape (k, classes)
-        A row a fold; a fold plan has the rows in random order.
+        One row per fold; a fold plan has the rows in random order.
 
     Raises
     ------
     ArgumentError
-        If class_counts are not positive whole numbers, or k is not from 2 to n.
+        If class_counts are not positive integers, or k is not from 2 to n.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def largest_k(class_counts: ArrayLike) -> int:
     Raises
     ------
     ArgumentError
-        If class_counts are not positive whole numbers.
+        If class_counts are not positive integers.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def rlpocv_training_counts(class_counts: ArrayLike, p: int) -> tuple[int, ...]:
     Raises
     ------
     ArgumentError
-        If a count or p is out of range, or nothing of a class would be left.
+        If a count or p is out of range, or a class would be empty.
 
     Examples
     --------
@@ -363,7 +363,7 @@ def training_mean_correlation(n: int, p: int) -> float:
 
 def _whole(name: str, value: Any, low: int, high: float = math.inf) -> int:
     if not is_whole(value):
-        raise ArgumentError(f"{name} must be a whole number, not {value!r}.")
+        raise ArgumentError(f"{name} must be an integer, not {value!r}.")
     return int(_number(name, value, low, high))
 
 
@@ -377,7 +377,7 @@ def _number(name: str, value: Any, low: float, high: float) -> float:
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         near = suggestion(value, known)
-        raise ArgumentError(f"{name}={value!r} is none of {', '.join(known)}.{near}")
+        raise ArgumentError(f"{name}={value!r} is not one of {', '.join(known)}.{near}")
 
 
 def _class_counts(class_counts: ArrayLike) -> NDArray[np.intp]:

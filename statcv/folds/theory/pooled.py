@@ -1,4 +1,4 @@
-"""What a pooled auROC is expected to be on noise, to first order, without a fit."""
+"""The expected pooled auROC on noise, to first order, without a fit."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ def pooled_null_auroc(
     positives : int
         Records of the positive class.
     C : float, optional
-        Of the ridge penalty, in scikit-learn's convention; none by default.
+        Inverse strength of the ridge penalty, in scikit-learn's convention; by default
+        no penalty.
     scheme : {"loocv", "rloocv", "weight"}
         Leave-one-out: as it is, with a record of the other class dropped, or with
         weights that give a class the same total in every training set.
@@ -54,9 +55,9 @@ def pooled_null_auroc(
     Returns
     -------
     float
-        What is expected where labels are dealt at random to these records. The
+        Expected auROC if labels are permuted at random among these records. The
         approximation takes fitted probabilities to be near the share of positives; it
-        fails where classes are separated, as without a penalty where p is near n.
+        fails if classes are separated, as without a penalty if p is near n.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def pooled_null_auroc(
     References
     ----------
     Distributional bias: G. I. Austin, I. Pe'er and T. Korem (2024), arXiv:2406.01652.
-    The expansion is ours; see the page *Unbiased at last*.
+    The expansion is our own; see the page *Unbiased at last*.
 
     Examples
     --------
@@ -91,7 +92,7 @@ def pooled_null_auroc(
         variance[variance < EQUAL * m * (size[rows, None] + size) + nil] = 0.0
         lost = _lost(pull, variance + dropped * (size[rows, None] + size))
         own = np.arange(len(lost))
-        lost[own, start + own] = 1.0  # a record is no pair with itself
+        lost[own, start + own] = 1.0  # a record does not form a pair with itself
         total += float((1 - lost).sum())
     return float(total / (n * (n - 1)))
 
@@ -99,7 +100,7 @@ def pooled_null_auroc(
 def _without_both(
     rows: slice, reach: Floats, sandwich: Floats, w: float, alone: bool
 ) -> tuple[Floats, Floats]:
-    """Return pull and variance of pairs whose fits had neither record.
+    """Return pull and variance of pairs whose fits were trained on neither record.
 
     By Woodbury's identity: with K the 2 × 2 block of ``reach`` (z'Az) of a pair, that
     without both is K (I − wK)⁻¹.
@@ -146,14 +147,14 @@ def _checked(
     """Return centred covariates, their covariance, m and the share of positives."""
     if scheme not in LEAVING_ONE:
         raise ArgumentError(
-            f"scheme {scheme!r} is none of {', '.join(LEAVING_ONE)}."
+            f"scheme {scheme!r} is not one of {', '.join(LEAVING_ONE)}."
             f"{suggestion(str(scheme), LEAVING_ONE)}"
         )
     if not C > 0:
         raise ArgumentError(f"C must be above 0, not {C}.")
     x = np.asarray(X, dtype=float)
     if x.ndim != 2 or not np.isfinite(x).all():
-        raise ArgumentError("X must be a matrix of finite numbers, a row a record.")
+        raise ArgumentError("X must be a matrix of finite numbers, one row per record.")
     n = len(x)
     if not 1 <= positives <= n - 1:
         raise ArgumentError(

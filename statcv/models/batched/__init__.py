@@ -1,1 +1,1 @@
-"""The fits of all folds of a plan as one problem; each module as its model alone."""
+"""The fits of all folds of a plan as one problem, one module per model."""

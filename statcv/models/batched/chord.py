@@ -13,10 +13,10 @@ from statcv.models.batched.downdate import Inverse
 
 ACCURACY = 4e-11  # of linear predictors: 1e-11 of probabilities
 STEPS = 30  # of a fit by one matrix
-CROWDED = 0.7  # the share of fits still going below which the others make room
-SINGULAR = 1e8  # an inverse Hessian that is larger is taken for none
+CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
+SINGULAR = 1e8  # an inverse Hessian that is larger is treated as missing
 
-FAR = 1.0  # a step that moves a linear predictor by more is looked at first
+FAR = 1.0  # a step that moves a linear predictor by more is checked first
 SECANTS = 10  # at most, by which such a step is shortened
 
 P = TypeVar("P", bound="Gradients")
@@ -51,7 +51,7 @@ def approach(
     enough: float,
     noise: float,
 ) -> tuple[Matrix, NDArray[np.bool_], int]:
-    """Follow the steps, but where the first one goes too far only shorten it.
+    """Follow the steps, but only shorten a first one that goes too far.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def approach(
     theta, gradient : numpy.ndarray, shape (m, q)
         Where to start, and the gradient there.
     inverse, enough, noise
-        As for :func:`follow`.
+        As in :func:`follow`.
 
     Returns
     -------
@@ -88,10 +88,10 @@ def _shortened(
     step: Matrix,
     far: NDArray[np.bool_],
 ) -> NDArray[np.bool_]:
-    """Shorten, in place, steps that go too far, and tell which were.
+    """Shorten, in place, steps that go too far, and return which were.
 
-    Those do at whose end the objective rises more steeply than it falls at their
-    beginning. Looked at are those that move a linear predictor far.
+    A step goes too far if the objective rises more steeply at its end than it falls at
+    its beginning. Only steps that move a linear predictor far are checked.
     """
     left = np.flatnonzero(far)
     left = left[problem.part(left).furthest(step[left]) > FAR]
@@ -125,9 +125,9 @@ def follow(
     theta, step : numpy.ndarray, shape (m, q)
         Where to start, and the first step.
     inverse : Inverse
-        Near those of the Hessians.
+        Approximate inverses of the Hessians.
     enough : float
-        A distance from the optimum that is as good as none.
+        A distance from the optimum that is negligible.
     noise : float
         The length of steps that rounding makes.
 
@@ -138,7 +138,7 @@ def follow(
     done : numpy.ndarray of bool, shape (m,)
         Whether the gradient vanishes there.
     steps : int
-        How many it took; ``STEPS`` where some gradient does not vanish.
+        Number of steps; ``STEPS`` if some gradient does not vanish.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     which, going = np.arange(len(theta)), np.ones(len(theta), dtype=bool)
@@ -162,7 +162,7 @@ def follow(
         squares.append(square)
         before, slower = size, rate
         if halt.any():
-            # where steps grow, the last did no good
+            # if steps grow, the last did not help
             back = sum(steps[-2:] if len(steps) > 2 else steps[-1:])
             found[which[halt]] = np.where(close[:, None], theta, theta - back)[halt]
             done[which[halt]] = close[halt]

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Block
 
-MOST = 2**22  # numbers in the products of all records: 32 MB
+MOST = 2**22  # values in the products of all records: 32 MB
 
 
 def products_of(X: Matrix) -> Matrix | None:
     """Return the products of each row's entries, shape (n, q (q + 1) / 2).
 
-    Gram matrices are sums of them; None where they would take much memory.
+    Gram matrices are sums of them; None if they would take much memory.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
 
 # ---- inverses of Gram matrices of training sets, where that of all records is I ----
 
-SMALL = 24  # matrices of so many columns are inverted as they are
+SMALL = 24  # matrices of so many columns are inverted directly
 
 
 class Inverse(Protocol):
@@ -54,7 +54,7 @@ class Inverse(Protocol):
 
     @property
     def norm(self) -> Matrix:
-        """A bound of the largest eigenvalue of each, shape (m,)."""
+        """A bound on the largest eigenvalue of each, shape (m,)."""
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
@@ -71,7 +71,7 @@ class Whole:
 
     @property
     def norm(self) -> Matrix:
-        """A bound of the largest eigenvalue of each; infinite where there is none."""
+        """A bound on the largest eigenvalue of each; infinite if unbounded."""
         return _size(self.matrices)
 
     def times(self, vectors: Matrix) -> Matrix:
@@ -93,7 +93,7 @@ class Downdate:
     core : numpy.ndarray, shape (m, width, width)
         The inverses are I + rowsᵀ core rows.
     norm : numpy.ndarray, shape (m,)
-        A bound of the largest eigenvalue of each; infinite where there is none.
+        A bound on the largest eigenvalue of each; infinite if unbounded.
     """
 
     rows: Matrix
@@ -117,9 +117,9 @@ def by_lists(Z: Matrix, block: Block) -> Downdate:
     Parameters
     ----------
     Z : numpy.ndarray, shape (n, p)
-        Rows with ``Z.T @ Z`` the identity, but for what no fit changes.
+        Rows with ``Z.T @ Z`` the identity, except in directions that no fit changes.
     block : Block
-        How often each row comes in each fit; weights are left aside.
+        Number of times each row occurs in each fit; weights are ignored.
     """
     rows = Z[block.rows]
     gram = np.matmul(rows, rows.transpose(0, 2, 1))
@@ -134,9 +134,9 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
     Parameters
     ----------
     Z : numpy.ndarray, shape (n, p)
-        As for :func:`by_lists`.
+        As in :func:`by_lists`.
     block : Block
-        How much each row counts in each fit.
+        Weight of each row in each fit.
     """
     p, counts = Z.shape[1], np.ones((len(block), len(Z)))
     block.multiply(counts)
@@ -152,7 +152,7 @@ def by_counts(Z: Matrix, block: Block) -> Whole:
 
 
 def inverted(matrices: Matrix) -> Matrix:
-    """Invert each matrix; NaN where there is no inverse."""
+    """Invert each matrix; NaN without an inverse."""
     if matrices.shape[-1] == 1:
         with np.errstate(divide="ignore"):
             return np.asarray(1 / matrices)
@@ -165,7 +165,7 @@ def inverted(matrices: Matrix) -> Matrix:
 
 
 def symmetric_inverse(matrices: Matrix) -> Matrix:
-    """Invert each positive definite matrix, by halves; NaN where there is no inverse.
+    """Invert each positive definite matrix, by halves; NaN without an inverse.
 
     That halves the work, as a corner and its mirror image are the same.
     """

@@ -1,8 +1,8 @@
 """Firth's logistic regression in all folds together.
 
 The penalty's score needs the leverages of every fold, and so its information; a
-step takes that, less what the curvature of the penalty is in the fit to all
-records, for the Hessian. Folds that do not yield are fitted by themselves.
+step uses the information minus the curvature of the penalty in the fit to all records
+as the Hessian. Folds that do not converge are fitted by themselves.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFit
     ----------
     model : Logit
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Examples
@@ -65,7 +65,7 @@ def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFit
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """The optima that some fits look for.
+    """The optimisation problem of some fits.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class _Problem:
     y : numpy.ndarray, shape (n,) or (outcomes, n)
     weights : numpy.ndarray, shape (n,)
     curved : numpy.ndarray, shape (q, q)
-        The information of all records, less the Hessian.
+        The information of all records minus the Hessian.
     block : Block
     """
 
@@ -88,7 +88,7 @@ class _Problem:
         return replace(self, block=self.block.part(chosen))
 
     def step(self, theta: Matrix) -> tuple[Matrix, Matrix]:
-        """Return a step of each fit, and a bound of its inverse information."""
+        """Return a step of each fit, and a bound on its inverse information."""
         y = self.y if self.block.outcome is None else self.y[self.block.outcome]
         tanh = np.tanh(theta @ self.Z.T / 2)
         counts = np.tile(self.weights, (len(theta), 1))
@@ -131,13 +131,13 @@ class _Problem:
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the score vanishes; return where, and which fits came there."""
+    """Step until the score vanishes; return coefficients and which fits converged."""
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     which = np.arange(len(theta))
     reach = np.sqrt(np.einsum("ij,ij->i", problem.Z, problem.Z).max())
     before = np.full(len(theta), np.inf)
     for _ in range(STEPS):
-        with np.errstate(invalid="ignore", over="ignore"):  # where there is no inverse
+        with np.errstate(invalid="ignore", over="ignore"):  # without an inverse
             step, norm = problem.step(theta)
             size = np.sqrt(np.einsum("bp,bp->b", step, step)) * reach
             rate = np.where(before < np.inf, size / before, 1.0)

@@ -1,4 +1,4 @@
-"""What models return that fit all folds of a plan together, for one outcome or many."""
+"""The fits of all folds of a plan made together, for one outcome or many."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
     folds : Folds
         The fits of one outcome.
     times : int
-        How many outcomes there are; those of the k-th are the k-th to follow.
+        Number of outcomes; the fits of the k-th outcome are the k-th block.
     places : numpy.ndarray of int, shape (times, n), optional
-        The record that takes the place of each record of the plan, where folds go
-        with the outcome; where not given they stay with the records.
+        The record that takes the place of each record of the plan, if folds go with the
+        outcome; by default they stay with the records.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
     return Ragged(rows, lists.starts).rising()
 
 
-# ---- models that fit all folds of a plan together, and what comes of it ----
+# ---- models that fit all folds of a plan together, and their fits ----
 
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
 ROWS = 2**16  # predicted at once
@@ -78,13 +78,13 @@ class FittedFolds:
     Attributes
     ----------
     coefficients : numpy.ndarray, shape (fits, m), or None
-        NaN where nothing was learnt, as of a column that no training row has.
+        NaN where nothing was learnt, such as for a column without training rows.
     names : tuple of str
-        What the m coefficients are called.
+        Names of the m coefficients.
     converged, separated : numpy.ndarray of bool, shape (fits,)
     predict : callable
-        From the numbers of m records, and the fit that is to predict each, to
-        predictions, shape (m,) or (m, classes).
+        Function of the numbers of m records, and of the fit that is to predict each,
+        that returns predictions, shape (m,) or (m, classes).
     chosen : dict or None
         Hyperparameters that were chosen inside each training set: name to values,
         shape (fits,).
@@ -98,7 +98,7 @@ class FittedFolds:
     chosen: dict[str, NDArray[Any]] | None = None
 
     def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
-        """Predict any number of records, so many at a time as memory holds easily."""
+        """Predict any number of records, in batches of bounded memory."""
         parts = [
             self.predict(rows[i : i + ROWS], fits[i : i + ROWS])
             for i in range(0, max(len(rows), 1), ROWS)
@@ -135,10 +135,10 @@ def fit_all_folds(
 
 
 def fits_together(model: Model) -> bool:
-    """Tell whether a model knows how to fit folds together.
+    """Return whether a model can fit folds together.
 
-    It does if it has a method ``fit_folds(records, folds)``. One that inherits it,
-    but fits a training set in its own way, does not.
+    It can if it has a method ``fit_folds(records, folds)``, unless it inherits that but
+    fits a training set in its own way.
     """
     family = type(model)
     definer = {
@@ -163,7 +163,7 @@ def by_linear_predictor(
     records : TrainingSet
     folds : Folds
     mean : callable
-        From linear predictors to predictions.
+        Function from linear predictors to predictions.
     """
     beta, X = fits.coefficients, records.X
 

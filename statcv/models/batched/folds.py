@@ -1,4 +1,4 @@
-"""All fits of a plan as one problem: on whom each trains, and what they gave."""
+"""All fits of a plan as one problem: their training records and their results."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
 
 @dataclass(frozen=True, eq=False)
 class Folds:
-    """On which of all records each of several fits trains, and how much they count.
+    """The training records of each of several fits, and their weights.
 
     Attributes
     ----------
     out : Ragged
         The records on which each fit does not train, each listed once.
     copied : Ragged
-        Records that come once more for each time they are listed.
+        Records that are repeated, once for each time they are listed.
     weights : callable or None
-        From the numbers of m fits to weights, shape (m, n), beside those that the
-        records have in every fit; None where all are 1.
+        Function of the numbers of m fits that returns weights, shape (m, n), which
+        multiply those that the records have in every fit; None if all are 1.
     outcome : numpy.ndarray of int or None
-        Which row of the outcomes each fit has, where these are several.
+        Row of the outcomes for each fit, if there are several.
     seeds : callable or None
-        From the numbers of m fits to the seeds of their models, shape (m,); None
-        where the models draw nothing.
+        Function of the numbers of m fits that returns the seeds of their models, shape
+        (m,); None if the models draw nothing.
 
     Examples
     --------
@@ -76,7 +76,7 @@ class Folds:
         return len(self.out)
 
     def chosen(self, fits: Numbers) -> Folds:
-        """Return some of the fits, which are numbered anew from 0."""
+        """Return some of the fits, renumbered from 0."""
         weights, seeds = self.weights, self.seeds
         return Folds(
             self.out.chosen(fits),
@@ -87,14 +87,14 @@ class Folds:
         )
 
     def train(self, fit: int, n: int) -> Numbers:
-        """Return the records on which a fit trains, copies among them."""
+        """Return the records on which a fit trains, with repetitions."""
         times = np.ones(n, dtype=np.intp)
         times[self.out[fit]] = 0
         np.add.at(times, self.copied[fit], 1)
         return np.repeat(np.arange(n), times)
 
     def training_set(self, records: TrainingSet, fit: int) -> TrainingSet:
-        """Return the training set of one fit; copies of a record never part."""
+        """Return the training set of one fit; repeats of a record stay together."""
         rows = self.train(fit, len(records.X))
         y = records.y if self.outcome is None else records.y[self.outcome[fit]]
         weights = None if records.weights is None else records.weights[rows]
@@ -117,9 +117,9 @@ class Folds:
         )
 
     def empty_columns(self, X: Matrix, weights: Matrix | None) -> NDArray[np.bool_]:
-        """Tell which columns are 0 in all training rows of weight, shape (fits, p).
+        """Return which columns are 0 in all weighted training rows, shape (fits, p).
 
-        Nothing is learnt of them there: a level of a factor may be absent.
+        Nothing is learnt about them there: a level of a factor may be absent.
         """
         used = X != 0 if weights is None else (X != 0) & (weights[:, None] > 0)
         rows = used.sum(axis=0)
@@ -135,7 +135,7 @@ class Folds:
 
     @cached_property
     def _changed(self) -> tuple[Ragged, NDArray[np.int64]]:
-        """The records that do not come exactly once, and how often they come."""
+        """The records that do not occur exactly once, with their counts."""
         if not len(self.copied.values):
             return self.out, np.zeros(len(self.out.values), dtype=np.int64)
         n = int(max(self.out.values.max(initial=0), self.copied.values.max())) + 1
@@ -150,8 +150,9 @@ class Folds:
     def blocks(self, n: int, p: int, each: int = 0, larger: int = 1) -> Iterator[Block]:
         """Yield the fits of n records and p columns in blocks of bounded memory.
 
-        Fits that change many records come first; ``each`` is how many numbers the
-        caller keeps of a fit, and ``larger`` how much larger blocks may be.
+        Fits that change many records come first; ``each`` is the number of values that
+        the caller keeps per fit, and ``larger`` the factor by which blocks may be
+        larger.
         """
         sizes = self._changed[0].sizes
         order = np.argsort(-sizes, kind="stable")
@@ -186,7 +187,7 @@ class Folds:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some fits, with the records that do not come exactly once side by side.
+    """Some fits, with an array of the records that do not occur exactly once.
 
     Attributes
     ----------
@@ -194,12 +195,11 @@ class Block:
     n : int
         The number of records.
     rows, times : numpy.ndarray, shape (m, width)
-        The records, and how often they come; shorter lists are filled up with
-        their first record.
+        The records and their counts; shorter lists are padded with their first record.
     less : numpy.ndarray, shape (m, width)
-        1 less ``times``, and 0 where a list was filled up.
+        1 minus ``times``, and 0 where a list was padded.
     counts : numpy.ndarray, shape (m, n), or None
-        How much every record counts; None where few do not count once.
+        Weight of every record; None if few differ from 1.
     outcome : numpy.ndarray of int, shape (m,), or None
         Which row of the outcomes each fit has, where these are several.
     """
@@ -228,11 +228,11 @@ class Block:
         )
 
     def few(self, p: int) -> bool:
-        """Tell whether few records do not come once, beside p columns."""
+        """Return whether few records do not occur once, compared with p columns."""
         return few(self.rows.shape[1], p)
 
     def multiply(self, values: Matrix) -> None:
-        """Multiply values, shape (m, n), by how much each record counts."""
+        """Multiply values, shape (m, n), by the weight of each record."""
         if self.counts is not None:
             values *= self.counts
         else:
@@ -241,7 +241,7 @@ class Block:
     def sums(self, values: Matrix, Z: Matrix) -> Matrix:
         """Sum values times rows of Z over each training set, shape (m, p).
 
-        ``values`` has shape (n,), or (m, n) where each fit has its own.
+        ``values`` has shape (n,), or (m, n) if each fit has its own.
         """
         if self.counts is not None:
             return np.asarray((self.counts * values) @ Z)
@@ -260,7 +260,7 @@ class Block:
         return np.asarray(weights.sum() - lost)
 
     def counted(self, place: int) -> Matrix:
-        """Return how much each record counts in one of the fits, shape (n,)."""
+        """Return the weight of each record in one of the fits, shape (n,)."""
         if self.counts is not None:
             return np.asarray(self.counts[place])
         counts = np.ones(self.n)
@@ -269,20 +269,20 @@ class Block:
 
 
 def few(width: int, p: int) -> bool:
-    """Tell whether so many changed records are few, beside p columns."""
+    """Return whether so many changed records are few, compared with p columns."""
     return width <= max(p // 2, 4)
 
 
 @dataclass(frozen=True, eq=False)
 class FoldFits:
-    """What the fits gave; predictions are functions of ``X @ coefficients``.
+    """The results of the fits; predictions are functions of ``X @ coefficients``.
 
     Attributes
     ----------
     coefficients : numpy.ndarray, shape (fits, p)
     converged, separated : numpy.ndarray of bool, shape (fits,)
     refitted : numpy.ndarray of bool, shape (fits,)
-        Which were fitted by themselves, as they did not yield together.
+        Whether each fit was made by itself, as it did not converge with the others.
     """
 
     coefficients: Matrix
@@ -292,7 +292,7 @@ class FoldFits:
 
     @classmethod
     def empty(cls, fits: int, columns: int) -> FoldFits:
-        """Make room for that many fits, none of them made yet."""
+        """Allocate arrays for that many fits, not yet made."""
         flags = [np.zeros(fits, dtype=bool) for _ in range(3)]
         return cls(np.zeros((fits, columns)), *flags)
 

@@ -1,7 +1,8 @@
 """Least squares and training means of all folds together.
 
-Of the orthogonal factor Q of all records, a fold's Gram matrix is the identity less
-the rows that it leaves out, and their residuals say where its coefficients go.
+In terms of the orthogonal factor Q of all records, a fold's Gram matrix is the identity
+minus the rows that it leaves out, and their residuals give the change of its
+coefficients.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
     ----------
     model : Linear
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns
@@ -69,7 +70,7 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
 
 
 def _determined(X: Matrix, R: Matrix) -> bool:
-    """Tell whether all records determine the coefficients well."""
+    """Return whether all records determine the coefficients well."""
     if not X.shape[1] or len(X) < X.shape[1]:
         return False
     return bool(np.linalg.cond(R) <= CONDITION)
@@ -81,14 +82,14 @@ def _determined(X: Matrix, R: Matrix) -> bool:
 def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
     """Return the mean outcome, or the class shares, of every training set.
 
-    What :class:`~statcv.models.Mean` predicts for any record of the fold. Counts are
-    whole numbers, whose sums are exact, so that equal shares stay equal.
+    This is the prediction of :class:`~statcv.models.Mean` in the fold. Counts are
+    integers, whose sums are exact, so that equal shares stay equal.
 
     Parameters
     ----------
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns

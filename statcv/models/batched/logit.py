@@ -1,10 +1,10 @@
 """Binary logistic regression in all folds together.
 
-In coordinates where the Hessian of the fit to all records is the identity, that of
-a fold is the identity less a few rows. Steps by this fixed matrix, with the exact
+In coordinates where the Hessian of the fit to all records is the identity, that of a
+fold is the identity minus a few rows. Steps by this fixed matrix, with the exact
 gradient of each fold, take two matrix products for all folds of a block; Broyden's
-update makes them converge faster than linearly. Folds that do not yield get their
-own Hessian, and in the end a fit of their own, which also judges separation.
+update makes them converge faster than linearly. Folds that do not converge get their
+own Hessian, and finally a fit of their own, which also judges separation.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
     ----------
     model : Logit
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns
@@ -106,7 +106,7 @@ def _fit_block(
 def settle(
     problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
 ) -> tuple[Matrix, NDArray[np.bool_], int]:
-    """Look for the optima, and make sure that they are such.
+    """Search for the optima, and verify them.
 
     Parameters
     ----------
@@ -114,17 +114,18 @@ def settle(
     theta, gradient : numpy.ndarray, shape (m, q)
         Where to start, and the gradient there.
     inverse : Inverse
-        Like the Hessian's there.
+        Approximate inverse of the Hessian there.
     bound : numpy.ndarray, shape (m,)
-        Of the largest eigenvalue of the inverse Hessian at the start.
+        Bound on the largest eigenvalue of the inverse Hessian at the start.
 
     Returns
     -------
     theta : numpy.ndarray, shape (m, q)
     sure : numpy.ndarray of bool, shape (m,)
-        Where it is the optimum beyond doubt.
+        Whether it is the optimum beyond doubt.
     steps : int
-        Taken by ``inverse``, at most; ``STEPS`` where it did not lead to all optima.
+        Largest number of steps by ``inverse``; ``STEPS`` if it did not reach all
+        optima.
     """
     at, bound = theta.copy(), bound.copy()
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -148,7 +149,7 @@ def settle(
 
 
 def _precision(problem: Problem | NearCentre) -> tuple[float, float]:
-    """Return the length of a step that is as good as none, and that of rounding."""
+    """Return the length of a negligible step, and that of rounding."""
     n, q = problem.centre.X.shape
     return ACCURACY / problem.centre.reach, 1e-15 * float(np.sqrt(n * q))
 
@@ -156,12 +157,12 @@ def _precision(problem: Problem | NearCentre) -> tuple[float, float]:
 def _not_separated(
     problem: Problem, theta: Matrix, at: Matrix, bound: Matrix
 ) -> NDArray[np.bool_]:
-    """Tell which fits cannot be separated.
+    """Return which fits cannot be separated.
 
-    Where all linear predictors are moderate, they are not. Else a fit of its own
-    would call a fold separated only if a step that gains next to nothing could
-    still move them. Whether it could, the Hessian tells: one known on the way, which
-    shrinks by a factor of exp(moved) at most, or that at the end.
+    If all linear predictors are moderate, they are not. Otherwise a fit of its own
+    would call a fold separated only if a step with negligible gain could still move
+    them. The Hessian shows whether it could: one known on the way, which shrinks by a
+    factor of at most exp(moved), or that at the end.
 
     Parameters
     ----------
@@ -170,7 +171,7 @@ def _not_separated(
     at : numpy.ndarray, shape (m, q)
         Where the Hessians are known.
     bound : numpy.ndarray, shape (m,)
-        Of the largest eigenvalue of the inverse Hessians there.
+        Bound on the largest eigenvalue of the inverse Hessians there.
     """
     centre, block = problem.centre, problem.block
     reach = centre.reach

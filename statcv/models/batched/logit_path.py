@@ -1,8 +1,8 @@
 """Ridge logistic regression in all folds together, for several penalties.
 
-From one penalty to the next a fold's coefficients move smoothly, so those at the
-next are foreseen, and the steps from there few. Under a strong penalty all folds
-share one Hessian; under a weak one each has its own.
+From one penalty to the next a fold's coefficients move smoothly, so those at the next
+are extrapolated, and few steps follow. Under a strong penalty all folds share one
+Hessian; under a weak one each has its own.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ def fit_logit_path(
         Inverse strengths of the penalty, as in :class:`~statcv.models.Logit`; in
         any order.
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Returns
     -------
     list of FoldFits
-        For each penalty what :func:`~statcv.models.batched.logit.fit_logit_folds`
-        gives.
+        For each penalty the result of
+        :func:`~statcv.models.batched.logit.fit_logit_folds`.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def fit_logit_path(
 
 
 def _centres(models: list[Logit], records: TrainingSet) -> dict[int, Centre]:
-    """Fit all records with each penalty, the strongest first, where that can be."""
+    """Fit all records with each penalty, the strongest first, if possible."""
     centres: dict[int, Centre] = {}
     near = None
     for number in np.argsort([_strength(model) for model in models], kind="stable"):
@@ -131,9 +131,9 @@ def _within(centre: Centre, beta: Matrix) -> Matrix:
 
 
 def _ahead(places: list[float], place: float) -> Matrix:
-    """Return weights of the last values by which that at a further place is foreseen.
+    """Return the weights of past values that extrapolate to a further place.
 
-    They are those of the polynomial through as many values as do not have it stray.
+    They are those of the polynomial through as many values as keep it stable.
     """
     for first in range(len(places) - 1):
         known = np.array(places[first:])
@@ -148,7 +148,7 @@ def _ahead(places: list[float], place: float) -> Matrix:
 
 
 def _share(problem: Problem) -> Shared:
-    """Return the inverse Hessian at the centre, less the mean share left out."""
+    """Return the inverse Hessian at the centre, minus the mean share left out."""
     centre, block = problem.centre, problem.block
     variance = centre.weights * centre.variance
     share = float(block.total(variance).mean() / variance.sum())
@@ -177,5 +177,5 @@ class Shared:
         return np.asarray(vectors @ self.matrix)
 
     def part(self, chosen: NDArray[Any]) -> Shared:
-        """Return that of some of the fits."""
+        """Return the inverse for some of the fits."""
         return Shared(self.matrix, self.norm[chosen])

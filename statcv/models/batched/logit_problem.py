@@ -25,7 +25,7 @@ from statcv.models.newton import column_units
 NEWTON_STEPS = 30
 CLOSE = 1e-9  # the decrement of the last step
 CONDITION = 1e10  # the largest condition number of the Hessian
-GOOD = 1e4  # one that costs no digits that matter
+GOOD = 1e4  # one that costs no relevant digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,9 +62,9 @@ class Centre:
 
     @cached_property
     def across(self) -> Matrix:
-        """From coefficients to linear predictors, shape (q, n).
+        """Map from coefficients to linear predictors, shape (q, n).
 
-        Those for the class observed, where all fits have the same outcome.
+        Those for the class observed, if all fits have the same outcome.
         """
         if self.y.ndim > 1:
             return np.ascontiguousarray(self.X.T)
@@ -74,7 +74,7 @@ class Centre:
     def rows(self) -> Matrix:
         """From probabilities against the class observed to gradients, (n, q).
 
-        From residuals, where fits have outcomes of their own.
+        From residuals, if fits have outcomes of their own.
         """
         rows = self.X * self.weights[:, None]
         return np.asarray(rows if self.y.ndim > 1 else rows * self.sign[:, None])
@@ -118,7 +118,7 @@ def logistic(eta: Matrix) -> Matrix:
 def find_centre(
     model: RidgeModel, records: TrainingSet, near: Centre | None = None
 ) -> Centre | None:
-    """Fit all records; None where they do not determine the coefficients well.
+    """Fit all records; None if they do not determine the coefficients well.
 
     ``near`` is that of a penalty not far away, if known.
     """
@@ -217,7 +217,7 @@ ALONE = 8  # so many fits or fewer make their Hessians one by one
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """The optima that some fits look for.
+    """The optimisation problem of some fits.
 
     Attributes
     ----------

@@ -1,9 +1,9 @@
 """Multinomial logistic regression in all folds together.
 
-As for two classes: in coordinates where the Hessian of the fit to all records is
-the identity, each fold takes steps by that matrix less the records that it leaves
-out, with its exact gradient. Folds that do not yield get their own Hessian, and in
-the end a fit of their own, which also judges separation.
+As for two classes: in coordinates where the Hessian of the fit to all records is the
+identity, each fold takes steps by that matrix minus the records that it leaves out,
+with its exact gradient. Folds that do not converge get their own Hessian, and finally a
+fit of their own, which also judges separation.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ LARGEST = 700.0  # the logarithm of odds against the class observed
 class ClassCentre:
     """The fit to all records, in coordinates where its Hessian is the identity.
 
-    Class 0 has no coefficients where there is no penalty; where there is one, those
-    of all classes sum to zero.
+    Class 0 has no coefficients without a penalty; with one, those of all classes sum to
+    zero.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class ClassCentre:
 
     @property
     def classes(self) -> int:
-        """How many there are."""
+        """The number of classes."""
         return int(self.back.shape[1])
 
     @cached_property
@@ -139,7 +139,7 @@ class ClassCentre:
 
 
 def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None:
-    """Fit all records; None where they do not determine the coefficients well."""
+    """Fit all records; None if they do not determine the coefficients well."""
     X, y, classes = records.X, records.y, records.n_classes
     weights = np.ones(len(X)) if records.weights is None else records.weights
     live = np.flatnonzero((X[weights > 0] != 0).any(axis=0))
@@ -173,7 +173,7 @@ def find_class_centre(records: TrainingSet, ridge: Matrix) -> ClassCentre | None
 
 @dataclass(frozen=True, eq=False)
 class ClassProblem:
-    """The optima that some fits look for.
+    """The optimisation problem of some fits.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ class ClassProblem:
     def common_hessian(self) -> Inverse:
         """Return the inverse Hessian of each fit near the centre.
 
-        Where few records change, their weights in the fit are left aside.
+        If few records change, their weights in the fit are ignored.
         """
         centre, block = self.centre, self.block
         if not block.few(len(centre.live)):
@@ -255,7 +255,7 @@ class ClassProblem:
 
 
 def _downdated(centre: ClassCentre, block: Block) -> Downdate:
-    """Each record is as many rows of the root of the Hessian as there are classes."""
+    """Each record has one row per class in the root of the Hessian."""
     rows, place = np.unique(block.rows, return_inverse=True)
     roots = centre.roots(rows).reshape(-1, len(centre.theta))
     first = place.reshape(block.rows.shape)[:, :, None] * centre.classes
@@ -279,8 +279,8 @@ def fit_class_folds(
     ----------
     model : Logit
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
 
     Examples
@@ -364,7 +364,7 @@ def _fit_block(problem: ClassProblem) -> tuple[Matrix, NDArray[np.bool_]]:
 def _iterate(
     problem: ClassProblem, theta: Matrix, inverse: Inverse
 ) -> tuple[Matrix, NDArray[np.bool_]]:
-    """Step until the gradients vanish; return where, and which fits came there."""
+    """Step until the gradients vanish; return coefficients and which fits converged."""
     enough, noise = ACCURACY / problem.reach, problem.centre.noise
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         gradient = problem.gradient(theta)
@@ -373,11 +373,11 @@ def _iterate(
 
 
 def _not_separated(problem: ClassProblem, theta: Matrix) -> NDArray[np.bool_]:
-    """Tell which fits cannot be separated.
+    """Return which fits cannot be separated.
 
-    Where no probability comes near 0, they are not. Else a fit of its own would call
-    a fold separated only if a step that gains next to nothing could still move
-    linear predictors, and whether it could, the Hessian tells.
+    If no probability comes near 0, they are not. Otherwise a fit of its own would call
+    a fold separated only if a step with negligible gain could still move linear
+    predictors, and the Hessian shows whether it could.
     """
     centre = problem.centre
     large = -np.log(EXTREME * centre.classes) - 1

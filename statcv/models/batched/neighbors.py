@@ -1,8 +1,8 @@
 """Nearest neighbours in all folds, from one search among all records.
 
-Records that a fold does not train on are passed over in the lists of neighbours.
-Where too few are left, or where others might be as near as those that are, longer
-lists are made: what is predicted does not depend on how long they are.
+Records that a fold does not train on are skipped in the lists of neighbours. If too
+few are left, or if others might be equally near, longer lists are made: predictions do
+not depend on their length.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from statcv.folds.ragged import Ragged
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, Folds, Numbers
 
-SURE = 1e-4  # a variance below this part of that of all records is found anew
+SURE = 1e-4  # a variance below this share of that of all records is recomputed
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Scales:
 
     @classmethod
     def of(cls, records: TrainingSet, folds: Folds) -> Scales:
-        """Find them for each fit, from sums over all records and those left out."""
+        """Compute them for each fit, from sums over all records and those left out."""
         X = records.without_intercept
         n, p = X.shape
         weights = np.ones(n) if records.weights is None else records.weights
@@ -90,7 +90,7 @@ def inverse_spread(X: Matrix, weights: Matrix | None) -> Matrix:
         return np.where(varies, 1 / spread, 0.0)
 
 
-# ---- who is near: all records within some distance of each of many points ----
+# ---- neighbours: all records within some distance of each of many points ----
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do
 FEW = 64  # neighbours up to which it does
@@ -110,7 +110,7 @@ class Nearby:
     lists : Ragged
         The records near each point, the nearest first.
     distances : numpy.ndarray
-        Theirs, in the order of the lists.
+        Distances of the records, in the order of the lists.
     reach : numpy.ndarray, shape (points,)
         Every record nearer than this is in the list.
     """
@@ -174,7 +174,7 @@ def distances(
     records, points : numpy.ndarray, shape (n, p) and (m, p)
     near, owners : numpy.ndarray of int
     units : numpy.ndarray, shape (m, p), optional
-        By which the coordinates of each point and its records are multiplied.
+        Factors for the coordinates of each point and its records.
     """
     found = np.empty(len(near))
     size = max(1, CELLS // max(records.shape[1], 1))
@@ -189,7 +189,7 @@ def distances(
 
 
 def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
-    """Return the order by owner and, of each, by distance: what a lexsort would."""
+    """Return the order by owner and then by distance, as a lexsort would."""
     order = np.argsort(distances)
     return order[np.argsort(owners[order], kind="stable")]
 
@@ -223,7 +223,7 @@ def _tree(records: Matrix, least: int) -> Any:
 
 
 def _products(records: Matrix, points: Matrix, least: int) -> Any:
-    """Find by |x|² − 2 x·q, in single precision where that tells records apart.
+    """Find by |x|² − 2 x·q, in single precision if that distinguishes records.
 
     An upper bound of the distance of the ``least`` nearest comes first: of that many
     groups of records, the nearest in each. All within it are taken, and those that
@@ -265,7 +265,7 @@ def _products(records: Matrix, points: Matrix, least: int) -> Any:
 
 
 def _bound(gap: Matrix, least: int) -> Matrix:
-    """Return, of each row, a value that at least so many are not above."""
+    """Return for each row a value that at least so many do not exceed."""
     n = gap.shape[1]
     groups = GROUPS * least
     if n >= 2 * groups:
@@ -276,16 +276,16 @@ def _bound(gap: Matrix, least: int) -> Matrix:
 
 # ---- nearest neighbours in all folds, from one search among all records ----
 
-TIE = 1e-10  # relative difference of distances that counts as none
+TIE = 1e-10  # relative difference of distances that counts as a tie
 LONGER = 4  # times, where a list was too short
 
 
 class Vote(Protocol):
-    """How many neighbours vote, and how."""
+    """The number of neighbours, and the weights of their votes."""
 
     @property
     def k(self) -> int:
-        """How many."""
+        """The number of neighbours."""
 
     @property
     def weights(self) -> str:
@@ -298,14 +298,14 @@ class Vote(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Neighborhood:
-    """Where the records are, and on which of them each fit trains.
+    """The places of the records, and the training records of each fit.
 
     Attributes
     ----------
     model : Neighbors
     records : TrainingSet
-        All records; ``y`` may have a row for each of several outcomes, then
-        ``folds.outcome`` says which.
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
     folds : Folds
     live : numpy.ndarray of int
         The records of positive weight.
@@ -314,7 +314,7 @@ class Neighborhood:
     scales : Scales or None
         The units of the columns, where the model is scaled.
     out, copied : Listed
-        What the folds leave out, and what comes once more.
+        Records that the folds leave out, and records that are repeated.
     """
 
     model: Vote
@@ -342,7 +342,7 @@ class Neighborhood:
 
     @property
     def fewest(self) -> int:
-        """How many records the smallest training set has."""
+        """The number of records in the smallest training set."""
         alive = np.zeros(len(self.records.X))
         alive[self.live] = 1
         sizes = len(self.live) - self.folds.out.sums(alive)
@@ -449,7 +449,7 @@ class Neighborhood:
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """How much which records count, for each of several points.
+    """The votes of records for each of several points.
 
     Attributes
     ----------
@@ -489,7 +489,7 @@ class Listed:
 
 
 def _pieces(sizes: NDArray[np.int64], start: int) -> Iterator[slice]:
-    """Cut consecutive pairs so that their lists do not fill much memory."""
+    """Cut consecutive pairs so that their lists take little memory."""
     part = np.cumsum(sizes) // CELLS
     cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(sizes)]
     for first, last in pairwise(cuts):

@@ -1,4 +1,4 @@
-"""Hyperparameters chosen anew inside every training set."""
+"""Hyperparameters chosen inside every training set."""
 
 from statcv.models.tuning.resolve import model_to_tune, tuned_model
 from statcv.models.tuning.tuned import Tuned, TunedFit, choices, warn_of_edges

@@ -43,7 +43,7 @@ def read_grid(grid: Any) -> dict[str, tuple[Any, ...]]:
     Raises
     ------
     ArgumentTypeError
-        If it is no mapping of names to several values.
+        If it is not a mapping of names to several values.
     ArgumentError
         If a list of values is empty, or has a value twice.
 
@@ -101,7 +101,7 @@ def candidates(model: Model, grid: Mapping[str, tuple[Any, ...]]) -> list[Candid
     Raises
     ------
     ArgumentError
-        If the model has nothing to tune, or no hyperparameter of that name.
+        If the model has no hyperparameters, or none of that name.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def vary(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def _check_names(model: Model, names: tuple[str, ...]) -> None:
-    if isinstance(model, XGBoost):  # which says itself what it does not know
+    if isinstance(model, XGBoost):  # the model itself reports unknown names
         return
     known: list[str] = []
     if isinstance(model, Sklearn):
@@ -169,7 +169,7 @@ def for_tables(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def family_label(model: Model, candidates: Sequence[Candidate]) -> str:
-    """Return what print and summary call the model without what is tuned.
+    """Return the name of the model in print and summary without the tuned values.
 
     Examples
     --------
@@ -189,7 +189,7 @@ def family_label(model: Model, candidates: Sequence[Candidate]) -> str:
 
 
 def _parts_of_label(candidate: Candidate) -> list[str]:
-    """Return what a model's label says, but for the values that are tuned."""
+    """Return a model's label without the values that are tuned."""
     label = candidate.model.label
     for name, value in candidate.values.items():
         if is_number(value):
@@ -199,7 +199,7 @@ def _parts_of_label(candidate: Candidate) -> list[str]:
 
 
 def in_words(grid: Mapping[str, tuple[Any, ...]]) -> str:
-    """Say what is chosen from what: ``C of 7 from 0.001 to 1000``.
+    """Describe the values to choose from: ``C of 7 from 0.001 to 1000``.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def _range(values: tuple[Any, ...]) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether a value is a number; truth is none."""
+    """Return whether a value is a number; truth values are not."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -227,7 +227,7 @@ def chosen_table(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     Parameters
     ----------
     rows : sequence of dict
-        One for each fit, or each combination of values.
+        One dict for each fit, or each combination of values.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The inner plan: how a training set is divided to choose hyperparameters on it."""
+"""The inner plan, which divides a training set to choose hyperparameters."""
 
 from __future__ import annotations
 
@@ -45,14 +45,13 @@ class InnerScheme:
     name : str
         One of ``INNER``.
     k : int or None
-        Number of folds, where it has folds; fewer in a training set that has fewer
-        records, or strata, of a class to spread.
+        Number of folds, if any; fewer in a training set that has fewer records, or
+        strata, of a class to spread.
     repeats : int
     rebalance : str or None
         How inner training sets are given equal class totals.
     grouped_by : str
-        What keeps records together in inner folds as in the outer ones, in words;
-        empty where nothing does.
+        The grouping of records in inner and outer folds, in words; empty without one.
     """
 
     name: str
@@ -71,14 +70,14 @@ class InnerScheme:
         kind: str,
         outer: FoldPlan,
     ) -> InnerScheme:
-        """Return the scheme that a caller means, inside the training sets of a plan.
+        """Return the scheme for the training sets of a plan.
 
         Raises
         ------
         SchemeError
             If it is unknown, or not for this kind of outcome.
         ArgumentError
-            If ``k`` or ``repeats`` mean nothing for it.
+            If ``k`` or ``repeats`` do not apply to it.
         """
         if name is None:
             name = "kfold" if kind == "continuous" else "stratified_kfold"
@@ -116,7 +115,7 @@ class InnerScheme:
 
     @property
     def label(self) -> str:
-        """What it does, in few words."""
+        """The scheme in a few words."""
         named = self.name
         if named == "stratified_kfold" and self.rebalance == "subsample":
             named = "rkfold"
@@ -127,13 +126,13 @@ class InnerScheme:
         return f"{said}, {self.grouped_by}," if self.grouped_by else said
 
     def fits(self, n: int) -> int:
-        """Return how many fits it takes on n records."""
+        """Return the number of fits on n records."""
         if SCHEMES[self.name].holds_out_pairs:
             return n * n // 4
         return self.repeats * (n if self.k is None else min(self.k, n))
 
     def plan(self, training: TrainingSet) -> FoldPlan:
-        """Divide a training set, whose seed says how.
+        """Divide a training set, at random by its seed.
 
         Raises
         ------
@@ -185,7 +184,7 @@ class InnerScheme:
 
 
 def _least(records: Records) -> int:
-    """Return how many units hold the class that the fewest hold."""
+    """Return the number of units with the class that the fewest units have."""
     table = records.table() > 0
     return int(table.sum(axis=0).min())
 

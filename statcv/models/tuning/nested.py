@@ -29,16 +29,16 @@ class Nested:
     folds : Folds
         The inner fits of all training sets, one set after the other.
     first : numpy.ndarray of int, shape (sets + 1,)
-        Where the inner fits of each training set begin.
+        The first inner fit of each training set.
     repeat, baseline : numpy.ndarray, shape (inner fits,)
         The repeat of each inner fit, and its mean outcome.
     fit, row : numpy.ndarray of int, shape (m,)
         The inner fit, and the record that it predicts; sorted by fit, held-out
         records before those dropped for balance.
     place : numpy.ndarray of int, shape (m,)
-        Which record of its training set that is.
+        The position of that record in its training set.
     held : numpy.ndarray of bool, shape (m,)
-        Held out; the others were dropped.
+        Whether it was held out; the others were dropped.
     y : numpy.ndarray, shape (m,)
     """
 
@@ -81,11 +81,11 @@ def nest(
     records : TrainingSet
         All records.
     folds : Folds
-        On which each of the training sets consists.
+        Folds that define the training sets.
     dropped : bool
         Whether records dropped for balance are predicted as well.
     """
-    bare = replace(records, X=records.X[:, :0])  # no plan looks at covariates
+    bare = replace(records, X=records.X[:, :0])  # no plan uses covariates
     sets = [folds.training_set(bare, fit) for fit in range(len(folds))]
     rows = [folds.train(fit, len(records.X)) for fit in range(len(folds))]
     plans = [scheme.plan(training) for training in sets]
@@ -140,7 +140,7 @@ def _lists(plan: FoldPlan, dropped: bool) -> tuple[Numbers, Numbers, NDArray[np.
 def _joined(
     plans: list[FoldPlan], rows: list[Numbers], n: int
 ) -> tuple[Ragged, Ragged]:
-    """Return who is left out of each inner fit, and who comes again, of all records."""
+    """Return the records left out of each inner fit, and those repeated."""
     out, copied = [], []
     for plan, own in zip(plans, rows, strict=True):
         times = np.bincount(own, minlength=n)
@@ -190,7 +190,7 @@ def _weights(
     records: TrainingSet,
     folds: Folds,
 ) -> Callable[[Numbers], Matrix] | None:
-    """Return the weights of inner fits beside those of the records; None for none."""
+    """Return the weights of inner fits besides those of the records, if any."""
     scaled = records.weights is not None and plans[0].rebalance is not None
     if folds.weights is None and plans[0].weighting is None and not scaled:
         return None

@@ -1,4 +1,4 @@
-"""What ``tune=`` means for a model and a plan."""
+"""The tuned model for an argument ``tune=``, a model and a plan."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from statcv.models.tuning.tuning import Tuning
 
 
 def model_to_tune(tune: Any, model: Any) -> Any:
-    """Return the model that a call means: the search itself where it is one.
+    """Return the model to tune: the search itself if ``tune`` is one.
 
     Raises
     ------
     ArgumentTypeError
-        If ``tune`` is none of what it may be, or holds a model beside ``model``.
+        If ``tune`` has the wrong type, or holds a model besides ``model``.
     """
     if tune is None or isinstance(tune, (Mapping, Tuning)):
         return model
@@ -53,7 +53,7 @@ def tuned_model(
     ----------
     tune : mapping, Tuning or scikit-learn search
     learner : Model
-        What :func:`model_to_tune` told, resolved.
+        The result of :func:`model_to_tune`, resolved.
     outcome : Outcome
     plan : FoldPlan
 
@@ -71,7 +71,7 @@ def tuned_model(
             raise ArgumentError(
                 f"{type(tune).__name__}(cv={folds}) is out of range: 2 or more."
             )
-        weighted = plan.rebalance == "weight"  # which splits cannot say
+        weighted = plan.rebalance == "weight"  # splits do not show it
         name = None if not weighted else "stratified_kfold"
         if weighted and kind == "continuous":
             name = "kfold"
@@ -86,7 +86,7 @@ def tuned_model(
 
 
 def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
-    """Warn once where training sets have fewer inner folds than asked for."""
+    """Warn once if training sets have fewer inner folds than asked for."""
     if inner.k is None:
         return
     if not SCHEMES[inner.name].spreads:
@@ -99,7 +99,7 @@ def _warn_of_few(inner: InnerScheme, outcome: Outcome, plan: FoldPlan) -> None:
         return
     training, _ = plan.counts(outcome.y, len(outcome.levels))
     fewest = training.min(axis=0)
-    if plan.strata is not None:  # which are what is dealt to inner folds
+    if plan.strata is not None:  # strata are then allocated to inner folds
         for code in range(len(fewest)):
             units = len(np.unique(plan.strata.codes[outcome.y == code]))
             fewest[code] = min(fewest[code], units)

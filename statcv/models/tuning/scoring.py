@@ -1,4 +1,4 @@
-"""How well a value of a hyperparameter predicts inside each training set."""
+"""Scores of hyperparameter values inside each training set."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ EQUAL = 1e-9  # scores that differ by a smaller share count as equal
 
 
 def way_of(metric: Metric, scheme: InnerScheme) -> str:
-    """Return how a metric is had from an inner plan.
+    """Return how a metric is computed from an inner plan.
 
-    ``"casewise"``, the mean over records; ``"paired"``, the share of the pairs that
-    one inner fit left out and ranks right; ``"per_fold"``, the mean over inner folds
+    ``"casewise"``, the mean over records; ``"paired"``, the share of the pairs left out
+    by one inner fit that it ranks correctly; ``"per_fold"``, the mean over inner folds
     of a rank metric; ``"pooled"``, over the held-out records of a repeat.
 
     Raises
@@ -58,7 +58,7 @@ class Scorer:
     way : str
     nested : Nested
     errors : bool
-        Whether standard errors are wanted.
+        Whether standard errors are computed.
     """
 
     metric: Metric
@@ -71,13 +71,13 @@ class Scorer:
     ) -> tuple[Matrix, Matrix]:
         """Return the metric in each training set, and its standard error.
 
-        That is the error of a mean over records, or over inner folds where the
-        metric is no mean over records.
+        The standard error is that of a mean over records, or over inner folds if the
+        metric is not a mean over records.
 
         Parameters
         ----------
         predicted : numpy.ndarray, shape (m,) or (m, classes)
-            As ``nested`` lists them.
+            Predictions in the order of ``nested``.
         probabilities : bool
             Whether they are probabilities or means, not decision scores.
         """
@@ -163,7 +163,7 @@ class Scorer:
     def _pairs(self) -> tuple[Numbers, Numbers]:
         """List the (positive, negative) pairs that an inner fit left out.
 
-        One of them at least is held out.
+        At least one of them is held out.
         """
         nested, found = self.nested, []
         starts = np.searchsorted(nested.fit, np.arange(nested.first[-1] + 1))

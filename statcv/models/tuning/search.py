@@ -1,4 +1,4 @@
-"""Search objects of scikit-learn, with inner splits made here."""
+"""Search objects of scikit-learn, with inner splits made by this package."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEARNT = ("C_", "alpha_", "l1_ratio_", "n_features_", "threshold_", "best_thresh
 
 
 def is_search(tune: Any) -> bool:
-    """Tell whether an object is an estimator that chooses by cross-validation."""
+    """Return whether an object is an estimator that chooses by cross-validation."""
     if not hasattr(tune, "fit") or not hasattr(tune, "get_params"):
         return False
     return "cv" in tune.get_params(deep=False)
@@ -35,7 +35,7 @@ class Searched:
         A search, such as ``GridSearchCV``, or an estimator such as
         ``LogisticRegressionCV``.
     inner : InnerScheme or None
-        How training sets are divided; None where the estimator's ``cv`` says.
+        Division of training sets; None if the estimator's ``cv`` defines it.
     """
 
     estimator: Any
@@ -50,7 +50,7 @@ class Searched:
 
     @property
     def fits_each(self) -> int:
-        """About how many fits a search takes: too many for two of them in a task."""
+        """Approximate number of fits of a search: too many for two in a task."""
         return FITS
 
     def check(self, kind: str) -> None:
@@ -69,7 +69,7 @@ class Searched:
 
 
 def _read(search: Any, fit: Any) -> TunedFit:
-    """Find out what was chosen, and what it scored."""
+    """Return the hyperparameters chosen, and their score."""
     results = getattr(search, "cv_results_", None)
     if results is None or not hasattr(search, "best_params_"):
         learnt = {
@@ -93,12 +93,12 @@ def _read(search: Any, fit: Any) -> TunedFit:
 
 
 def read_search(search: Any, kind: str, inner: InnerScheme) -> Searched:
-    """Return a search as a model; its ``cv`` says how it divides, if it is an object.
+    """Return a search as a model; its ``cv`` divides training sets if it is an object.
 
     Raises
     ------
     ModelError
-        If it does not fit the whole training set in the end.
+        If it does not refit the whole training set.
     """
     if getattr(search, "refit", True) is False:
         raise ModelError(

@@ -30,14 +30,14 @@ from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.paths import fit_candidates
 from statcv.models.tuning.scoring import Scorer, choose, way_of
 
-CELLS = 2**22  # numbers kept of the training sets that are divided at once
+CELLS = 2**22  # values kept of the training sets that are divided at once
 
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """A model, and from what its hyperparameters are chosen in every training set.
+    """A model, and the grid for its hyperparameters in every training set.
 
-    Made by :func:`statcv.cv` where it is given ``tune=``.
+    :func:`statcv.cv` makes it from ``tune=``.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ class Tuned:
     metric : Metric
     rule : {"best", "one_se"}
     fits_each : int
-        How many fits it takes to tune in a training set, and fit it.
+        Number of fits to tune on a training set, and fit it.
     """
 
     model: Model
@@ -96,7 +96,7 @@ class Tuned:
         return self._made(best, path, self.candidates[best].model.fit(training))
 
     def fit_watching(self, training: TrainingSet, held: TrainingSet) -> TunedFit:
-        """Choose on the training set alone; fit with held-out records in sight."""
+        """Choose on the training set alone; fit and watch the held-out records."""
         best, path = self._chosen_of(training)
         model: Any = self.candidates[best].model
         return self._made(best, path, model.fit_watching(training, held))
@@ -129,8 +129,8 @@ class Tuned:
     ) -> tuple[Numbers, Matrix, Matrix] | None:
         """Return which candidate is best in each training set, scores and errors.
 
-        Scores have the shape (candidates, sets). None where inner fits must be made
-        one by one, unless ``alone`` allows that.
+        Scores have the shape (candidates, sets). None if inner fits must be made one by
+        one, unless ``alone`` allows that.
         """
         way = way_of(self.metric, self.inner)
         nested = nest(self.inner, records, folds, dropped=way == "paired")
@@ -197,9 +197,9 @@ class TunedFit(WrappedFit):
     values : dict
         The hyperparameters chosen.
     score : float
-        What they scored inside the training set.
+        Their score inside the training set.
     path : pandas.DataFrame
-        A row a candidate: values, score and its standard error.
+        One row per candidate: values, score and its standard error.
     """
 
     values: dict[str, Any]
@@ -208,7 +208,7 @@ class TunedFit(WrappedFit):
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """What was chosen inside the training set, and its score if it is known."""
+        """Hyperparameters chosen inside the training set, and their score if known."""
         own = getattr(self.fit, "chosen", None) or {}
         score = {} if np.isnan(self.score) else {"score": self.score}
         return {**self.values, **own, **score}
@@ -217,7 +217,7 @@ class TunedFit(WrappedFit):
 def _one_by_one(
     candidate: Candidate, records: TrainingSet, nested: Nested
 ) -> tuple[Matrix, bool]:
-    """Return what the inner fits predict, and whether these are probabilities."""
+    """Return the predictions of inner fits, and whether these are probabilities."""
     parts, probabilities = [], True
     ends = np.searchsorted(nested.fit, np.arange(len(nested.folds) + 1))
     for fit, (start, stop) in enumerate(_pairs(ends)):
@@ -270,7 +270,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
 
 
 def _column(values: list[Any]) -> NDArray[Any]:
-    """Return values as a column of numbers where they are numbers."""
+    """Return values as a column, of numbers if they are numbers."""
     if {type(value) for value in values} <= {int, float}:
         return np.array(values)
     made = np.empty(len(values), dtype=object)
@@ -278,24 +278,24 @@ def _column(values: list[Any]) -> NDArray[Any]:
     return made
 
 
-# ---- what was chosen how often, and whether at the edge of the grid ----
+# ---- how often values were chosen, and whether at the edge of the grid ----
 
 OFTEN = 0.25  # the share of fits above which an edge is worth a warning
 SHOWN = 4  # values that a sentence names
-MANY = 20  # numbers beyond which it tells their range
+MANY = 20  # numbers beyond which it gives their range
 
 
 def warn_of_edges(model: Tuned, chosen: pd.DataFrame) -> None:
     """Warn once of values at the edge of the grid that many fits chose.
 
-    Not of the simplest value where it may have been taken for its simplicity: by the
+    The simplest value is exempt if it may have been chosen for its simplicity: by the
     one-standard-error rule, or among equal ranks or counts of hits.
 
     Parameters
     ----------
     model : Tuned
     chosen : pandas.DataFrame
-        A row a fit.
+        One row per fit.
     """
     by_value = model.metric.reads in ("probabilities", "numbers")
     found = [
@@ -328,7 +328,7 @@ def _edges(
 
 
 def choices(chosen: pd.DataFrame) -> str:
-    """Say what was chosen how often: ``C = 1 in 7 of 10 fits, 0.1 in 3``.
+    """Say how often values were chosen: ``C = 1 in 7 of 10 fits, 0.1 in 3``.
 
     Examples
     --------

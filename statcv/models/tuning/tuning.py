@@ -1,4 +1,4 @@
-"""What a call says of tuning."""
+"""The specification of tuning in a call."""
 
 from __future__ import annotations
 
@@ -24,37 +24,38 @@ DEFAULTS = {"continuous": "mse", "binary": "log_loss", "multiclass": "log_loss"}
 
 @dataclass(frozen=True)
 class Tuning:
-    """From what hyperparameters are chosen inside every training set, and how.
+    """The grid and the rule for hyperparameters chosen inside every training set.
 
     Every training set is divided again, by an inner plan of its own; each
     combination of values is fitted on the inner training sets and scored on the
     records that these leave out, and the training set is fitted with the
-    combination that is chosen. So no held-out record has a say in the choice that
-    its prediction rests on (Varma & Simon 2006).
+    combination that is chosen. No held-out record thus affects the hyperparameters of
+    the fit that predicts it (Varma & Simon 2006).
 
     Parameters
     ----------
     grid : mapping of str to sequence
-        The values of each hyperparameter, every combination of which is tried:
-        arguments of a model of :mod:`statcv.models`, or what ``set_params`` of a
-        scikit-learn estimator or pipeline takes.
+        Values of each hyperparameter, of which every combination is tried: arguments of
+        a model of :mod:`statcv.models`, or of ``set_params`` of a scikit-learn
+        estimator or pipeline.
     metric : str, optional
-        A name in ``statcv.metrics.METRICS``; log-loss for classes, mean squared
-        error for numbers. Means over records are taken over all inner held-out
-        records; a rank metric is the mean over inner folds, auROC the share of
-        pairs that one fit left out under the inner schemes ``"rloocv"`` and
+        A name in ``statcv.metrics.METRICS``; by default log-loss for classes, mean
+        squared error for a continuous outcome. Means over records are taken over all
+        inner held-out records; a rank metric is the mean over inner folds, auROC the
+        share of pairs that one fit left out under the inner schemes ``"rloocv"`` and
         ``"leave_pair_out"``; others are pooled over the inner folds.
     scheme : {"stratified_kfold", "kfold", "rkfold", "loocv", "rloocv", \
 "leave_pair_out"}, optional
-        Of the inner plans; by default ``"stratified_kfold"`` for classes and
-        ``"kfold"`` for numbers, rebalanced as the outer plan is. Records that the
-        outer plan keeps together do not part in an inner plan either.
+        Scheme of the inner plans; by default ``"stratified_kfold"`` for classes and
+        ``"kfold"`` for a continuous outcome, rebalanced like the outer plan. Records
+        that the outer plan keeps together stay together in an inner plan.
     k : int, optional
-        Number of inner folds; 5, or what the rarest class of a training set allows.
+        Number of inner folds; by default 5, or as many as the rarest class of a
+        training set allows.
     repeats : int, default 1
-        How often each training set is divided anew.
+        Number of times that each training set is divided.
     rebalance : {"subsample", "weight", "upsample"}, optional
-        How inner training sets are given equal class totals.
+        Way in which inner training sets are given equal class totals.
     rule : {"best", "one_se"}
         The best value, the simplest of equal ones; or the simplest whose score lies
         within one standard error of the best (Breiman et al. 1984). A smaller ``C``
@@ -67,7 +68,7 @@ class Tuning:
     ArgumentError
         If an argument is out of range, or a value is named twice.
     ArgumentTypeError
-        If the grid is no mapping of names to several values.
+        If the grid is not a mapping of names to several values.
     MetricError
         If the metric is unknown.
 
@@ -103,9 +104,7 @@ class Tuning:
             if name == "k" and value is None:
                 continue
             if not is_whole(value):
-                raise ArgumentTypeError(
-                    f"{name} must be a whole number, not {value!r}."
-                )
+                raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
             if value < least:
                 raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
         if self.rule not in RULES:
@@ -120,7 +119,7 @@ class Tuning:
             )
 
     def inner(self, kind: str, outer: FoldPlan) -> InnerScheme:
-        """Return how the training sets of a plan are divided."""
+        """Return the scheme that divides the training sets of a plan."""
         given = (self.scheme, self.k, self.repeats, self.rebalance)
         return InnerScheme.of(*given, kind=kind, outer=outer)
 
