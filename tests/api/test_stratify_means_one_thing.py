@@ -60,8 +60,8 @@ def said(res):
         res.plan.fingerprint,
         res.plan.sentence,
         str(res),
-        res.estimate("auroc", "pooled", interval="delong").interval,
-        res.estimate("brier").interval,
+        repr(res.estimate("auroc", "pooled", interval="delong").interval),
+        repr(res.estimate("brier").interval),
         res.test("auroc", n_permutations=19).p_value,
         scv.compare(res, res.update(formula="y ~ 1 + I(x**2)"), metric="brier")
         .differences["p"]

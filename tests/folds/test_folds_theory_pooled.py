@@ -73,6 +73,7 @@ def test_it_is_what_permuted_labels_give(scheme: str, p: int, C: float) -> None:
     rng, n, positives = np.random.default_rng(1), 60, 20
     X = rng.uniform(size=(n, p))
     held = {"scheme": scheme} if scheme != "weight" else {"scheme": "loocv"}
+    held |= {"repeats": 1} if scheme == "rloocv" else {}
     more = {"rebalance": "weight"} if scheme == "weight" else {}
     found = []
     for seed in range(120):

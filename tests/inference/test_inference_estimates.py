@@ -427,7 +427,8 @@ def test_the_paired_estimate_is_fair_on_noise_and_leave_one_out_is_not():
         noise = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "b"])
         noise["y"] = rng.permutation(np.repeat([0, 1], 20))
         # a mild ridge keeps separated sets out of the way
-        rebalanced_ = cv("y ~ a + b", noise, model=Logit(10.0), scheme="rloocv", seed=1)
+        call = {"scheme": "rloocv", "repeats": 2, "seed": 1}
+        rebalanced_ = cv("y ~ a + b", noise, model=Logit(10.0), **call)
         paired.append(float(rebalanced_.estimate("auroc", "paired")))
         plain = cv("y ~ a + b", noise, model=Logit(10.0), scheme="loocv")
         pooled.append(float(plain.estimate("auroc", "pooled")))
