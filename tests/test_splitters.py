@@ -661,7 +661,7 @@ def test_a_random_state_that_is_none(state):
 def test_no_records_and_none_told():
     with pytest.raises(ValueError, match="there are no records"):
         RebalancedLeaveOneOut().split([], [])
-    with pytest.raises(ValueError, match="give X or y"):
+    with pytest.raises(ValueError, match="pass X or y"):
         RebalancedLeaveOneOut().get_n_splits()
     with pytest.raises(ValueError, match="y is needed"):
         LeavePairOut().get_n_splits([1, 2])

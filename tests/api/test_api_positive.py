@@ -46,9 +46,8 @@ def agree(one, other, *hows):
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "stratified_kfold", "rkfold"])
 def test_auroc_near_separation_is_that_of_either_class(scheme):
     tied = 0
-    call = {"scheme": scheme} | ({"repeats": 2} if scheme == "rloocv" else {})
     for seed in range(50):  # four schemes: 200 draws
-        one, other = both(nearly_separated(seed), **call)
+        one, other = both(nearly_separated(seed), scheme=scheme)
         agree(one, other, "pooled", None)
         p = one.predictions["predicted"]
         tied += int(((p > 0) & (p < 1e-13)).sum())
