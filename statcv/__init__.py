@@ -1,7 +1,7 @@
 """Cross-validation for statisticians: a formula in, an honest estimate out.
 
-Every public name is imported when it is first used, so that ``import statcv`` costs
-next to nothing.
+Every public name is imported when it is first used, so that ``import statcv`` is
+fast.
 """
 
 from __future__ import annotations

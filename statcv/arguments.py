@@ -1,7 +1,7 @@
-"""What arguments may be: integers, levels, seeds, and the words of other packages.
+"""Checks of integers, levels and seeds, and the terms that other packages use.
 
-One table each of arguments, of functions in formulas, and of metrics. Words are
-looked up without regard to capitals, dots and underscores.
+There is one table for arguments, one for functions in formulas, and one for metrics.
+A term is looked up without regard to capitals, dots and underscores.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statcv.errors import ArgumentError, ArgumentTypeError, StatcvError, suggest
 
 
 def is_whole(value: object) -> TypeGuard[int]:
-    """Tell whether a value is a whole number of Python or NumPy; truth is none.
+    """Return whether a value is a Python or NumPy integer; a bool is not.
 
     Examples
     --------
@@ -28,22 +28,23 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-# ---- what counts as a level of confidence ----
+# ---- confidence levels ----
 
 
 def check_level(level: object, error: type[StatcvError] = ArgumentError) -> None:
-    """Raise where a level of confidence is no share.
+    """Check that a confidence level lies between 0 and 1.
 
     Parameters
     ----------
     level : float
+        Confidence level.
     error : type, optional
-        Of what is raised.
+        Type of the error that is raised.
 
     Raises
     ------
     ArgumentError
-        Or the error named.
+        Or an error of the given type.
 
     Examples
     --------
@@ -57,29 +58,29 @@ def check_level(level: object, error: type[StatcvError] = ArgumentError) -> None
         raise error(f"level must lie between 0 and 1, such as 0.95, not {level!r}.")
 
 
-# ---- what counts as a seed ----
+# ---- seeds ----
 
-# Streams of a seed: who draws from it.
+# Streams of random numbers that are derived from one seed.
 PLAN, FIT, FULL_FIT, PERMUTATION = 0, 1, 2, 4
 RESERVE, PAIR_SAMPLE, RESAMPLE, RESAMPLE_HELD = 8, 9, 10, 11
 PERMUTED_COLUMN = 12
 
 
 def resolve_seed(seed: object) -> int:
-    """Return the whole number that stands for a seed.
+    """Return the integer that a seed stands for.
 
     Parameters
     ----------
     seed : int, numpy.random.Generator or None
-        A Generator gives its next number; None a fresh one. The number returned
-        gives the same results again.
+        Seed. From a Generator one integer is drawn, and None gives a fresh seed. The
+        integer that is returned reproduces the results.
 
     Raises
     ------
     ArgumentTypeError
-        If it is none of these.
+        If `seed` is of another type.
     ArgumentError
-        If it is negative.
+        If `seed` is negative.
 
     Examples
     --------
@@ -92,7 +93,7 @@ def resolve_seed(seed: object) -> int:
         return int(seed.integers(2**32))
     if not is_whole(seed):
         raise ArgumentTypeError(
-            "seed must be a whole number, a numpy Generator or None, not "
+            "seed must be an integer, a numpy Generator or None, not "
             f"{type(seed).__name__} ({seed!r})."
         )
     if seed < 0:
@@ -101,14 +102,14 @@ def resolve_seed(seed: object) -> int:
 
 
 def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
-    """Return the seeds from which the models of some fits draw.
+    """Return the seeds of the models of some fits.
 
     Parameters
     ----------
     seed : int
-        Of the call.
+        Seed of the call.
     fits : numpy.ndarray of int
-        The numbers of the fits.
+        Numbers of the fits.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def fit_seeds(seed: int, fits: NDArray[np.intp]) -> NDArray[np.int64]:
     return np.array(first, dtype=np.int64)
 
 
-# ---- what R and scikit-learn call what statcv calls otherwise, or does not offer ----
+# ---- names in R and scikit-learn, and what statcv calls or offers instead ----
 
 
 def refuse_unknown(
@@ -129,21 +130,21 @@ def refuse_unknown(
     known: Collection[str],
     first: Mapping[str, tuple[str, str]] | None = None,
 ) -> None:
-    """Refuse arguments that a verb does not have, and name ours for the first.
+    """Reject arguments that a verb does not have, and name its own for the first.
 
     Parameters
     ----------
     verb : str
-        The verb as a user writes it, such as ``"cv"``.
+        Name of the verb as a user writes it, such as ``"cv"``.
     unknown, known : collections of str
-        Arguments that were given and are none, and those that there are.
+        Arguments that were given and do not exist, and arguments that do.
     first : mapping, optional
-        Words with another meaning for this verb, looked up before `ARGUMENTS`.
+        Terms with another meaning for this verb, looked up before `ARGUMENTS`.
 
     Raises
     ------
     ArgumentTypeError
-        If there is an unknown argument; it is a TypeError too.
+        If there is an unknown argument. The error is a TypeError too.
 
     Examples
     --------
@@ -161,14 +162,14 @@ stratify=, which keeps records with equal values together.
 def refuse_words_of_compare(
     named: Mapping[str, object], known: Collection[str]
 ) -> None:
-    """Refuse arguments of R or scikit-learn where compare() expects results.
+    """Reject arguments of R or scikit-learn where compare() expects results.
 
-    A result may be called by any word; what has another kind of value is an argument.
+    A result may have any name; a keyword whose value is not a result is an argument.
 
     Raises
     ------
     ArgumentTypeError
-        If there is one.
+        If there is such an argument.
     """
     words = [
         name
@@ -192,7 +193,7 @@ def function_answer(name: str) -> str | None:
 
 
 def metric_answer(name: object) -> str | None:
-    """Return what a metric of R or scikit-learn is called here, or None.
+    """Return the name of a metric of R or scikit-learn in statcv, or None.
 
     >>> metric_answer("roc_auc"), metric_answer("AUC"), metric_answer("aurroc")
     ("here it is 'auroc'", "here it is 'auroc'", None)
@@ -229,7 +230,7 @@ def _table(*rows: tuple[str, str, str]) -> dict[str, tuple[str, str]]:
     return {word: (ours, says) for words, ours, says in rows for word in words.split()}
 
 
-# words → (our argument, or "" where there is none; what to say of it)
+# terms → (argument of statcv, or "" without a counterpart; explanation)
 ARGUMENTS = _table(
     (
         "groups group groupby cluster clusters id ids subject subjects patient block",
@@ -387,7 +388,7 @@ ARGUMENTS = _table(
     ("cache memory savepredictions", "checkpoint", "a directory that keeps the fits"),
 )
 
-# what they mean in from_predictions()
+# their meaning in from_predictions()
 OF_PREDICTIONS = _table(
     (
         "truth y ytrue outcome response target label labels actual obs",
@@ -410,7 +411,7 @@ OF_PREDICTIONS = _table(
     ),
 )
 
-# what they mean in compare()
+# their meaning in compare()
 OF_COMPARE = _table(
     ("method statistic", "test", "the test of the differences"),
     ("metrics scoring score measure", "metric", "the metric that is compared"),
@@ -429,8 +430,8 @@ _SPLINES = (
     "bs(x, df=5) and cr(x, df=5) are splines with a fixed number of degrees of freedom"
 )
 _TOGETHER = (
-    "random effects and clusters are no terms of a formula; cv(stratify='g') keeps the "
-    "records of a group together"
+    "random effects and clusters are not terms of a formula; cv(stratify='g') keeps "
+    "the records of a group together"
 )
 
 FUNCTIONS: dict[str, str] = {

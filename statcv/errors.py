@@ -25,7 +25,7 @@ class FrameError(StatcvError, TypeError):
 
 
 class DataError(StatcvError, ValueError):
-    """The data frame cannot be used as it is: empty, infinite, labels twice."""
+    """A data frame that is empty, or has infinite values or duplicate labels."""
 
 
 class ColumnError(StatcvError, KeyError):
@@ -33,11 +33,11 @@ class ColumnError(StatcvError, KeyError):
 
 
 class FormulaError(StatcvError, ValueError):
-    """A formula that cannot be read, or a term that cannot be honoured."""
+    """A formula that cannot be parsed, or a term that is not supported."""
 
 
 class OutcomeError(StatcvError, ValueError):
-    """An outcome that does not admit what was asked."""
+    """An outcome that does not suit the analysis."""
 
 
 class SchemeError(StatcvError, ValueError):
@@ -53,7 +53,7 @@ class FitError(StatcvError, RuntimeError):
 
 
 class MetricError(StatcvError, ValueError):
-    """An unknown metric, or one that the outcome does not admit."""
+    """An unknown metric, or one that does not apply to the outcome."""
 
 
 class ArgumentError(StatcvError, ValueError):
@@ -69,7 +69,7 @@ class CoefficientError(StatcvError, AttributeError):
 
 
 class NotTunedError(StatcvError, AttributeError):
-    """A model of which no hyperparameter was chosen."""
+    """A model that was not tuned."""
 
 
 class LearningCurveError(StatcvError, AttributeError):
@@ -85,7 +85,7 @@ class ComparisonError(StatcvError, ValueError):
 
 
 class DownloadError(StatcvError, OSError):
-    """A data set that could not be had, or is not the file that was published."""
+    """A data set that could not be downloaded, or is not the published file."""
 
 
 class MissingPackageError(StatcvError, ImportError):
@@ -97,15 +97,15 @@ class StatcvWarning(UserWarning):
 
 
 class DistributionalBiasWarning(StatcvWarning):
-    """Held-out labels move the training mean, and a pooled rank metric sees it."""
+    """Held-out labels shift the training mean, which biases a pooled rank metric."""
 
 
 class FoldWarning(StatcvWarning):
-    """Folds were made, but poorer than asked for."""
+    """Folds were made, but not quite as requested."""
 
 
 class MissingDataWarning(StatcvWarning):
-    """Rows with missing values were left out."""
+    """Rows with missing values were dropped."""
 
 
 class UnseenLevelWarning(StatcvWarning):
@@ -113,7 +113,7 @@ class UnseenLevelWarning(StatcvWarning):
 
 
 class PrivacyWarning(StatcvWarning):
-    """What was asked for tells others more of a record than they should know."""
+    """The output discloses more about a record than others should know."""
 
 
 class CollinearityWarning(StatcvWarning):
@@ -121,23 +121,23 @@ class CollinearityWarning(StatcvWarning):
 
 
 class TuningWarning(StatcvWarning):
-    """A hyperparameter was chosen at the edge of what it was chosen from."""
+    """A hyperparameter was chosen at the edge of its candidate values."""
 
 
 class CheckpointWarning(StatcvWarning):
-    """Files of a checkpoint that are torn, or belong to another call."""
+    """Checkpoint files that are incomplete, or belong to another call."""
 
 
 class CostWarning(StatcvWarning):
-    """What was asked for will take long; how long is said beforehand."""
+    """The call will take long; the warning says how long."""
 
 
 class UndefinedMetricWarning(StatcvWarning):
-    """A metric has no value somewhere; the places are counted."""
+    """A metric is undefined in some places, which the warning counts."""
 
 
 class DegenerateVarianceWarning(StatcvWarning):
-    """Numbers differ by an amount whose estimated variance is zero."""
+    """A difference is not zero, although its estimated variance is."""
 
 
 class ConvergenceWarning(StatcvWarning):
@@ -165,7 +165,7 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
-ALIKE = 0.6  # from where on a name may have been meant
+ALIKE = 0.6  # similarity from which on a name is suggested
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
@@ -193,7 +193,7 @@ def suggestion(word: object, known: Iterable[str]) -> str:
 
 
 def reason(error: Exception) -> str:
-    r"""Return in one line what went wrong.
+    r"""Return the first line of an error's message, or the name of its type.
 
     >>> reason(ValueError("too long\nfor a line")), reason(KeyError())
     ('too long', 'KeyError')

@@ -41,7 +41,7 @@ def test_a_file_that_is_not_there_says_where_it_is_to_be_had(tmp_path: Path) -> 
         load_irae(tmp_path / "input.txt")
     with pytest.raises(DataError, match="there is no file"):
         load_irae(tmp_path)
-    with pytest.raises(ArgumentTypeError, match="path is that of a file, not int"):
+    with pytest.raises(ArgumentTypeError, match="must be the path of a file, not int"):
         load_irae(3)  # type: ignore[arg-type]
 
 
@@ -80,5 +80,5 @@ def test_what_is_no_such_table(tmp_path: Path) -> None:
 def test_fields_that_are_not_set_off_by_tabs(tmp_path: Path) -> None:
     file = tmp_path / "model_input.txt"
     file.write_text(",".join(["id", *NAMES]) + "\nP1,1,2.5,0.031,8.25\n")
-    with pytest.raises(ColumnError, match="fields set off by tabs"):
+    with pytest.raises(ColumnError, match="fields separated by tabs"):
         load_irae(file)

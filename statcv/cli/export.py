@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, or say why it cannot be."""
+    """Make a folder, or raise an error that says why this fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -52,7 +52,7 @@ def write_result(
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
-    """Write a comparison, and each of its results in a folder below."""
+    """Write a comparison, and each of its results in a subfolder."""
     estimates = comparison.table.rename_axis("result").reset_index()
     written = [
         _write_text(folder / "comparison.txt", comparison.summary()),

@@ -34,7 +34,7 @@ def read_data(name: str) -> pd.DataFrame:
     except ImportError:
         line = 'reading Parquet needs pyarrow: pip install "statcv[parquet]"'
         raise DataError(line) from None
-    except Exception as error:  # of pandas, pyarrow, zlib or the system
+    except Exception as error:  # from pandas, pyarrow, zlib or the system
         raise DataError(f"cannot read {name!r}: {reason(error)}") from error
 
 
@@ -59,19 +59,19 @@ def _read_file(path: Path) -> pd.DataFrame:
 
 
 def _first_line(content: BytesIO, layout: Mapping[str, Any]) -> list[str]:
-    """Return the names in the first line as they are written."""
+    """Return the names in the first line, as written."""
     line = pd.read_csv(content, header=None, nrows=1, dtype=str, **layout)
     content.seek(0)
     return [str(name) for name in line.iloc[0].fillna("")]
 
 
 def _check_header(names: list[str], separator: str) -> None:
-    """Refuse names that come twice, and a file of another separator.
+    """Check the column names for duplicates, and the separator.
 
     Raises
     ------
     DataError
-        If a name comes twice, or all names are one.
+        If a name occurs more than once, or the fields are separated by semicolons.
     """
     if len(names) == 1 and ";" in names[0]:
         raise DataError(
@@ -87,12 +87,12 @@ def _check_header(names: list[str], separator: str) -> None:
 
 
 def _refuse_decimal_commas(column: pd.Series[Any], name: str) -> None:
-    """Refuse numbers that are text because of their commas.
+    """Check that no column is text only because of decimal commas.
 
     Raises
     ------
     DataError
-        If every value is a number, and some are written with a comma.
+        If every value is a number, and some are written with a decimal comma.
     """
     if pd.api.types.is_numeric_dtype(column.dtype):
         return

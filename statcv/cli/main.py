@@ -1,6 +1,6 @@
 """The command `statcv`: `statcv cv`, `compare`, `folds` and `data`.
 
-What is heavy is imported where it is used, so that ``statcv --help`` is quick.
+Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
 """
 
 from __future__ import annotations
@@ -43,16 +43,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : sequence of str, optional
-        The arguments after ``statcv``; those of the process where not given.
+        Arguments after ``statcv``. By default, those of the process.
 
     Returns
     -------
     int
-        0; 2 for wrong input; 130 if interrupted; 141 if the output's reader left.
+        0 on success, 2 for wrong input, 130 if interrupted, 141 if the output pipe
+        was closed.
     """
     options = make_parser(COMMANDS).parse_args(argv)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):  # "−" must not stop an ASCII terminal
+        if isinstance(stream, TextIOWrapper):  # an ASCII terminal lacks "−"
             stream.reconfigure(errors="replace")
     try:
         with _warnings_as_notes():
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 141
     except (StatcvError, OSError) as error:
         return _fail(str(error))
-    except Exception as error:  # not foreseen: one line all the same
+    except Exception as error:  # unforeseen: still one line
         if os.environ.get("STATCV_TRACEBACK"):
             raise
         kind = type(error).__name__
@@ -79,7 +80,7 @@ def _fail(message: str, code: int = 2) -> int:
 
 
 def _one_line(message: str) -> str:
-    """Say in words where the caret of a formula that does not parse stands."""
+    """Return a message in one line, with the position that a caret below it marks."""
     text, *place = message.splitlines()
     carets = [
         line.index("^") for line in place if line.strip("^ ") == "" and "^" in line
@@ -142,7 +143,7 @@ def _compare(options: argparse.Namespace) -> None:
 
 
 def _fit(_options: Any, _data: pd.DataFrame, _change: Mapping[str, Any]) -> CVResult:
-    """Call cv() where formulas find numpy as ``np`` and nothing else of this place."""
+    """Call cv() in a scope that offers formulas numpy as ``np`` and nothing else."""
     import numpy as np  # noqa: F401
 
     from statcv.verbs.cv import cv as _cv
@@ -167,10 +168,10 @@ def _one_or_more(names: list[str] | None) -> str | list[str] | None:
 
 
 def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return what differs between the results to compare, by their names.
+    """Return the arguments that differ between the results to compare, by name.
 
-    Of several schemes k, p, pairs and repeats go to those that take them; if none
-    does, to all, for cv() to refuse.
+    With several schemes, each of k, p, pairs and repeats is passed to the schemes that
+    take it. If no scheme takes it, all get it, and cv() raises an error.
     """
     from statcv.folds import SCHEMES
     from statcv.models.resolve import MODELS
@@ -235,7 +236,7 @@ def _folds(options: argparse.Namespace) -> None:
 
 
 def _stratifier(options: argparse.Namespace) -> Any:
-    """Return what the folds keep together; a key is never typed."""
+    """Return the stratifier that the options describe; the key is not an option."""
     from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
     from statcv.folds.strata.thresholds import as_number
 
@@ -278,7 +279,7 @@ def _is_binned(stratify: Any) -> bool:
 
 
 def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
-    """Return the folds as SQL: an expression for each repeat."""
+    """Return the folds as SQL, one expression per repeat."""
     from statcv.arguments import resolve_seed
     from statcv.folds.strata.hashing_sql import sql_bins, sql_fold
     from statcv.folds.strata.resolve import ByHash, ByQuantile
@@ -294,7 +295,7 @@ def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     if not isinstance(stratify, ByQuantile):
         raise ArgumentError(
             "--sql writes folds by --thresholds, --plan, --by quantile or --by hash; "
-            "other folds are not a rule for other records."
+            "other folds are not defined for new records."
         )
     if stratify.agreed is None:
         raise ArgumentError("--sql by quantiles needs DATA, --thresholds or --plan.")

@@ -1,4 +1,4 @@
-"""What may be typed after the command `statcv`."""
+"""The subcommands and options of the command `statcv`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ examples:
   statcv folds --plan folds.csv --sql duckdb
   statcv data spector --out spector.csv
 
-Formulas know patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
+Formulas may call patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
 that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file; an
-unnamed first column of text files holds the labels of the rows.
+unnamed first column of a text file holds the row labels.
 Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
 """
 
@@ -38,7 +38,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
-    """Return the parser, which finds the function of each command."""
+    """Return the parser, which sets the function of each command."""
     parser = _Parser(
         prog="statcv",
         description="Cross-validation for statisticians.",
@@ -59,30 +59,30 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
 
     add = command("cv", "cross-validate one model")
     _add_call(add)
-    permuted = "test against no skill by that many permutations, with refits"
+    permuted = "test of no skill by N permutations, each of them refitted"
     add("--test", type=int, metavar="N", help=permuted)
-    leaning = "say how far rank metrics lean without skill, by N permutations"
+    leaning = "estimate the bias of rank metrics without skill, by N permutations"
     add("--null-bias", type=int, metavar="N", help=leaning)
-    kept = "keep the fits there; the same command goes on from them"
+    kept = "directory that keeps the fits; the same command resumes from them"
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")
     _add_call(add)
     add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
     add("--models", type=_names, metavar="A,B", help="models to compare")
     add = command("folds", "say who is held out, and what the folds leak")
-    which = "name of a data set (statcv data), or a file; --sql may do without"
+    which = "name of a data set (statcv data), or a file; optional with --sql"
     add("data", nargs="?", metavar="DATA", help=which)
     add("--outcome", metavar="FORMULA", help="the outcome, or a whole formula")
     _add_folds(add)
     by = "quantile bins, a hash keyed by STATCV_KEY, or whole values of --stratify"
     add("--by", choices=("quantile", "hash", "value"), help=by)
-    add("--per-fold", type=int, metavar="M", help="quantile bins a fold (1)")
-    agreed = "numbers or dates between the bins of --stratify, agreed over sites"
+    add("--per-fold", type=int, metavar="M", help="quantile bins per fold (1)")
+    agreed = "numbers or dates between the bins of --stratify, agreed between sites"
     add("--thresholds", type=_names, metavar="A,B", help=agreed)
     other = "a plan by quantile bins that --out wrote: use its thresholds and folds"
     add("--plan", metavar="FILE", help=other)
     dialects = ("duckdb", "sqlite", "postgresql")
-    add("--sql", choices=dialects, help="print the folds as an SQL expression alone")
+    add("--sql", choices=dialects, help="print only the folds, as an SQL expression")
     same = "columns whose equal values mean the same record, for the audit"
     add("--duplicates", type=_names, metavar="A,B", help=same)
     add("--out", type=Path, metavar="FILE.csv", help="write the plan there")
@@ -94,7 +94,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
 
 
 def _add_call(add: Any) -> None:
-    """Add what ``cv`` and ``compare`` share: mostly the arguments of ``cv()``."""
+    """Add the options that ``cv`` and ``compare`` share, mostly arguments of cv()."""
     add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
     add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
     add(
@@ -102,39 +102,39 @@ def _add_call(add: Any) -> None:
         metavar="NAME",
         help="logit, linear, neighbors, xgboost, mean, negmean",
     )
-    tuned = "values to choose from inside every training set; may come again"
+    tuned = "values to choose from in every training set; may be repeated"
     add("--tune", type=_values, action="append", metavar="NAME=A,B", help=tuned)
     _add_folds(add)
-    metrics = "such as auroc,brier; the first is the headline, and what is compared"
+    metrics = "such as auroc,brier; the first is the headline, and is compared"
     add("--metrics", type=_names, metavar="A,B", help=metrics)
     cut = "a number, or youden, f1, accuracy or prevalence of each training set"
     add("--threshold", type=_threshold, metavar="T", help=cut)
     add("--weights", metavar="COLUMN", help="weights of the rows in the fits")
     add("--jobs", dest="n_jobs", type=int, metavar="N", help="processes; -1: all cores")
-    add("--level", type=_level, default=0.95, help="of the intervals (0.95)")
+    add("--level", type=_level, default=0.95, help="level of the intervals (0.95)")
     quiet = {"dest": "progress", "action": "store_const", "const": False}
     add("--quiet", **quiet, help="show no progress bar")
     add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
 
 
 def _add_folds(add: Any) -> None:
-    """Add what says who is held out: the arguments of ``fold_plan()``."""
+    """Add the options that define the folds: the arguments of ``fold_plan()``."""
     schemes = "kfold, stratified_kfold, rkfold, loocv, rloocv, lpocv, rlpocv"
     others = "leave_pair_out, montecarlo, bootstrap, or a column of fold numbers"
     add("--scheme", metavar="NAME", help=f"{schemes}, {others}")
     add("-k", "--k", type=int, metavar="K", help="number of folds (10)")
-    add("-p", "--p", type=_number, metavar="P", help="records, or share, held out")
+    add("-p", "--p", type=_number, metavar="P", help="number or share held out")
     sampled = "pairs that leave_pair_out holds out, a balanced sample (all)"
     add("--pairs", type=int, metavar="N", help=sampled)
-    together = "columns whose equal values never part"
+    together = "columns whose equal values are never split across folds"
     add("--stratify", type=_names, metavar="A,B", help=together)
     evened = "subsample, weight, upsample, all or bag"
     add("--rebalance", metavar="HOW", help=f"even out training sets: {evened}")
-    add("--repeats", type=int, metavar="N", help="draw the folds so often (1)")
-    add("--positive", metavar="LEVEL", help="the positive class; else the second")
+    add("--repeats", type=int, metavar="N", help="number of draws of the folds (1)")
+    add("--positive", metavar="LEVEL", help="the positive class (the second)")
     missing = {"choices": ("drop", "raise", "pass"), "default": "drop"}
-    add("--na-action", **missing, help="for rows with missing values (drop)")
-    add("--seed", type=int, metavar="N", help="same seed, same numbers")
+    add("--na-action", **missing, help="treatment of rows with missing values (drop)")
+    add("--seed", type=int, metavar="N", help="seed of the random numbers")
 
 
 def _names(text: str) -> list[str]:
@@ -142,7 +142,7 @@ def _names(text: str) -> list[str]:
 
 
 def _values(text: str) -> tuple[str, list[Any]]:
-    """Return a name and the values after it, numbers where they are numbers."""
+    """Return a name and its values, as numbers where they can be read as such."""
     name, _, listed = text.partition("=")
     values: list[Any] = []
     for value in _names(listed):
@@ -156,11 +156,11 @@ def _values(text: str) -> tuple[str, list[Any]]:
 
 
 def _number(text: str) -> float:
-    """Return a whole number, or a share."""
+    """Return an integer, or a share."""
     try:
         return int(text) if text.strip().isdigit() else float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
 def _threshold(text: str) -> float | str:
@@ -176,4 +176,4 @@ def _level(text: str) -> float:
             return float(text)
     except ValueError:
         pass
-    raise argparse.ArgumentTypeError(f"{text!r} is no number between 0 and 1")
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number between 0 and 1")

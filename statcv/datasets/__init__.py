@@ -1,9 +1,9 @@
-"""Data sets: some are installed with the package, some are fetched once.
+"""Data sets: some are installed with the package, others are downloaded once.
 
-:func:`load_data` reads what is there without a network, :func:`fetch_cfs` and
+:func:`load_data` reads data sets that need no network, :func:`fetch_cfs` and
 :func:`fetch_ptb` download published files from their authors' repositories,
-:func:`load_irae` reads one that has to be asked for, and :func:`available_data` lists
-what can be had without.
+:func:`load_irae` reads a file that its authors provide on request, and
+:func:`available_data` lists all data sets but the last.
 """
 
 from statcv.datasets.catalogue import available_data

@@ -1,8 +1,8 @@
-"""Having a published file: in a folder, in the cache, or from its server.
+"""Find a published file in a folder or in the cache, or download it.
 
-Every file is checked by its SHA-256 before it is read, wherever it lay. What is
-kept in the cache appears there whole or not at all, so any number of processes
-may fetch at once.
+Every file, wherever it is found, is checked by its SHA-256 before it is read. A file
+appears in the cache complete or not at all, so several processes may download it at
+the same time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Prepared:
-    """The CSV that is made from a source; ``text`` names its columns of strings."""
+    """A CSV file that is made from a source; ``text`` names its text columns."""
 
     name: str
     sha256: str
@@ -78,7 +78,7 @@ def obtain(
     mirror: str | None,
     progress: bool,
 ) -> pd.DataFrame:
-    """Return the table of `file`, downloading and converting it if need be."""
+    """Return the table of `file`, downloaded and converted if necessary."""
     cache = cache_folder(cache_dir)
     _check_mirror(mirror)
     content = _in_data_folder(file) or _in_cache(file, cache)
@@ -88,7 +88,7 @@ def obtain(
 
 
 def is_here(file: Prepared) -> bool:
-    """Tell whether `file` can be read without a network."""
+    """Return whether `file` can be read without a network."""
     if _in_cache(file, cache_folder(None)) is not None:
         return True
     try:
@@ -105,7 +105,7 @@ def _pooch() -> Any:
 
 
 def cache_folder(cache_dir: str | PathLike[str] | None) -> Path:
-    """Return the folder that keeps files: argument, ``STATCV_CACHE``, or default."""
+    """Return the cache folder: the argument, ``STATCV_CACHE``, or the default."""
     if cache_dir is None:
         return Path(os.environ.get("STATCV_CACHE") or _pooch().os_cache("statcv"))
     if not isinstance(cache_dir, str | PathLike):
@@ -135,7 +135,7 @@ def _data_folder() -> str | None:
 
 
 def _in_data_folder(file: Prepared) -> bytes | None:
-    """Return the file's bytes from the folder ``STATCV_DATA``, None if not there."""
+    """Return the file's bytes from the folder ``STATCV_DATA``, or None."""
     folder = _data_folder()
     if folder is None or not (path := Path(folder, file.name)).is_file():
         return None
@@ -152,7 +152,7 @@ def _in_data_folder(file: Prepared) -> bytes | None:
 
 
 def _in_cache(file: Prepared, cache: Path) -> bytes | None:
-    """Return the file's bytes from the cache, None if it is not there or not whole."""
+    """Return the file's bytes from the cache; None if it is absent or incomplete."""
     try:
         content = Path(cache, file.name).read_bytes()
     except OSError:
@@ -161,7 +161,7 @@ def _in_cache(file: Prepared, cache: Path) -> bytes | None:
 
 
 def _make(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> bytes:
-    """Download the source, convert it, keep the result and return its bytes."""
+    """Download the source, convert it, cache the result and return its bytes."""
     _require(file.source)
     source = _download(file, cache, mirror, progress)
     text = file.convert(source).to_csv(index=False, lineterminator="\n")
@@ -191,7 +191,7 @@ def _require(source: Source) -> None:
 
 
 def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -> Path:
-    """Return the path of the source in the cache; download it unless it is there."""
+    """Return the path of the source in the cache, downloaded if necessary."""
     pooch = _pooch()
     network = import_module("requests").RequestException
     source, url = file.source, file.source.url(mirror)
@@ -215,7 +215,7 @@ def _download(file: Prepared, cache: Path, mirror: str | None, progress: bool) -
 
 @contextmanager
 def _quiet(wanted: bool) -> Iterator[None]:
-    """Keep pooch from telling every step on standard error."""
+    """Keep pooch from logging every step on standard error."""
     pooch = _pooch()
     logger = pooch.get_logger()
     level = logger.level
@@ -228,7 +228,7 @@ def _quiet(wanted: bool) -> Iterator[None]:
 
 
 def _no_download(file: Prepared, url: str, error: Exception) -> str:
-    """Return what went wrong with a download, and what to do."""
+    """Return a message that says why a download failed, and what to do."""
     response = getattr(error, "response", None)
     if response is not None:
         what = f"the server answered {response.status_code} {response.reason}"
@@ -246,7 +246,7 @@ def _no_download(file: Prepared, url: str, error: Exception) -> str:
 
 
 def _looked_in(file: Prepared) -> str:
-    """Return a clause on the folder that was looked in before, if one is set."""
+    """Return a clause on the folder ``STATCV_DATA``, if it is set."""
     folder = _data_folder()
     if folder is None:
         return ""
@@ -261,7 +261,7 @@ def _not_kept(cache: Path, error: OSError) -> DownloadError:
 
 
 def _write_whole(content: bytes, path: Path) -> None:
-    """Write a file so that nobody ever sees a part of it."""
+    """Write a file atomically, so that no process reads an incomplete one."""
     part = path.with_name(f"{path.name}.{uuid4().hex}.part")
     try:
         part.write_bytes(content)

@@ -9,21 +9,21 @@ from statcv.datasets.cache import is_here
 
 
 def available_data() -> pd.DataFrame:
-    """List the data sets, how each is had, and whether it is on this machine.
+    """List the data sets, how to obtain each, and whether it is on this machine.
 
     Returns
     -------
     pandas.DataFrame
-        One row a data set. ``name``; ``rows`` and ``columns``, its size;
-        ``outcome``, the column that is usually predicted; ``how``: "shipped",
-        "with statsmodels" or "download"; ``call``, what to type; ``source``;
-        ``here``: False where the call would need a network. Nothing is
-        downloaded to find out.
+        One row per data set, with the columns ``name``; ``rows`` and ``columns``,
+        its size; ``outcome``, the column that is usually predicted; ``how``:
+        "shipped", "with statsmodels" or "download"; ``call``, the call that reads
+        it; ``source``; and ``here``, False where the call would need a network.
+        Nothing is downloaded to fill the table.
 
     See Also
     --------
     load_data : Read a data set that is shipped.
-    fetch_cfs, fetch_ptb : Download a published one, once.
+    fetch_cfs, fetch_ptb : Download a published data set, once.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""From the files that authors published to plain tables.
+"""Conversion of the authors' published files to plain tables.
 
-Each function takes the path of a source file and returns one data frame. Row
-order and column order are those of the source, since seeded results depend on
-both; values are the source's own numbers.
+Each function takes the path of a published file and returns one data frame. The order
+of rows and columns and the values are those of the published file, since seeded
+results depend on the order.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ PEOPLE = {
 
 
 def cfs_table(path: Path) -> pd.DataFrame:
-    """Return the blood tests of Vogl et al. (2022), one row a person.
+    """Return the blood tests of Vogl et al. (2022), one row per person.
 
-    A value at a detection limit loses its sign: ``<20`` becomes 20.
+    A value below or above a detection limit becomes that limit: ``<20`` becomes 20.
     """
     raw = pd.read_csv(path, dtype=str)
     people = raw[list(PEOPLE)].rename(columns=PEOPLE)
@@ -73,7 +73,7 @@ def ptb_table(path: Path) -> pd.DataFrame:
 
 
 def ptb_taxa(path: Path) -> pd.DataFrame:
-    """Return the genus group and the DNA sequence behind each taxon column."""
+    """Return the genus group and the DNA sequence of each taxon column."""
     taxa = _read_r(path)
     groups = _genus_of_variants(taxa)
     sequences = _tables(taxa)["Fe"]["ASV"].coords["dim_1"].values
@@ -93,7 +93,7 @@ def _read_r(path: Path) -> Mapping[str, Any]:
 
 
 def _tables(taxa: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the tables of proportions by study; each has one for every rank."""
+    """Return the tables of proportions by study, one for each taxonomic rank."""
     return {str(study): tables for study, tables in taxa["prop"]["com_V1"].items()}
 
 

@@ -1,4 +1,4 @@
-"""A data set whose file only its authors give away."""
+"""A data set whose file is available only from its authors."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ _WHERE = (
 def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
     """Read the T cell measurements of patients under immune checkpoint blockade.
 
-    The file, ``model_input.txt``, is to be had from its authors
-    (https://doi.org/10.25936/f3np-k536, "supporting code"), and from nowhere else.
+    The file, ``model_input.txt``, is available only from its authors
+    (https://doi.org/10.25936/f3np-k536, "supporting code").
 
     Parameters
     ----------
     path : str or path
-        Of that file on this machine: fields set off by tabs, names in the first line,
-        patients in the first column.
+        Path of that file on this machine, with tab-separated fields, column names in
+        the first line and patients in the first column.
 
     Returns
     -------
     pandas.DataFrame
-        One row a patient, labelled by the first column; columns as the file names
-        them. Among them are ``Severe_irAE``, the outcome (1: a severe immune-related
-        adverse event), ``Activated_CD4_memory_T_CSx``, the abundance of activated CD4
-        memory T cells, and ``TCR_clonotype_diversity_ShannonEntropy``, the diversity of
-        T cell receptors.
+        One row per patient, labelled by the first column, with the column names of
+        the file. Among the columns are ``Severe_irAE``, the outcome (1: a severe
+        immune-related adverse event), ``Activated_CD4_memory_T_CSx``, the abundance of
+        activated CD4 memory T cells, and ``TCR_clonotype_diversity_ShannonEntropy``,
+        the diversity of T cell receptors.
 
     Raises
     ------
     DataError
-        If there is no such file, it is not a table, or one of the three columns holds
-        anything but numbers (the outcome: 0 and 1).
+        If the file does not exist or is not a table, or one of the three columns holds
+        anything but numbers (for the outcome, 0 and 1).
     ColumnError
-        If one of the three columns is not there.
+        If one of the three columns is absent.
     ArgumentTypeError
         If `path` is not a path.
 
@@ -64,10 +64,10 @@ def load_irae(path: str | PathLike[str]) -> pd.DataFrame:
     """
     if not isinstance(path, str | PathLike):
         raise ArgumentTypeError(
-            f"path is that of a file, not {type(path).__name__}. {_WHERE}"
+            f"path must be the path of a file, not {type(path).__name__}. {_WHERE}"
         )
     table = _read(Path(path).expanduser())
-    none = "none: are its fields set off by tabs?"
+    none = "no columns: are its fields separated by tabs?"
     for name in (OUTCOME, CD4, DIVERSITY):
         if name not in table:
             raise ColumnError(

@@ -1,4 +1,4 @@
-"""Published data sets: where each file comes from, and the verbs that fetch it."""
+"""Published data sets: the origin of each file, and the functions that download it."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def fetch_cfs(
     ----------
     part : {"data", "predictions"}, default "data"
         ``"data"``: 80 rows and 40 columns: ``id``; ``cfs``, the outcome (1:
-        patient); ``sex`` (0 or 1, the source gives no key); ``age``, the centre
+        patient); ``sex`` (0 or 1, undocumented in the source); ``age``, the centre
         of an age group in years; 36 blood tests in the source's units and order.
         A value at a detection limit is that limit (``<20`` is 20). Between 1 and
         24 values of a test are missing.
@@ -94,26 +94,26 @@ def fetch_cfs(
         of being a patient that the authors' leave-one-out runs gave, ``xgboost``
         and ``gbr`` (gradient boosting).
     cache_dir : path, optional
-        Where files are kept. Default: the folder named by ``STATCV_CACHE``, else
-        the user's cache folder of the operating system.
+        Folder in which files are kept. By default the folder that ``STATCV_CACHE``
+        names, else the user's cache folder of the operating system.
     mirror : str, optional
         Address of a folder on another server, ``http://host/folder``, which
-        holds the authors' file under its own name. The file is checked all the
-        same.
+        holds the authors' file under its own name. The checksum is
+        verified there too.
     progress : bool, default False
         Show a progress bar while downloading.
 
     Returns
     -------
     pandas.DataFrame
-        A fresh copy at each call.
+        A new data frame at each call.
 
     Raises
     ------
     DownloadError
-        If the file cannot be had, is not the published one, or cannot be kept.
+        If the file cannot be downloaded or kept, or is not the published one.
     ArgumentError
-        If `part` or `mirror` is none of the above.
+        If `part` is unknown, or `mirror` is not an address.
     ArgumentTypeError
         If `cache_dir` or `mirror` is of the wrong type.
 
@@ -161,28 +161,28 @@ def fetch_ptb(
         ``"taxa"``: 42 rows: ``column``, ``group`` (genus or species) and DNA
         ``sequence`` of each taxon.
     cache_dir : path, optional
-        Where files are kept. Default: the folder named by ``STATCV_CACHE``, else
-        the user's cache folder of the operating system.
+        Folder in which files are kept. By default the folder that ``STATCV_CACHE``
+        names, else the user's cache folder of the operating system.
     mirror : str, optional
         Address of a folder on another server, ``http://host/folder``, which
-        holds the published file under its own name. The file is checked all the
-        same.
+        holds the published file under its own name. The checksum is
+        verified there too.
     progress : bool, default False
         Show a progress bar while downloading.
 
     Returns
     -------
     pandas.DataFrame
-        A fresh copy at each call.
+        A new data frame at each call.
 
     Raises
     ------
     DownloadError
-        If the file cannot be had, is not the published one, or cannot be kept.
+        If the file cannot be downloaded or kept, or is not the published one.
     MissingPackageError
         If the file has to be converted and ``rdata`` is not installed.
     ArgumentError
-        If `part` or `mirror` is none of the above.
+        If `part` is unknown, or `mirror` is not an address.
     ArgumentTypeError
         If `cache_dir` or `mirror` is of the wrong type.
 

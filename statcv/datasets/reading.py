@@ -1,4 +1,4 @@
-"""Read a CSV so that every number is the double that was written."""
+"""Read a CSV file so that every number is the double that was written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pandas as pd
 def read_table(
     file: IO[bytes], text: Iterable[str], dates: Iterable[str] = ()
 ) -> pd.DataFrame:
-    """Return the table; `text` and `dates` name its columns that hold no numbers."""
+    """Return the table; `text` and `dates` name its columns of text and of dates."""
     days = list(dates)
     table: pd.DataFrame = pd.read_csv(
         file,
@@ -23,6 +23,6 @@ def read_table(
 
 
 def _exact_numbers() -> dict[str, Any]:
-    """Return what asks for exact numbers; from pandas 3.1 on they always are."""
+    """Return the option for exact numbers, which pandas 3.1 and later always read."""
     version = tuple(int(part) for part in pd.__version__.split(".")[:2])
     return {} if version >= (3, 1) else {"float_precision": "round_trip"}

@@ -1,4 +1,4 @@
-"""Data sets that need no network."""
+"""Data sets that are installed with the package or with statsmodels."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ def load_data(name: str) -> pd.DataFrame:
     ----------
     name : {"spector", "ehr"}
         ``"spector"``: 32 students, one row each, and whether their grade in
-        economics rose. ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade
+        economics improved. ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade
         point average at the start (0 to 4), ``TUCE`` the points in a test of
         economics at the start, ``PSI`` (0 or 1) whether the student was taught
         by the personalised system of instruction.
 
         ``"ehr"``: 2 000 simulated hospital records of 1 700 people, of which
-        300 rows are exact copies held by another hospital. ``y`` (0 or 1) is
+        300 rows are exact duplicates held by another hospital. ``y`` (0 or 1) is
         the outcome, ``x1`` to ``x10`` are covariates, ``site`` is the hospital
-        (A to E), ``patient_id`` and ``birth_date`` tell who it is.
+        (A to E), ``patient_id`` and ``birth_date`` identify the person.
 
     Returns
     -------
     pandas.DataFrame
-        A fresh copy at each call, rows labelled 0, 1, 2, ...
+        A new data frame at each call, with the row labels 0, 1, 2, ...
 
     Raises
     ------
@@ -41,7 +41,7 @@ def load_data(name: str) -> pd.DataFrame:
 
     See Also
     --------
-    available_data : Every data set, and how to have it.
+    available_data : Every data set, and how to obtain it.
     statcv.studies.simulate_ehr : The generator of ``"ehr"``, for any size.
 
     Notes
@@ -51,8 +51,8 @@ def load_data(name: str) -> pd.DataFrame:
     read from statsmodels, which has the author's permission to distribute it.
 
     ``"ehr"`` follows the generator of R. Bey, R. Goussault, F. Grolleau,
-    M. Benchoufi and R. Porcher, JAMIA 27 (2020) 1244-1251. No record in it is a
-    person's.
+    M. Benchoufi and R. Porcher, JAMIA 27 (2020) 1244-1251. No record is that of a
+    real person.
 
     Examples
     --------
@@ -78,11 +78,11 @@ def load_data(name: str) -> pd.DataFrame:
 
 
 def _unknown(name: str) -> str:
-    """Return what to say to a name that cannot be loaded."""
+    """Return the message for a name that cannot be loaded."""
     if name == "irae":
         return (
-            "'irae' is in no public place; statcv.load_irae(path) reads the file that "
-            "its authors give away"
+            "'irae' is not in a public repository; statcv.load_irae(path) reads the "
+            "file that its authors provide"
         )
     fetched = {"cfs": "fetch_cfs()", "ptb": "fetch_ptb()"}
     if name in fetched:

@@ -1,4 +1,4 @@
-"""Formula and frame make a :class:`Design`: outcome, matrix, names, kept rows."""
+"""From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
 from statcv.formula.design import Design, make_design
 from statcv.formula.frame import as_frame

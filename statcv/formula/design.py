@@ -34,7 +34,7 @@ from statcv.formula.terms import Matrix, Terms
 
 NA_ACTIONS = ("drop", "raise", "pass")
 Columns = Mapping[str, "pd.Series[Any]"]
-MANY_LEVELS = 100  # text with more levels than this is hardly a factor
+MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +46,15 @@ class Design:
     formula : Formula
     outcome : Outcome
     terms : Terms
-        The predictors, which give a matrix for any training and held-out rows.
+        Predictors, which give a matrix for any training and held-out rows.
     kept : numpy.ndarray
         Positions of the kept rows in the data.
     labels : pandas.Index
         Their labels.
     n_given : int
-        Rows of the data.
+        Number of rows of the data.
     missing : dict
-        How many of the dropped rows lack each column.
+        For each column, how many of the dropped rows lack it.
     """
 
     formula: Formula
@@ -87,7 +87,7 @@ class Design:
 
     @cached_property
     def matrix(self) -> Matrix:
-        """The matrix of all kept rows, stateful terms learnt on all of them."""
+        """The matrix of all kept rows, with stateful terms learnt on all of them."""
         return self.terms.whole_matrix()
 
     def fold(
@@ -103,12 +103,12 @@ class Design:
         )
 
     def taken(self, rows: NDArray[np.intp]) -> Design:
-        """Give each row of the outcome the predictors of another one.
+        """Return a design that gives each outcome the predictors of another row.
 
         Parameters
         ----------
         rows : numpy.ndarray of int, shape (n,)
-            Whose predictors each row of the outcome gets.
+            For each outcome, the position of the row that supplies the predictors.
         """
         columns = {
             name: column.iloc[rows] for name, column in self.terms.columns.items()
@@ -152,14 +152,15 @@ def make_design(
     Parameters
     ----------
     formula : str
-        In patsy's language, with ``.`` for all other columns.
+        Formula in patsy's language, with ``.`` for all other columns.
     data : data frame
+        One row per record.
     scope : dict
         Names that the formula may call, beyond patsy's own functions.
     positive : optional
-        The outcome's level that counts as positive.
+        Level of the outcome that counts as positive.
     na_action : {"drop", "raise", "pass"}
-        What becomes of rows with missing values: R's ``na.omit``, ``na.fail``,
+        Treatment of rows with missing values: R's ``na.omit``, ``na.fail``,
         ``na.pass``. A row whose outcome is missing is never kept.
     not_in_dot : collection of str
         Columns that ``.`` does not stand for.
@@ -181,7 +182,7 @@ def make_design(
     columns = {name: plain_column(given[name], name) for name in parsed.columns}
     _refuse_identifiers(parsed, columns)
     terms = Terms(parsed, columns, index)
-    if terms.plain is None:  # else the matrix tells
+    if terms.plain is None:  # otherwise the matrix shows it
         _refuse_infinite(columns)
     _refuse_names_twice(terms)
     _refuse_learning_from_missing(terms)
@@ -239,14 +240,14 @@ def _mark_missing(
 
 
 def counted(missing: Mapping[str, int]) -> str:
-    """Return ``bmi 12, age 9``, most first, at most five."""
+    """Return ``bmi 12, age 9``: the largest counts first, at most five."""
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     more = f" and {len(ranked) - 5} more columns" if len(ranked) > 5 else ""
     return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
 
 
 def _refuse_identifiers(formula: Formula, columns: Columns) -> None:
-    """Refuse dates and identifiers as terms; a function may make something of them."""
+    """Check that no term is a date or an identifier, unless inside a function."""
     plain = {formula.factors[code].column for term in formula.terms for code in term}
     for name in (str(column) for column in plain if column is not None):
         column = columns[name]
@@ -254,7 +255,7 @@ def _refuse_identifiers(formula: Formula, columns: Columns) -> None:
             continue
         if pd.api.types.is_datetime64_any_dtype(column.dtype):
             raise FormulaError(
-                f"{name!r} is a date; as a predictor it would be one level a day. "
+                f"{name!r} is a date; as a predictor it would be one level per day. "
                 f"Leave it out (- {quoted(name)}) or turn it into a number first."
             )
         if isinstance(column.dtype, pd.CategoricalDtype):
@@ -300,7 +301,7 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
 
 
 def _refuse_not_finite(design: Design) -> None:
-    """Every cell is a number, or NaN where a column of its term is missing."""
+    """Check that a cell is NaN only where a column of its term is missing."""
     bad = ~np.isfinite(design.matrix)
     if not bad.any():
         return
@@ -319,7 +320,7 @@ def _refuse_not_finite(design: Design) -> None:
 def _as_learnt(
     column: pd.Series[Any], learnt: pd.Series[Any], name: str
 ) -> pd.Series[Any]:
-    """Give a new column the categories of the fit; refuse what cannot have them."""
+    """Return a new column with the categories of the fit, or raise an error."""
     if not isinstance(learnt.dtype, pd.CategoricalDtype):
         if column.isna().all():
             return column.astype(float)
@@ -348,20 +349,20 @@ def _as_learnt(
     )
 
 
-# ---- columns of a design that the others determine, to numerical precision ----
+# ---- columns of a design that are linear combinations of the others ----
 
-TOLERANCE = 1e-10  # of a column's norm: what must be left beside the others
-PART = 1e-6  # of a column's norm: what another must add to be named
+TOLERANCE = 1e-10  # share of a column's norm that the others must leave unexplained
+PART = 1e-6  # share of a column's norm that another must contribute to be named
 MOST_COLUMNS = 500
-ROWS = 2000  # that are looked at before all are
-SHOWN = 3  # columns that are named
+ROWS = 2000  # number of rows examined before all are
+SHOWN = 3  # number of columns named
 
 
 def dependent_columns(design: Design) -> list[str]:
-    """Say which columns are constant, or determined by those before them.
+    """Describe the columns that are constant, or determined by earlier ones.
 
-    Nothing is said of designs with 500 columns and more than that, or with as many
-    columns as rows, where dependence is the rule, nor of missing values.
+    Designs with 500 columns or more, or with at least as many columns as rows, are not
+    examined, since dependence is the rule there; nor are columns with missing values.
 
     Parameters
     ----------
@@ -387,7 +388,7 @@ def dependent_columns(design: Design) -> list[str]:
 
 
 def _dependent(X: Matrix) -> tuple[NDArray[np.intp], list[NDArray[np.intp]]]:
-    """Return dependent columns, and for each the earlier ones that make it up."""
+    """Return dependent columns, and for each the earlier ones that determine it."""
     largest = np.abs(X).max(axis=0)
     scaled = X / np.where(largest > 0, largest, 1.0)
     norm = np.linalg.norm(scaled, axis=0)
@@ -418,7 +419,7 @@ def _said(
 
 
 def in_words(clauses: list[str]) -> str:
-    """Join what is said of columns, of at most three of them.
+    """Join the clauses on columns, at most three of them.
 
     >>> in_words(["'a' is constant (1)", "'b' is a multiple of 'c'"])
     "'a' is constant (1); 'b' is a multiple of 'c'"

@@ -1,4 +1,4 @@
-"""Any data frame in, a pandas frame of plain NumPy columns out."""
+"""Conversion of any data frame to a pandas data frame of plain NumPy columns."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from statcv.errors import (
 
 
 def as_frame(data: object) -> pd.DataFrame:
-    """Return ``data`` as a pandas frame with one label a row and text names.
+    """Return ``data`` as a pandas frame with unique row labels and text names.
 
     Parameters
     ----------
     data : data frame
-        pandas, or anything narwhals knows: polars, pyarrow, DuckDB, Modin, …
+        pandas data frame, or one that narwhals supports: polars, pyarrow, DuckDB, …
 
     Returns
     -------
     pandas.DataFrame
-        The same object where it was pandas already; it is never changed.
+        The same object if it is a pandas data frame; it is never changed.
 
     Raises
     ------
     FrameError
-        If ``data`` is no data frame.
+        If ``data`` is not a data frame.
     DataError
         If it is empty, or a row label or a column name occurs twice.
     """
@@ -67,7 +67,7 @@ def shown_label(label: Any) -> str:
 
 
 def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
-    """Return which values are missing, NaN in nullable and Arrow numbers too."""
+    """Return which values are missing, including NaN in nullable and Arrow numbers."""
     if is_number(column.dtype):
         values = column.to_numpy()
         return np.asarray(values != values)  # NaN alone
@@ -78,7 +78,7 @@ def is_missing(column: pd.Series[Any]) -> NDArray[np.bool_]:
 
 
 def is_number(dtype: Any) -> TypeGuard[np.dtype[Any]]:
-    """Tell whether a dtype is one of NumPy's numbers."""
+    """Return whether a dtype is one of NumPy's numbers."""
     return isinstance(dtype, np.dtype) and dtype.kind in "iuf"
 
 
@@ -112,13 +112,12 @@ def _looks_tabular(data: object) -> bool:
 
 
 def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
-    """Turn nullable, Arrow, text and object columns into what patsy can read.
+    """Convert nullable, Arrow, text and object columns to dtypes that patsy reads.
 
-    Numbers become float64 or an integer type, truth values bool, text and
-    categories a ``Categorical`` of the levels that occur (text sorted, as R's
-    factor; declared categories in their own order). Missing values stay missing:
-    as NaN in numbers (truth values turn into numbers then) and in categories.
-    Dates stay dates.
+    Numbers become float64 or an integer type, booleans bool, and text and categories a
+    ``Categorical`` of the levels that occur (text sorted, as in R's factor; declared
+    categories in their own order). Missing values stay missing, as NaN in numbers and
+    in categories; booleans with missing values become numbers. Dates stay dates.
     """
     dtype = column.dtype
     if is_number(dtype):
@@ -183,7 +182,7 @@ def _factor(values: pd.Series[Any], levels: list[str]) -> pd.Series[Any]:
     )
 
 
-# ---- what a call gives a value a row for, beside the formula: weights, folds ----
+# ---- arguments with one value per row, such as weights and folds ----
 
 
 def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
@@ -192,11 +191,12 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     Parameters
     ----------
     values : str or array-like
-        The name of a column; a series, matched by its labels; or an array in the
-        order of the rows.
+        Name of a column; series, matched by its labels; or array in the order of the
+        rows.
     frame : pandas.DataFrame
+        The data.
     name : str
-        The argument, for messages.
+        Name of the argument, for messages.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def row_values(values: Any, frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     if isinstance(values, str):
         if values not in frame.columns:
             raise ColumnError(
-                f"{name}={values!r} is no column of the data."
+                f"{name}={values!r} is not a column of the data."
                 + suggestion(values, frame.columns)
             )
         return frame[values]

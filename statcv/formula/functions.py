@@ -1,6 +1,6 @@
 """Functions that formulas may call besides those of patsy.
 
-What is written stays the code of the term; what is evaluated has the names of the
+The code of a term is shown as the user wrote it. It is evaluated with the names of the
 columns in place of the patterns.
 """
 
@@ -33,7 +33,7 @@ class Poly:
         self._norm: NDArray[np.float64] = np.empty(0)
 
     def memorize_chunk(self, x: Any, degree: int = 1) -> None:
-        """Take in training values."""
+        """Add a block of training values."""
         self._degree = degree
         self._chunks.append(np.asarray(x, dtype=float))
 
@@ -71,7 +71,7 @@ class Poly:
 
 
 def poly(x: Any, degree: int = 1) -> NDArray[np.float64]:
-    """Orthogonal polynomials; inside a formula they are learnt on training rows.
+    """Orthogonal polynomials, which a formula learns on the training rows.
 
     >>> import numpy as np
     >>> columns = poly(np.arange(5.0), 2)
@@ -97,30 +97,30 @@ LEARNING_ARGUMENT = "prevalence"  # with which clr() learns from the training ro
 def clr(
     *parts: Any, pseudocount: float | None = None, prevalence: float | None = None
 ) -> Floats:
-    """Centred log-ratios of the parts of a whole, a column a part.
+    """Centred log-ratios of the parts of a whole, one column per part.
 
-    The logarithm of each part less the mean logarithm of all parts of the row
+    The logarithm of each part minus the mean logarithm of all parts of the row
     (Aitchison 1986, §4.6). Without ``pseudocount`` it does not matter whether parts are
     counts or shares.
 
     Parameters
     ----------
     *parts : array_like of shape (n,)
-        Two or more, none negative; in a formula columns, or expressions of them, and
-        ``columns("lactobacillus_*")`` for those that match a pattern.
+        Two or more nonnegative parts. In a formula these are columns, expressions of
+        columns, or ``columns("lactobacillus_*")`` for the columns that match a pattern.
     pseudocount : float, optional
-        Added to every part, since 0 has no logarithm. It matters: the ratio of a part
-        that is there to one that is not is hardly more than a choice of it.
+        Number added to every part, since 0 has no logarithm. The choice matters: it
+        largely determines the ratio of a part that is present to one that is absent.
     prevalence : float, optional
-        Use only parts that are above 0 in more than this share of the rows. Inside a
-        formula they are chosen anew by each training set; the column of a part that was
-        not chosen is 0 there.
+        Share of the rows; only parts that are above 0 in more than this share are
+        used. In a formula the parts are chosen in each training set, and the column of
+        a part that was not chosen is 0 there.
 
     Returns
     -------
     numpy.ndarray of shape (n, parts)
-        Each row sums to 0: beside an intercept the coefficients of a model are told
-        apart by a penalty, or not at all.
+        Log-ratios. Each row sums to 0, so the coefficients of a model with an
+        intercept are identified only by a penalty.
 
     Raises
     ------
@@ -154,13 +154,13 @@ class Clr:
         pseudocount: float | None = None,
         prevalence: float | None = None,
     ) -> None:
-        """Take in training rows."""
+        """Add a block of training rows."""
         _check_share(prevalence)
         self._prevalence = prevalence
         self._present.append(_side_by_side(parts) > 0)
 
     def memorize_finish(self) -> None:
-        """Choose the parts that are there in more than the share of the rows."""
+        """Choose the parts that are present in more than the share of the rows."""
         present = np.concatenate(self._present)
         self._present = []
         self._chosen = np.ones(present.shape[1], dtype=bool)
@@ -199,14 +199,14 @@ def _side_by_side(parts: Sequence[Any]) -> Floats:
         values = np.asarray(part)
         if values.dtype.kind not in "iuf" or values.ndim != 1:
             raise FormulaError(
-                f"clr() needs columns of numbers, and {_name(part, j)} is none."
+                f"clr() needs numeric columns, but {_name(part, j)} is not numeric."
             )
         columns.append(values.astype(float))
     return np.column_stack(columns)
 
 
 def _above_zero(values: Floats, names: list[str], pseudocount: object) -> Floats:
-    """Return the parts with the pseudocount added, or say which cannot be used."""
+    """Return the parts plus the pseudocount, or raise an error that names a part."""
     negative = (values < 0).sum(axis=0)
     if negative.any():
         j = int(negative.argmax())
@@ -251,13 +251,13 @@ def _name(part: Any, j: int) -> str:
     return f"part {j + 1}" if name is None else repr(name)
 
 
-# ---- calls that take many columns, as of ``columns("bmi_*")`` ----
+# ---- calls that take many columns, such as ``columns("bmi_*")`` ----
 
 SELECTOR = "columns"
 
 
 def is_selection(node: ast.AST) -> bool:
-    """Tell whether a node is a call of ``columns``."""
+    """Return whether a node is a call of ``columns``."""
     return (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Name)
@@ -268,23 +268,23 @@ def is_selection(node: ast.AST) -> bool:
 def spread(
     arguments: Iterable[ast.expr], columns: Collection[str], code: str
 ) -> list[ast.expr]:
-    """Put the columns that match in place of each ``columns(…)``.
+    """Replace each ``columns(…)`` by the columns that match.
 
     Parameters
     ----------
     arguments : iterable of ast.expr
-        Of a call.
+        Arguments of a call.
     columns : collection of str
-        Of the data.
+        Columns of the data.
     code : str
-        The term, for messages.
+        Code of the term, for messages.
 
     Raises
     ------
     ColumnError
         If no column matches a pattern.
     FormulaError
-        If something else than patterns is given.
+        If an argument is not a pattern.
     """
     found: list[ast.expr] = []
     for argument in arguments:
@@ -299,10 +299,10 @@ def spread(
 def labels_of_parts(
     tree: ast.Expression, function: str, columns: Collection[str], code: str
 ) -> tuple[str, ...]:
-    """Return a label a part for an expression with one call of a function of parts.
+    """Return one label per part for an expression with one call of a parts function.
 
     ``scale(clr(a, b))`` has the labels ``scale(clr(a))`` and ``scale(clr(b))``. The
-    tree is changed.
+    tree is modified.
     """
     calls = [
         node
@@ -324,10 +324,10 @@ def labels_of_parts(
 
 
 def outside_a_call(code: str) -> FormulaError:
-    """Return the error of ``columns(…)`` where it is no argument of a function."""
+    """Return the error for ``columns(…)`` outside the arguments of a function."""
     return FormulaError(
         f"columns() in {code!r} stands for the arguments of a function, as in "
-        'clr(columns("lactobacillus_*")); it is no term by itself.'
+        'clr(columns("lactobacillus_*")); it is not a term by itself.'
     )
 
 

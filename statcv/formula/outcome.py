@@ -1,4 +1,4 @@
-"""The left-hand side: which kind of outcome it is, and how it is coded."""
+"""The left-hand side of a formula: the kind of outcome, and its coding."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Outcome:
     Attributes
     ----------
     name : str
-        The left-hand side of the formula.
+        Left-hand side of the formula.
     kind : {"binary", "multiclass", "continuous"}
     y : numpy.ndarray, shape (n,)
         0/1 with 1 positive, class codes 0, …, K-1, or the values themselves.
     levels : tuple
-        Labels of the codes; empty for a continuous outcome. A binary outcome's
-        second level is the positive class, as in R's ``glm``.
+        Labels of the codes; empty for a continuous outcome. The second level of a
+        binary outcome is the positive class, as in R's ``glm``.
     notes : tuple of str
-        What was assumed where the data leave a choice.
+        Assumptions that were made where the data are ambiguous.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Outcome:
 
     @property
     def positive(self) -> Any:
-        """The label of the positive class of a binary outcome, else None."""
+        """Label of the positive class of a binary outcome, else None."""
         return self.levels[1] if self.kind == "binary" else None
 
     @property
     def counts(self) -> dict[Any, int]:
-        """How many rows each class has."""
+        """Number of rows of each class."""
         return {level: int((self.y == k).sum()) for k, level in enumerate(self.levels)}
 
     def describe(self) -> str:
@@ -77,19 +77,20 @@ def read_outcome(
     Parameters
     ----------
     formula : Formula
+        Parsed formula.
     given : mapping of str to pandas.Series
-        The columns of the kept rows.
+        Columns of the kept rows.
     index : pandas.Index
-        Their labels.
+        Labels of the kept rows.
     positive : optional
-        The level to count as positive.
+        Level that counts as positive.
 
     Raises
     ------
     FormulaError
         If the expression learns from the rows, or has several columns.
     DataError
-        If it is not a number somewhere.
+        If a value is not a number.
     """
     factor = formula.factors[formula.outcome]
     columns = {name: plain_column(given[name], name) for name in factor.columns}
@@ -100,7 +101,7 @@ def read_outcome(
     if getattr(outcome, "ndim", 1) > 1:
         raise FormulaError(
             f"the outcome {formula.outcome!r} has {outcome.shape[1]} columns; an "
-            "outcome is one."
+            "outcome has one."
         )
     series = pd.Series(outcome, index=index)
     series, what = plain_column(series, formula.outcome), "a number"
@@ -144,13 +145,13 @@ def make_outcome(
     Parameters
     ----------
     values : pandas.Series
-        Without missing values, of plain dtype.
+        Values of plain dtype, none missing.
     name : str
-        How to call it.
+        Name of the outcome.
     positive : optional
-        The level to count as positive; the second level where not given.
+        Level that counts as positive. By default the second level.
     classes : bool
-        Take numbers as classes, as ``C(y)`` asks.
+        Whether numbers are classes, as in ``C(y)``.
     """
     if isinstance(values.dtype, pd.CategoricalDtype):
         values = values.cat.remove_unused_categories()
@@ -234,7 +235,7 @@ def _classes(
         matching = [k for k, level in enumerate(levels) if _same(level, positive)]
         if not matching:
             raise OutcomeError(
-                f"positive={positive!r} is no level of {name!r}, which has "
+                f"positive={positive!r} is not a level of {name!r}, which has "
                 f"{levels[0]!r} and {levels[1]!r}."
                 + suggestion(positive, map(str, levels))
             )
@@ -244,7 +245,7 @@ def _classes(
 
 
 def _same(level: Any, wanted: Any) -> bool:
-    """Return whether a level is meant: ``True`` is 1, and ``"0"`` is 0."""
+    """Return whether a value denotes a level: ``True`` is 1, and ``"0"`` is 0."""
     if not pd.api.types.is_scalar(wanted) or pd.isna(wanted):
         return False
     return bool(level == wanted) or str(level) == str(wanted)

@@ -1,8 +1,8 @@
 """The text of a formula: an outcome expression and the terms of the predictors.
 
-patsy reads the text. Its own expansion goes one call deeper with every ``+`` and
-compares each term with all others, which ends at a few hundred columns; and it
-leaves the intercept in ``x + -1`` and ``(x - 1) * z``, where R takes it out.
+patsy parses the text, but its expansion of the terms is not used. It recurses at every
+``+`` and compares each term with all others, which fails beyond a few hundred columns,
+and it keeps the intercept in ``x + -1`` and ``(x - 1) * z``, where R removes it.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ Term = tuple[str, ...]
 
 @dataclass
 class Expansion:
-    """Terms, each once, and what was said of the intercept (None: nothing)."""
+    """Distinct terms, and whether an intercept was asked for (None: not stated)."""
 
     terms: dict[frozenset[str], Term] = field(default_factory=dict)
     intercept: bool | None = None
 
     def add(self, *terms: Term) -> None:
-        """Take in terms that are not there yet, each factor of a term once."""
+        """Add terms that are new, with each factor of a term once."""
         for term in terms:
             term = tuple(dict.fromkeys(term))
             self.terms.setdefault(frozenset(term), term)
@@ -49,13 +49,14 @@ def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
     Parameters
     ----------
     tree : patsy.parse_formula.ParseNode
+        Tree of one side of the formula.
     dot : sequence of str or None
-        The columns that ``.`` stands for; None where it means nothing.
+        Columns that ``.`` stands for; None where it has no meaning.
 
     Raises
     ------
     patsy.PatsyError
-        If an operator cannot be honoured; the error knows the place.
+        If an operator is not supported; the error holds its position.
     """
     chain = []  # a + b - c + … from its end: a loop, since it may be long
     while tree.type in ("+", "-") and len(tree.args) == 2:
@@ -77,7 +78,7 @@ def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
 
 
 def mentioned(tree: Any) -> list[str]:
-    """Return the expressions of a tree, those too that are taken away again."""
+    """Return the expressions of a tree, including those that it removes again."""
     found, waiting = [], [tree]
     while waiting:
         node = waiting.pop()
@@ -88,7 +89,7 @@ def mentioned(tree: Any) -> list[str]:
 
 
 def _code(node: Any) -> str:
-    """Return an expression as terms know it: a column in one way only."""
+    """Return the canonical code of an expression, unique for each column."""
     code = str(node.token.extra)
     column = column_of(code)
     return code if column is None else quoted(column)
@@ -113,7 +114,7 @@ def _expand_one(node: Any, dot: Sequence[str] | None) -> Expansion:
 
 
 _REFUSED = {
-    "-": "only 1 or 0 can be taken from nothing",
+    "-": "only 1 or 0 can be subtracted where no term stands before '-'",
     "~": "'~' can stand once only, between the outcome and the predictors",
     "NUMBER": "only the numbers 0 and 1 can be terms; write I(2 * x) for a product",
 }
@@ -159,7 +160,7 @@ def _power(node: Any, dot: Sequence[str] | None) -> Expansion:
     base = _interacting(node.args[0], dot)
     exponent = getattr(node.args[1].token, "extra", None) or ""
     if not exponent.isdecimal() or int(exponent) < 1:
-        raise _error("'**' needs a whole number of 1 or more after it", node.args[1])
+        raise _error("'**' needs an integer of 1 or more after it", node.args[1])
     found = Expansion(intercept=_taken_out(base))
     found.add(*base.terms.values())
     latest = base
@@ -196,10 +197,10 @@ class Formula:
     outcome : str
         The expression on the left.
     terms : tuple of tuple of str
-        A tuple of factor expressions a term, by degree and then as written, as R
-        orders them; the empty tuple is the intercept.
+        One tuple of factor expressions per term, ordered by degree and then as
+        written, as in R; the empty tuple is the intercept.
     factors : dict
-        What each expression is, the outcome's too.
+        Factor of each expression, the outcome included.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
     functions : dict
@@ -215,7 +216,7 @@ class Formula:
     functions: Mapping[str, Any]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Modules do not pickle: keep their names."""
+        """Replace modules, which do not pickle, by their names."""
         names = {
             name: _Module(value.__name__) if isinstance(value, ModuleType) else value
             for name, value in self.functions.items()
@@ -241,15 +242,15 @@ def parse(
     scope: Mapping[str, Any],
     not_in_dot: Collection[str] = (),
 ) -> Formula:
-    """Read a formula against the columns of the data.
+    """Parse a formula, given the columns of the data.
 
-    ``.`` on the right stands for every column that is not on the left and not in
+    ``.`` on the right stands for every column that is neither on the left nor in
     ``not_in_dot``.
 
     Raises
     ------
     FormulaError
-        If the formula cannot be read; the message points at the place.
+        If the formula cannot be parsed; the message marks the position.
     ColumnError
         If it names a column that the data do not have.
     """
@@ -290,7 +291,7 @@ def parse(
 
 
 def sides(text: str) -> tuple[Any, Any]:
-    """Return patsy's parse trees of what stands left and right of ``~``."""
+    """Return patsy's parse trees of the two sides of ``~``."""
     import patsy
     from patsy.parse_formula import parse_formula
 
@@ -312,7 +313,7 @@ def sides(text: str) -> tuple[Any, Any]:
 
 
 def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
-    """Return the terms of a side; a formula that has none is refused with the place."""
+    """Return the terms of a side, or raise an error that marks the position."""
     import patsy
 
     try:
@@ -322,10 +323,10 @@ def expanded(tree: Any, dot: Sequence[str] | None = None) -> Expansion:
 
 
 def _unreadable(error: Exception) -> FormulaError:
-    """Return patsy's message, which shows the place below, with the dots put back."""
+    """Return patsy's message, with the position marked below and the dots restored."""
     message, *place = str(error).replace(DOT, ".").splitlines()
     if "'^" in message:
-        message += "; '^' is no power here, write (a + b)**2 for all pairs of terms"
+        message += "; '^' is not a power here, write (a + b)**2 for all pairs of terms"
     return FormulaError("\n".join([f"cannot read the formula: {message}", *place]))
 
 

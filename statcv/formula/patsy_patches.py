@@ -1,4 +1,4 @@
-"""What patsy is asked to do otherwise than it does by itself."""
+"""Subclasses that change what patsy does."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from statcv.formula.scope import Factor, evaluating
 
 
 class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
-    """A factor shown by its code and evaluated by its Python expression.
+    """A factor that is shown as its code and evaluated as its Python expression.
 
-    Whatever fails in it is a FormulaError that names it as ``what``.
+    Any failure in it is raised as a FormulaError that calls it ``what``.
     """
 
     def __init__(self, factor: Factor, role: str) -> None:
@@ -25,7 +25,7 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
         self._python = factor.python
 
     def memorize_passes_needed(self, state: dict[str, Any], environment: Any) -> int:
-        """Prepare the state, which holds all that is evaluated."""
+        """Prepare the state, which holds everything that is evaluated."""
         shown, self.code = self.code, self._python
         try:
             with evaluating(self.what):
@@ -34,12 +34,12 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
             self.code = shown
 
     def memorize_chunk(self, state: Any, which: int, data: Any) -> None:
-        """Take in the rows from which it learns."""
+        """Add a block of rows from which the factor learns."""
         with evaluating(self.what):
             super().memorize_chunk(state, which, data)
 
     def memorize_finish(self, state: Any, which: int) -> None:
-        """Learn from the rows taken in."""
+        """Learn from the rows that were added."""
         with evaluating(self.what):
             super().memorize_finish(state, which)
 
@@ -50,12 +50,12 @@ class PatsyFactor(patsy.EvalFactor):  # type: ignore[misc]
 
 
 class KeepMissing(patsy.NAAction):  # type: ignore[misc]
-    """Rows stay where something is missing: NaN in numbers, noted for categories.
+    """Keeps rows with missing values: NaN in numbers, recorded for categories.
 
     Attributes
     ----------
     missing : list of numpy.ndarray of bool
-        For each factor the rows without a category.
+        For each factor, whether a row has no category.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class KeepMissing(patsy.NAAction):  # type: ignore[misc]
     def handle_NA(  # noqa: N802
         self, values: Any, is_NAs: Any, origins: Any
     ) -> list[Any]:
-        """Put the first category in place of a missing one, and note where."""
+        """Replace a missing category by the first one, and record the row."""
         self.missing = list(is_NAs)
         return [
             np.where(absent, 0, value) if absent.any() else value

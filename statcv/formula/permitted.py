@@ -1,9 +1,9 @@
-"""What a formula may call, and whether it takes each row's value from that row alone.
+"""What a formula may call, and whether the value of each row depends on that row only.
 
-A formula is text, and may be a stranger's. It reaches the columns, what
-:func:`statcv.formula.scope.transforms` offers, the elementwise functions of NumPy,
-SciPy and pandas, and functions that the script around the call names. Nothing of
-these writes; what the script's own functions do is its own affair.
+A formula is text, and may come from an untrusted person. It can use the columns, the
+functions of :func:`statcv.formula.scope.transforms`, the elementwise functions of
+NumPy, SciPy and pandas, and functions that the calling script names. None of the former
+writes to files or data; the script is responsible for its own functions.
 """
 
 from __future__ import annotations
@@ -34,26 +34,28 @@ def check_rowwise(
     columns: Sequence[str],
     what: str,
 ) -> None:
-    """Refuse an expression that gives a part of the rows other values than the whole.
+    """Check that an expression gives a subset of rows the same values as all rows.
 
-    ``x - x.mean()``, a rank or a cut at quantiles do; the extremes of a column are
-    missed where a part happens to hold them too, so some parts are the lower half of
-    a column, and its lowest row alone.
+    ``x - x.mean()``, a rank or a cut at quantiles does not. A function of the extremes
+    of a column would pass where a subset happens to hold them too, so the subsets
+    include the lower half of a column, and its lowest row by itself.
 
     Parameters
     ----------
     evaluate : callable
-        Frame → values of the expression, everything learnt held fixed.
+        Function from a frame to the values of the expression, with everything learnt
+        held fixed.
     frame : pandas.DataFrame
+        The data.
     columns : sequence of str
-        The columns that the expression uses.
+        Columns that the expression uses.
     what : str
-        How to call it in messages.
+        Name of the expression in messages.
 
     Raises
     ------
     FormulaError
-        If the values depend on which rows are there.
+        If the values depend on which other rows are present.
     """
     whole = _cells(evaluate(frame))
     if np.ndim(whole) == 0 or len(whole) != len(frame):
@@ -84,7 +86,7 @@ def _parts(frame: pd.DataFrame, columns: Sequence[str]) -> list[NDArray[np.intp]
 
 
 def values_of(value: Any) -> Any:
-    """Unwrap what patsy's ``C()`` returns."""
+    """Return the data inside the value of patsy's ``C()``."""
     return value.data if hasattr(value, "contrast") else value
 
 
@@ -105,7 +107,7 @@ def _same(part: Any, whole: Any) -> bool:
 
 # ---- what a formula may call, decided by the object and not by its name ----
 
-# elementwise functions that are no ufuncs → most positional arguments without `out`
+# elementwise functions that are not ufuncs → most positional arguments without `out`
 _ELEMENTWISE: dict[str, int] = {
     "where": 3,
     "clip": 3,
@@ -195,7 +197,7 @@ def _is_elementwise(value: object) -> bool:
 
 
 def elementwise_of_numpy(name: str) -> bool:
-    """Tell whether NumPy has an elementwise function of that name.
+    """Return whether NumPy has an elementwise function of that name.
 
     >>> elementwise_of_numpy("log10"), elementwise_of_numpy("save")
     (True, False)
@@ -204,21 +206,21 @@ def elementwise_of_numpy(name: str) -> bool:
 
 
 def check_function(value: object, shown: str, code: str) -> None:
-    """Refuse a function that a formula may not call.
+    """Check that a formula may call a function.
 
     Parameters
     ----------
     value : object
-        What would be called, or handed to a function.
+        Object that would be called, or passed to a function.
     shown : str
-        How the formula writes it.
+        Its name in the formula.
     code : str
-        The term, for messages.
+        Code of the term, for messages.
 
     Raises
     ------
     FormulaError
-        If it may not be called.
+        If the object may not be called.
     """
     why = why_refused(value)
     if why is None:
@@ -236,12 +238,13 @@ OFFERED = (
 
 
 def in_module(module: ModuleType, names: list[str], shown: str, code: str) -> object:
-    """Return what dotted names reach from a module, through modules alone.
+    """Return the object that dotted names denote, through modules only.
 
     Raises
     ------
     FormulaError
-        If there is nothing of that name, or it is neither a number nor elementwise.
+        If there is no such object, or it is neither a number nor an elementwise
+        function.
     """
     value: object = module
     for name in names:
@@ -264,12 +267,13 @@ def in_module(module: ModuleType, names: list[str], shown: str, code: str) -> ob
 
 
 def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> None:
-    """Refuse arguments by which a call would write into a column.
+    """Check that no argument lets a call write into a column.
 
     Raises
     ------
     FormulaError
-        If there are ``out=``, ``inplace=``, ``**``, or more than a function reads.
+        If there is ``out=``, ``inplace=`` or ``**``, or one positional argument more
+        than the function reads.
     """
     for keyword in call.keywords:
         if keyword.arg is None or (keyword.arg in _WRITING and not _lent(function)):
@@ -287,7 +291,7 @@ def check_arguments(function: object, call: ast.Call, shown: str, code: str) -> 
 
 
 def _lent(function: object) -> bool:
-    """Tell whether a function is one that the script lends, not a library."""
+    """Return whether a function comes from the script, not from a library."""
     return function is not None and not _is_elementwise(function)
 
 
@@ -301,21 +305,21 @@ def _most_positional(function: object) -> int | None:
 
 
 def check_attribute(accessor: str | None, name: str, code: str, call: bool) -> None:
-    """Refuse an attribute of a column that is not on the list of pure ones.
+    """Check that an attribute of a column is on the list of permitted ones.
 
     Parameters
     ----------
     accessor : str or None
-        ``"str"``, ``"dt"`` or ``"cat"`` where the attribute is one of theirs.
+        ``"str"``, ``"dt"`` or ``"cat"`` for an attribute of one of these.
     name, code : str
-        The attribute, and the term for messages.
+        Name of the attribute, and code of the term for messages.
     call : bool
-        Whether it is called.
+        Whether the attribute is called.
 
     Raises
     ------
     FormulaError
-        If it is not on the list.
+        If the attribute is not on the list.
     """
     if name in METHODS[accessor] or (accessor is None and not call and name in METHODS):
         return

@@ -19,7 +19,7 @@ def quoted(column: str) -> str:
 
 
 def column_of(code: str) -> str | None:
-    """Return the column that an expression names and does nothing to, or None.
+    """Return the column that an expression consists of, or None.
 
     >>> column_of("age"), column_of('Q("odd name")'), column_of("np.log(age)")
     ('age', 'odd name', None)

@@ -1,7 +1,7 @@
 """Which names of an expression are data, and which are functions.
 
-Names come from the data's columns only. The caller's scope lends functions and
-modules, never data: patsy alone would silently take a variable of the script in
+Data come only from the columns of the data frame. The caller's scope supplies functions
+and modules, never data: patsy by itself would silently use a variable of the script in
 place of a misspelt column.
 """
 
@@ -47,8 +47,8 @@ _READ = (
     *(ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Subscript, ast.Slice),
 )
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_ALIAS = "_function_"  # before a function's name, where a column has the same
-_LEARNING = "_learning_"  # before that of clr(), where it is learnt on training rows
+_ALIAS = "_function_"  # prefix of a function that shares its name with a column
+_LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
 
 
 @dataclass(frozen=True)
@@ -58,16 +58,16 @@ class Factor:
     Attributes
     ----------
     code : str
-        As the formula and the names of the matrix's columns show it.
+        Code as shown in the formula and in the names of the matrix's columns.
     python : str
-        As it is evaluated, where functions that share their name with a column go
-        by another one.
+        Code as evaluated, in which a function that shares its name with a column has
+        another name.
     columns : tuple of str
-        The columns that it uses.
+        Columns that the expression uses.
     column : str or None
-        The column that it is, where it is nothing else.
+        The column, if the expression is a single column.
     labels : tuple of str
-        What the columns of its matrix are called, where each is a part of a whole.
+        Labels of the columns of its matrix, where each is a part of a whole.
     """
 
     code: str
@@ -79,7 +79,7 @@ class Factor:
 
 @cache
 def transforms() -> Mapping[str, Any]:
-    """Return the functions every formula knows: patsy's, ``bs``, ``clr``, ``poly``."""
+    """Return the functions of every formula: patsy's, ``bs``, ``clr`` and ``poly``."""
     import patsy.builtins
 
     from statcv.formula.splines import bs
@@ -89,7 +89,7 @@ def transforms() -> Mapping[str, Any]:
 
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the names that factors may call when they are evaluated."""
+    """Return the names that are available when factors are evaluated."""
     import patsy
 
     learning = {_LEARNING + "clr": patsy.stateful_transform(Clr)}
@@ -99,10 +99,10 @@ def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def evaluating(what: str) -> Iterator[None]:
-    """Turn whatever fails in an expression of the formula into a FormulaError.
+    """Convert any failure in an expression of the formula to a FormulaError.
 
-    NumPy does not warn of a logarithm of 0: cells that are no numbers are refused,
-    with the row, once they are there.
+    NumPy's warnings, as about the logarithm of 0, are suppressed: cells that are not
+    finite raise an error later, which names the row.
     """
     try:
         with np.errstate(all="ignore"):
@@ -121,9 +121,9 @@ def evaluating(what: str) -> Iterator[None]:
 def resolve(
     codes: Iterable[str], columns: Collection[str], scope: Mapping[str, Any]
 ) -> tuple[dict[str, Factor], dict[str, Any]]:
-    """Return the factors that expressions make, and what the scope lends them.
+    """Return the factors of some expressions, and the names they use from the scope.
 
-    The package's own transforms come first and are not listed: only functions and
+    The package's own transforms take precedence and are not listed; only functions and
     modules of the caller are. Python's builtins are not called.
 
     Raises
@@ -149,7 +149,7 @@ def resolve(
 
 
 class _Reader(ast.NodeTransformer):
-    """Sorts the names of one expression into columns, functions and its own."""
+    """Classifies the names of one expression as columns, functions or its own."""
 
     def __init__(
         self,
@@ -165,11 +165,11 @@ class _Reader(ast.NodeTransformer):
         self.top: ast.expr | None = None
 
     def factor(self) -> Factor:
-        """Return the factor that the expression makes."""
+        """Return the factor of the expression."""
         tree = _parsed(self.code)
         self.top = tree.body
         if isinstance(tree.body, ast.Name):
-            self._column(tree.body.id)  # a function by itself is no term
+            self._column(tree.body.id)  # a function by itself is not a term
         if any(isinstance(node, _INNER) for node in ast.walk(tree)):
             raise FormulaError(
                 f"the term {self.code!r} holds a lambda or a comprehension; give it a "
@@ -188,7 +188,7 @@ class _Reader(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit(self, node: ast.AST) -> Any:
-        """Read a node of a kind that is read, and no other."""
+        """Read a node, if it is of a permitted kind."""
         if not isinstance(node, _READ):
             raise FormulaError(
                 f"the term {self.code!r} holds Python that no formula needs "
@@ -205,7 +205,7 @@ class _Reader(ast.NodeTransformer):
             self._call_by_attribute(node, node.func)
         else:
             raise FormulaError(
-                f"the term {self.code!r} calls {shown!r}, which is no name; give the "
+                f"the term {self.code!r} calls {shown!r}, which is not a name; give the "
                 "function a name in your script and call that."
             )
         arguments = self._spread(node.args)
@@ -245,7 +245,7 @@ class _Reader(ast.NodeTransformer):
         return node
 
     def _in_module(self, node: ast.Attribute) -> object | None:
-        """Return what dotted names reach from a module; None if a column is meant."""
+        """Return the object that dotted names denote; None if it is a column's."""
         names, root = [node.attr], node
         while isinstance(root.value, ast.Attribute):
             root = root.value
@@ -262,7 +262,7 @@ class _Reader(ast.NodeTransformer):
         return found
 
     def _of_column(self, node: ast.Attribute, call: bool) -> None:
-        """Read an attribute of a column, or of what is made of columns."""
+        """Read an attribute of a column, or of an expression of columns."""
         accessor, inner = None, node.value
         if isinstance(inner, ast.Attribute) and inner.attr in METHODS:
             accessor = inner.attr
@@ -278,7 +278,7 @@ class _Reader(ast.NodeTransformer):
                 )
 
     def _answer(self, shown: str) -> None:
-        """Tell what is offered in place of a function of R, unless there is one."""
+        """Raise an error for a function of R that says what to use instead."""
         answer = function_answer(shown)
         if answer and not callable(self.scope.get(shown)):
             raise _not_known(shown, self.code, answer)
@@ -289,14 +289,14 @@ class _Reader(ast.NodeTransformer):
         return node
 
     def _function(self, node: ast.Name) -> ast.Name:
-        """Give a function another name where a column has the same one."""
+        """Rename a function that shares its name with a column."""
         if node.id not in self.known:
             return node
         self.renamed = True
         return ast.Name(_ALIAS + node.id, ast.Load())
 
     def _spread(self, arguments: list[ast.expr]) -> list[ast.expr]:
-        """Put columns in place of the patterns that stand for them."""
+        """Replace patterns by the columns that match them."""
         found = spread(arguments, self.columns, self.code)
         self.renamed |= found != arguments
         return found
@@ -309,12 +309,12 @@ class _Reader(ast.NodeTransformer):
         if hasattr(builtins, name) and not elementwise_of_numpy(name):
             check_function(getattr(builtins, name), f"{name}()", self.code)
         raise FormulaError(
-            f"the term {self.code!r} calls {name!r}, which is no function known here."
+            f"the term {self.code!r} calls {name!r}, which is not a known function."
             + (_of_numpy(name) or suggestion(name, transforms()))
         )
 
     def _lent(self, name: str) -> bool:
-        """Whether a name that is no column is a function."""
+        """Whether a name that is not a column is a function."""
         value = self.scope.get(name)
         if callable(value) or isinstance(value, ModuleType):
             check_function(value, name, self.code)
@@ -369,7 +369,7 @@ def _parsed(code: str) -> ast.Expression:
 
 
 def _not_known(function: str, code: str, answer: str) -> FormulaError:
-    """Return the error for a function of R, with what is offered instead."""
+    """Return the error for a function of R, with the alternative."""
     return FormulaError(f"there is no {function}() in formulas ({code!r}): {answer}.")
 
 
@@ -403,6 +403,6 @@ def _of_numpy(name: str) -> str:
 
 
 def _import(name: str) -> str:
-    """Say how a module that formulas often use gets into the script."""
+    """Return how to import a module that formulas often use."""
     module = {"np": "numpy", "pd": "pandas"}.get(name)
     return f" Functions of {module} need 'import {module} as {name}'." if module else ""

@@ -1,4 +1,4 @@
-"""B-splines that go on beyond their outer knots, as R's ``bs`` does."""
+"""B-splines that continue beyond their boundary knots, as in R's ``bs``."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 class Bs(patsy.splines.BS):  # type: ignore[misc]
     """patsy's B-spline basis, continued beyond the boundary knots.
 
-    A held-out row often lies outside the range of its training set (in
-    leave-one-out it always does for the smallest and the largest value), where
-    patsy refuses. There the outermost polynomial piece goes on, which is what R's
-    ``predict`` on a ``bs`` basis gives.
+    A held-out row often lies outside the range of its training set (in leave-one-out
+    the smallest and the largest value always do), where patsy raises an error. Here
+    the outermost polynomial piece is continued, as in R's ``predict`` on a ``bs``
+    basis.
     """
 
     def transform(

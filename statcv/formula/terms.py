@@ -1,9 +1,9 @@
-"""Terms → matrix, with everything that a term learns learnt on training rows.
+"""From terms to a matrix, with everything that a term learns learnt on training rows.
 
-patsy does the coding. What it learns of the layout (columns, category levels)
-comes from the whole frame; what a *stateful* term learns of the values (the mean
-of ``center``, the knots of ``bs``) is learnt again on each training set. A
-formula of plain numeric columns is multiplied out here without patsy.
+patsy does the coding. It learns the layout (columns, category levels) from the whole
+frame. What a *stateful* term learns from the values (the mean of ``center``, the knots
+of ``bs``) is learnt again on each training set. The matrix of a formula of plain numeric
+columns is computed here, without patsy.
 """
 
 from __future__ import annotations
@@ -30,10 +30,11 @@ class Terms:
     Parameters
     ----------
     formula : Formula
+        Parsed formula.
     columns : mapping of str to pandas.Series
-        The columns that the formula uses, of plain dtypes.
+        Columns that the formula uses, of plain dtypes.
     index : pandas.Index
-        The labels of the rows.
+        Labels of the rows.
     """
 
     def __init__(
@@ -47,13 +48,13 @@ class Terms:
         self.index = index
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what patsy made, which does not pickle; it is made again."""
+        """Drop patsy's objects, which do not pickle and are made again on demand."""
         kept = {"formula", "columns", "index", "plain", "stateful", "names", "levels"}
         return {name: self.__dict__[name] for name in kept & self.__dict__.keys()}
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """The columns side by side."""
+        """The columns as a data frame."""
         return pd.DataFrame(self.columns, index=self.index)
 
     @cached_property
@@ -69,7 +70,7 @@ class Terms:
 
     @cached_property
     def _whole(self) -> Any:
-        """The description by patsy of the design, learnt on the whole frame."""
+        """Patsy's description of the design, learnt on the whole frame."""
         import patsy
 
         from statcv.formula.patsy_patches import KeepMissing, PatsyFactor
@@ -112,7 +113,7 @@ class Terms:
         return tuple(map(self._labelled, patsys, self._origins))
 
     def _labelled(self, name: str, term: tuple[str, ...]) -> str:
-        """Put the label of a part of a whole in place of its number."""
+        """Replace the number of a part of a whole by its label."""
         for code in term:
             for j, label in enumerate(self.formula.factors[code].labels):
                 name = name.replace(f"{code}[{j}]", label)
@@ -120,13 +121,13 @@ class Terms:
 
     @cached_property
     def _slices(self) -> dict[tuple[str, ...], slice]:
-        """Where patsy, which sorts factors before numbers, puts each term."""
+        """Position of each term in patsy, which sorts factors before numbers."""
         slices = self._whole.term_slices
         return {tuple(f.code for f in term.factors): s for term, s in slices.items()}
 
     @cached_property
     def _order(self) -> list[int]:
-        """Columns, as patsy numbers them, in the order of the formula."""
+        """Patsy's numbers of the columns, in the order of the formula."""
         terms = [self._slices[term] for term in self.formula.terms]
         return [j for where in terms for j in range(where.start, where.stop)]
 
@@ -195,7 +196,7 @@ class Terms:
 
     @cached_property
     def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
-        """Codes of each row (-1: missing), and labels, of categorical factors."""
+        """Codes of each row (-1 if missing), and labels, of categorical factors."""
         if self.plain is not None:
             return {}
         found = {}
@@ -207,7 +208,7 @@ class Terms:
         return found
 
     def check_rowwise(self) -> None:
-        """Refuse a term that learns from the rows in a way patsy does not see."""
+        """Check for terms that learn from the rows in a way that patsy does not see."""
         if self.plain is not None:
             return
         for factor, info in self._whole.factor_infos.items():

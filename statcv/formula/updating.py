@@ -1,4 +1,4 @@
-"""A formula changed by another one in which dots stand for its sides."""
+"""Updating a formula by another one in which dots stand for its sides."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Summands = list[tuple[str, str]]  # signs and terms
 
 
 def updated_formula(old: str, new: str) -> str:
-    """Put the sides of a formula for the dots of a new one, as R's ``update``.
+    """Replace the dots of a new formula by the sides of an old one, as R's ``update``.
 
-    Only where the left side is a dot, has one, or is not there: elsewhere ``.`` means
-    all other columns. What is taken away is not written, nor what is there already.
+    The dots are replaced only if the left side is a dot, contains one, or is absent;
+    otherwise ``.`` means all other columns. Removed and repeated terms are not written.
 
     >>> updated_formula("y ~ age + np.log(bmi)", ". ~ . - age")
     'y ~ np.log(bmi)'
@@ -36,7 +36,9 @@ def updated_formula(old: str, new: str) -> str:
     try:
         meant = _expansion(full)
     except FormulaError:
-        return _dotted(f"{outcome} ~ {full}")  # which will be refused, with the place
+        return _dotted(
+            f"{outcome} ~ {full}"
+        )  # raises an error later, with the position
     put = _put(right, terms)
     for found in (_without_doubles(put), put):
         said = _said(found)
@@ -46,14 +48,14 @@ def updated_formula(old: str, new: str) -> str:
 
 
 def _sides(text: str) -> tuple[str, str]:
-    """Return what is written left and right of ``~``; nothing where that is not."""
+    """Return the text left and right of ``~``, empty if a side is absent."""
     text = text.replace("\n", " ")
     place = next(iter(_top_level(text, {"~"})), len(text))
     return text[:place].strip(), text[place + 1 :].strip()
 
 
 def _put(text: str, terms: str) -> Summands:
-    """Return the summands of a side, with those of another one for its dots."""
+    """Return the summands of a side, with its dots replaced by another side's."""
     found: Summands = []
     inside = f"({terms})" if _top_level(terms, _OPERATORS) else terms
     for sign, term in _summands(text):
@@ -65,7 +67,7 @@ def _put(text: str, terms: str) -> Summands:
 
 
 def _without_doubles(summands: Summands) -> Summands:
-    """Leave out what is taken away again or there already, and an idle intercept."""
+    """Drop summands that are removed again or repeated, and a redundant intercept."""
     found: dict[str, tuple[str, str]] = {}
     for sign, term in summands:
         key = "".join(term.split())
@@ -79,13 +81,13 @@ def _without_doubles(summands: Summands) -> Summands:
 
 
 def _said(summands: Summands) -> str:
-    """Write a sum; of nothing, the intercept alone."""
+    """Write a sum; an empty sum is the intercept."""
     text = " ".join(f"{sign} {term}" for sign, term in summands) or "1"
     return f"-{text[2:]}" if text.startswith("- ") else text.removeprefix("+ ")
 
 
 def _same(text: str, meant: Expansion) -> bool:
-    """Tell whether a side means the same terms in the same order."""
+    """Return whether two sides have the same terms in the same order."""
     try:
         found = _expansion(text)
     except FormulaError:
@@ -100,7 +102,7 @@ def _expansion(text: str) -> Expansion:
 
 
 def _summands(text: str) -> Summands:
-    """Split a side at its ``+`` and ``-``, not at those in brackets."""
+    """Split a side at each ``+`` and ``-`` that is not in brackets."""
     found: Summands = []
     sign, start = "+", 0
     for place in [*_top_level(text, {"+", "-"}), len(text)]:
@@ -115,7 +117,7 @@ def _summands(text: str) -> Summands:
 
 
 def _top_level(text: str, operators: Collection[str]) -> list[int]:
-    """Return where operators stand outside of brackets and strings."""
+    """Return the positions of operators outside brackets and strings."""
     depth, places = 0, []
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
