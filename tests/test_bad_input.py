@@ -522,7 +522,7 @@ def test_a_misspelt_na_action(data, na_action, words):
 
 @pytest.mark.parametrize("seed", ["1", 1.0, True, [1], np.float64(2)])
 def test_a_seed_that_is_no_seed(data, seed):
-    words = ["seed must be a whole number", type(seed).__name__]
+    words = ["seed must be an integer", type(seed).__name__]
     refused(ArgumentTypeError, words, cv, "y ~ age", data, seed=seed)
 
 

@@ -22,9 +22,9 @@ examples:
   statcv folds --plan folds.csv --sql duckdb
   statcv data spector --out spector.csv
 
-Formulas may call patsy's functions, poly(), bs(), and numpy as np. DATA is a data set
-that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet file; an
-unnamed first column of a text file holds the row labels.
+Formulas may call patsy's functions, poly(), bs(), and numpy as np. DATA is a
+data set that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet
+file; an unnamed first column of a text file holds the row labels.
 Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
 """
 

@@ -205,8 +205,8 @@ class _Reader(ast.NodeTransformer):
             self._call_by_attribute(node, node.func)
         else:
             raise FormulaError(
-                f"the term {self.code!r} calls {shown!r}, which is not a name; give the "
-                "function a name in your script and call that."
+                f"the term {self.code!r} calls {shown!r}, which is not a name; give "
+                "the function a name in your script and call that."
             )
         arguments = self._spread(node.args)
         node.args = [self.visit(argument) for argument in arguments]

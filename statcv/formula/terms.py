@@ -2,8 +2,8 @@
 
 patsy does the coding. It learns the layout (columns, category levels) from the whole
 frame. What a *stateful* term learns from the values (the mean of ``center``, the knots
-of ``bs``) is learnt again on each training set. The matrix of a formula of plain numeric
-columns is computed here, without patsy.
+of ``bs``) is learnt again on each training set. The matrix of a formula of plain
+numeric columns is computed here, without patsy.
 """
 
 from __future__ import annotations

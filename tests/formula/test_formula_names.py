@@ -72,7 +72,7 @@ def test_the_nearest_column_is_suggested(data, formula, near):
     [("scael(x)", "scale"), ("exp(x)", "np.exp"), ("sqrt(x)", "np.sqrt")],
 )
 def test_an_unknown_function_is_told(data, term, near):
-    with pytest.raises(FormulaError, match="no function") as error:
+    with pytest.raises(FormulaError, match="not a known function") as error:
         make_design(f"y ~ {term}", data, scope={"np": np})
     assert f"Did you mean {near!r}?" in str(error.value)
 

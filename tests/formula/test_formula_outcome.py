@@ -109,9 +109,11 @@ def test_positive_may_be_said_where_it_is_so_already(positive):
     "positive", ["yess", 3, "2", [1], np.array([0, 1]), pd.NA, np.nan, ""]
 )
 def test_positive_must_be_a_level(positive):
-    with pytest.raises(OutcomeError, match=r"is no level of 'y', which has 'no' and"):
+    with pytest.raises(
+        OutcomeError, match=r"is not a level of 'y', which has 'no' and"
+    ):
         outcome(WORDS, positive=positive)
-    with pytest.raises(ValueError, match=r"is no level of 'y', which has 0 and 1"):
+    with pytest.raises(ValueError, match=r"is not a level of 'y', which has 0 and 1"):
         outcome(CODES, positive=positive)
 
 
