@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from statcv.models.tuning import Tuning
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
-    from statcv.verbs.cv import cv, fold_plan
+    from statcv.verbs.cv import cv
+    from statcv.verbs.fold_plan import fold_plan
     from statcv.verbs.from_predictions import from_predictions
     from statcv.verbs.meta_analysis import meta_analysis
     from statcv.verbs.stratifier_bias import stratifier_bias
@@ -55,7 +56,7 @@ _HOME_OF = {
     "cv": "statcv.verbs.cv",
     "fetch_cfs": "statcv.datasets",
     "fetch_ptb": "statcv.datasets",
-    "fold_plan": "statcv.verbs.cv",
+    "fold_plan": "statcv.verbs.fold_plan",
     "from_predictions": "statcv.verbs.from_predictions",
     "load_data": "statcv.datasets",
     "load_irae": "statcv.datasets",

@@ -209,7 +209,7 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 def _folds(options: argparse.Namespace) -> None:
     from statcv.folds.schemes.build import DEFAULT_K
-    from statcv.verbs.cv import fold_plan
+    from statcv.verbs.fold_plan import fold_plan
 
     call = {name: getattr(options, name) for name in PLAN}
     call["stratify"] = stratify = _stratifier(options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -162,27 +162,45 @@ def _check_balance(plan: FoldPlan, response: Response | None) -> None:
 # ---- the arguments of a call that define the folds, and the plan they make ----
 
 
-@dataclass(frozen=True, eq=False)
-class Holdout:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FoldArguments:
     """The arguments of a call that define the held-out and training records.
 
     Attributes
     ----------
-    arguments : mapping
-        ``scheme``, ``k``, ``p``, ``pairs``, ``repeats``, ``rebalance``, as given.
+    scheme, k, p, pairs, repeats, stratify, rebalance
+        As :func:`statcv.cv` takes them.
+    """
+
+    scheme: Any = None
+    k: int | None = None
+    p: float | None = None
+    pairs: int | None = None
+    repeats: int | None = None
+    stratify: Any = None
+    rebalance: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Holdout:
+    """The arguments that define the folds, with the data that they refer to.
+
+    Attributes
+    ----------
+    arguments : FoldArguments
     table : pandas.DataFrame
         All rows of the data.
     stratifier : Stratifier or None
     """
 
-    arguments: Mapping[str, Any]
+    arguments: FoldArguments
     table: pd.DataFrame
     stratifier: Stratifier | None
 
     @classmethod
-    def read(cls, arguments: Mapping[str, Any], table: pd.DataFrame) -> Holdout:
+    def read(cls, arguments: FoldArguments, table: pd.DataFrame) -> Holdout:
         """Find the stratifier among the columns of the data."""
-        stratify = arguments["stratify"]
+        stratify = arguments.stratify
         if stratify is None:
             return cls(arguments, table, None)
         names = getattr(stratify, "columns", stratify)
@@ -197,7 +215,7 @@ class Holdout:
     @property
     def fold_column(self) -> list[str]:
         """The column of fold numbers that ``scheme`` names, if it does."""
-        scheme = self.arguments["scheme"]
+        scheme = self.arguments.scheme
         named = isinstance(scheme, str) and scheme not in SCHEMES
         return [scheme] if named and scheme in self.table.columns else []
 
@@ -211,7 +229,7 @@ class Holdout:
     def warn(self, kept: NDArray[np.intp]) -> None:
         """Warn of signs that the stratifier's columns were meant otherwise."""
         if self.stratifier is not None:
-            named = not isinstance(self.arguments["stratify"], Stratifier)
+            named = not isinstance(self.arguments.stratify, Stratifier)
             self.stratifier.warn(self.table.iloc[kept], named)
 
     def plan(
@@ -245,11 +263,11 @@ class Holdout:
             self._scheme(kept),
             response,
             self.table.iloc[kept],
-            k=given["k"],
-            p=given["p"],
-            pairs=given["pairs"],
-            repeats=given["repeats"],
-            rebalance=given["rebalance"],
+            k=given.k,
+            p=given.p,
+            pairs=given.pairs,
+            repeats=given.repeats,
+            rebalance=given.rebalance,
             stratifier=found,
             seed=seed,
             columns=self.table.columns,
@@ -257,7 +275,7 @@ class Holdout:
 
     def _scheme(self, kept: NDArray[np.intp]) -> Any:
         """Turn a column's name or an array of fold numbers into a series of rows."""
-        scheme = self.arguments["scheme"]
+        scheme = self.arguments.scheme
         if isinstance(scheme, (int, np.integer)):
             raise SchemeError(f"scheme={scheme} is a number; for {scheme} folds say k.")
         if isinstance(scheme, Iterator):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import builtins
+import sys
+from collections import ChainMap
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -49,6 +51,12 @@ _READ = (
 _INNER = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _ALIAS = "_function_"  # prefix of a function that shares its name with a column
 _LEARNING = "_learning_"  # prefix of a clr() that is learnt on training rows
+
+
+def caller_scope() -> ChainMap[str, Any]:
+    """Return the names that are known where the calling function was called."""
+    frame = sys._getframe(2)
+    return ChainMap(frame.f_locals, frame.f_globals)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
-from statcv.inference.paired.contrasts import chosen_metric, contrast
+from statcv.inference.paired.contrasts import Contrasts, chosen_metric, contrast
 from statcv.inference.paired.records import is_result, name_results
 from statcv.inference.paired.tests import PairedTest
 from statcv.inference.readable import Readable
@@ -75,7 +75,7 @@ class Pair:
         return self.metric(self.y, self.read[1]) - self.metric(self.y, self.read[0])
 
 
-def read_pair(comparison: Compared, pair: tuple[str, str] | None) -> Pair:
+def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
     """Read a pair of a comparison, with the test that it made.
 
     Raises
@@ -246,7 +246,7 @@ def plot_difference(
             "give it to compare()."
         )
     else:
-        found = read_pair(cast("Compared", first), pair)
+        found = read_pair(cast("Compared", first).contrasts, pair)
     ax = new_axes(ax)
     if found.metric.is_auroc:
         _draw_curve(ax, found, n_boot)

@@ -5,29 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from statcv.inference.paired.methods import PairedMethod
+from statcv.inference.paired.contrasts import Contrasts
 from statcv.inference.readable import Readable
-from statcv.metrics import Metric
 
 
 class Compared(Protocol):
-    """Results side by side, as a picture reads them."""
+    """A comparison of results, as a plot reads it."""
 
     @property
     def results(self) -> Mapping[str, Readable]:
         """The results by name."""
 
     @property
-    def metric(self) -> Metric:
-        """What they are compared by."""
-
-    @property
-    def how(self) -> str:
-        """The way in which the metric is stated and tested."""
+    def contrasts(self) -> Contrasts:
+        """What is compared of them, and how."""
 
     @property
     def stated(self) -> str:
@@ -35,21 +28,7 @@ class Compared(Protocol):
 
     @property
     def level(self) -> float:
-        """Of the intervals."""
-
-    @property
-    def method(self) -> PairedMethod:
-        """The test."""
-
-    @property
-    def records(self) -> Any:
-        """What the metric reads of each result, record by record."""
-
-    def changes(self, first: str, second: str) -> NDArray[np.float64]:
-        """Return each record's part in the difference, which is their mean."""
-
-    def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
-        """Return the cluster of each record; None where there are none."""
+        """The confidence level of the intervals."""
 
     @property
     def differences(self) -> pd.DataFrame:

@@ -103,7 +103,7 @@ def _warn_of_other_fits(result: CVResult) -> None:
     """
     scheme, n = result.plan.made_by, result.plan.n
     alone = scheme is not None and scheme.leaves_one_out and result.plan.strata is None
-    asked = result.call.arguments.get("metrics") is not None
+    asked = result.call.metrics is not None
     if not (alone and asked and result.plan.rebalanced and n <= MOST_IN_PAIRS):
         return
     if result.design.outcome.kind != "binary" or uses_no_predictors(result.learner):

@@ -2,44 +2,48 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Callable, Mapping, MutableMapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping, MutableMapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 from statcv.formula.parse import Formula
-from statcv.formula.updating import updated_formula
 
-Result = TypeVar("Result")
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
 
 
-@dataclass(frozen=True, eq=False)
-class Call(Generic[Result]):
-    """A function of arguments and a scope, and the arguments that it had."""
+class Call(Protocol):
+    """The arguments of the verb that made a result."""
 
-    function: Callable[..., Result]
-    arguments: Mapping[str, Any]
+    @property
+    def data(self) -> Any:
+        """The data frame."""
+
+    @property
+    def metrics(self) -> Any:
+        """The metrics that were named; None for those of the outcome."""
+
+    @property
+    def row(self) -> str | None:
+        """The column that tells which rows are of the same record, if there is one."""
 
     def again(
         self,
         formula: Formula,
         scope: MutableMapping[str, Any],
         changes: Mapping[str, Any],
-    ) -> Result:
+    ) -> CVResult:
         """Repeat the call with some arguments changed.
 
         Parameters
         ----------
         formula : Formula
-            The old one, for whose sides the dots of a new one stand, and whose
-            functions it may call.
+            The formula of the result, for whose sides the dots of a new one stand, and
+            whose functions it may call.
         scope : mapping
             Names that a new formula may call.
         changes : mapping
             Arguments by name.
         """
-        new = dict(changes)
-        if isinstance(new.get("formula"), str):
-            new["formula"] = updated_formula(formula.text, new["formula"])
-        known = ChainMap(scope, dict(formula.functions))
-        return self.function({**self.arguments, **new}, known)
+
+    def with_mean_model(self) -> Call:
+        """Return the same call for the model without predictors."""

@@ -1,9 +1,9 @@
-"""Held-out predictions, pairs and folds of a result as tidy tables."""
+"""The tidy tables of a result: predictions, pairs, folds, and metrics."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,16 +11,31 @@ from numpy.typing import NDArray
 
 from statcv.engine import Held
 from statcv.errors import (
+    ArgumentError,
     LearningCurveError,
     UndefinedMetricWarning,
     plural,
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.formula import Design
-from statcv.inference import Estimate, Scores, make_estimate
+from statcv.formula import Design, as_frame
+from statcv.formula.frame import row_values
+from statcv.inference import (
+    Estimate,
+    RandomEffects,
+    Scores,
+    join_values,
+    joined_groups,
+    make_estimate,
+)
 from statcv.inference.estimates.groups import among, group_estimate
 from statcv.metrics import Metric
+from statcv.results.estimates import default_estimate, is_bootstrap
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+# ---- records and fits ----
 
 
 def split_names(plan: FoldPlan) -> pd.DataFrame:
@@ -38,7 +53,7 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
 
 
 def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return a row a record and repeat."""
+    """Return one row per record and repeat."""
     outcome = design.outcome
     table = split_names(plan).iloc[scores.split].reset_index(drop=True)
     table = table.assign(
@@ -52,7 +67,7 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return a row a pair of different outcomes that one fit left out."""
+    """Return one row per pair of different outcomes that one fit held out."""
     left = scores.left
     one = two = np.empty(0, dtype=np.intp)
     if scores.pairwise:
@@ -72,7 +87,7 @@ def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
 
 
 def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
-    """Return a row a fit: sizes, class counts, drops, convergence, seconds."""
+    """Return one row per fit: sizes, class counts, drops, convergence, seconds."""
     outcome = design.outcome
     table = fit_names(plan).assign(
         n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
@@ -91,7 +106,7 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
 
 
 def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
-    """Return a row a fit, metric and round.
+    """Return one row per fit, metric and round.
 
     Raises
     ------
@@ -120,10 +135,56 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     return pd.concat([names, table], axis=1)
 
 
+# ---- metrics ----
+
+
+def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
+    """Return one row per metric, stated in every way.
+
+    Parameters
+    ----------
+    result : CVResult
+    level : float
+        Confidence level of the intervals.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If a metric has no value, with the count.
+    """
+    rows = []
+    for metric, plain in zip(
+        result.chosen_metrics, result.without_predictors, strict=True
+    ):
+        headline = default_estimate(result, metric, level=level)
+        row = metric_row(result.scores, metric, headline, plain.value)
+        if is_bootstrap(result.plan):
+            parts = join_values(
+                result.scores,
+                metric,
+                result.refits.fitted,
+                result.refits.full_threshold,
+            )
+            row |= {"boot632": parts.plain, "boot632plus": parts.plus}
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    undefined = table.loc[table["estimate"].isna(), "metric"]
+    named = result.call.metrics is not None
+    if not named and result.scores.probabilities:  # the default headline alone counts
+        undefined = undefined.iloc[:1][undefined.iloc[:1].index == 0]
+    if len(undefined):
+        warn(
+            f"{len(undefined)} of {len(table)} metrics have no value "
+            f"({', '.join(undefined)}): the predictions do not admit them.",
+            UndefinedMetricWarning,
+        )
+    return table
+
+
 def metric_row(
     scores: Scores, metric: Metric, headline: Estimate, no_skill: float
 ) -> dict[str, Any]:
-    """Return a metric in all the ways that exist, the headline with its interval."""
+    """Return a metric stated in every way, the headline with its interval."""
     pooled = make_estimate(scores, metric, "pooled")
     by_fold = make_estimate(scores, metric, "per_fold")
     pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
@@ -153,7 +214,7 @@ def group_table(
     name: str,
     level: float,
 ) -> pd.DataFrame:
-    """Return a row a metric and group of records, each group by itself.
+    """Return one row per metric and group of records, each group by itself.
 
     Parameters
     ----------
@@ -162,9 +223,9 @@ def group_table(
     groups : pandas.Series, shape (n,)
         The group of each record.
     name : str
-        Of the column of groups.
+        Name of the column of groups.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
 
     Warns
     -----
@@ -196,13 +257,87 @@ def group_table(
     undefined = table[table["estimate"].isna()]
     if len(undefined):
         warn(
-            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, as "
-            "where a group lacks a class: "
+            f"{plural(len(undefined), 'metric')} of groups of {name} have no value, "
+            "for example because a group lacks a class: "
             + ", ".join(sorted({str(group) for group in undefined[name]}))
             + ".",
             UndefinedMetricWarning,
         )
     return table
+
+
+def heterogeneity(
+    result: CVResult, metric: Metric, by: Any, level: float
+) -> RandomEffects:
+    """Return the random effects of a metric's estimates in groups of records.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, by, level
+        As :meth:`~statcv.results.result.CVResult.heterogeneity` takes them.
+    """
+    groups = groups_of(result, by)
+    table = group_table(result.scores, (metric,), groups, group_name(by), level)
+    values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+    return joined_groups(values, ses, metric, level)
+
+
+def groups_of(result: CVResult, by: Any) -> pd.Series[Any]:
+    """Return the group of each record.
+
+    Parameters
+    ----------
+    result : CVResult
+    by : str or array-like
+        A column of the data, or one value per row of it.
+
+    Raises
+    ------
+    ArgumentError
+        If a record has two groups, or none.
+    """
+    frame = as_frame(result.call.data)
+    groups, name = row_values(by, frame, "by"), group_name(by)
+    row = result.call.row
+    if row is not None and groups.groupby(frame[row]).nunique().gt(1).any():
+        raise ArgumentError(
+            f"by={name!r} differs among the rows of a record, but a record is in one "
+            "group."
+        )
+    groups = groups.iloc[result.design.kept]
+    absent = int(groups.isna().sum())
+    if absent:
+        raise ArgumentError(
+            f"by={name!r} is missing in {absent} rows; fill them, or leave those rows "
+            "out of the data."
+        )
+    return groups
+
+
+def group_name(by: Any) -> str:
+    """Return the name of a grouping, "group" if it has none."""
+    return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
+
+
+# ---- the records that the model was fitted to ----
+
+
+def apparent(result: CVResult) -> pd.Series[float]:
+    """Return the metrics of the fit on all rows, on those same rows.
+
+    Parameters
+    ----------
+    result : CVResult
+    """
+    y = result.design.y
+    continuous = not result.design.outcome.levels
+    baseline = np.full(len(y), y.mean()) if continuous else None
+    values = {}
+    for metric in result.chosen_metrics:
+        read = metric.readable(result.refits.fitted, result.held.probabilities)
+        values[metric.name] = metric(y, read, baseline, result.refits.full_threshold)
+    return pd.Series(values, name="apparent", dtype=float)
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

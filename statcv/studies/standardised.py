@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
+from statcv.formula.parse import Formula
 from statcv.metrics import METRICS, Metric
 from statcv.models import Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded
@@ -175,7 +175,7 @@ def standardise_scores(
             "rank metric; give cv(metrics=) one, such as "
             "metrics.make_metric(function, reads='order')."
         )
-    setup = replace(result._setup, model=model)
+    setup = replace(result.refits.setup, model=model)
     moments = prediction_moments(setup, training=over == "training", n_jobs=n_jobs)
     held = _standardised(result.held, moments)
     constant = int((moments.sd == 0).sum())
@@ -190,7 +190,6 @@ def standardise_scores(
         f"how='paired' is one.{tied if constant else ''}",
         DistributionalBiasWarning,
     )
-    arguments = {**result.call.arguments, "over": over}
     return StandardisedResult(
         design=result.design,
         plan=result.plan,
@@ -199,7 +198,7 @@ def standardise_scores(
         chosen_metrics=metrics,
         weights=result.weights,
         seed=result.seed,
-        call=Call(partial(_again, result.call.function), arguments),
+        call=StandardisedCall(result.call, over),
     )
 
 
@@ -258,10 +257,46 @@ def _scores(predicted: Floats, fit: NDArray[np.intp], moments: Moments) -> Float
     return np.asarray(np.round(scores, 12))  # a score at the mean is 0, and ties
 
 
-def _again(
-    function: Any, arguments: Mapping[str, Any], scope: Mapping[str, Any]
-) -> CVResult:
-    given = dict(arguments)
-    over = given.pop("over")
-    made = function(given, scope)
-    return standardise_scores(made, over, n_jobs=given.get("n_jobs"))
+@dataclass(frozen=True, eq=False)
+class StandardisedCall:
+    """The call of a result, and the records over which its scores are standardised."""
+
+    call: Call
+    over: str
+
+    @property
+    def data(self) -> Any:
+        """The data frame."""
+        return self.call.data
+
+    @property
+    def metrics(self) -> Any:
+        """The metrics that were named."""
+        return self.call.metrics
+
+    @property
+    def row(self) -> str | None:
+        """The column that tells which rows are of the same record."""
+        return self.call.row
+
+    def again(
+        self,
+        formula: Formula,
+        scope: MutableMapping[str, Any],
+        changes: Mapping[str, Any],
+    ) -> CVResult:
+        """Make the result again with some arguments changed, and standardise it.
+
+        Parameters
+        ----------
+        formula, scope, changes
+            As :meth:`statcv.results.call.Call.again` takes them; ``over``, too.
+        """
+        others = {name: value for name, value in changes.items() if name != "over"}
+        made = self.call.again(formula, scope, others)
+        n_jobs = getattr(made.call, "n_jobs", None)
+        return standardise_scores(made, changes.get("over", self.over), n_jobs=n_jobs)
+
+    def with_mean_model(self) -> StandardisedCall:
+        """Return the same call for the model without predictors."""
+        return StandardisedCall(self.call.with_mean_model(), self.over)

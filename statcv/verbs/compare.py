@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections import ChainMap
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,12 +23,13 @@ from statcv.formula import as_frame
 from statcv.formula.design import counted
 from statcv.formula.frame import is_missing, row_values
 from statcv.formula.parse import parse
+from statcv.formula.scope import caller_scope
 from statcv.formula.updating import updated_formula
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison
 from statcv.results.result import CVResult
-from statcv.verbs.cv import CV_NAMES, call_cv
+from statcv.verbs.cv import CV_NAMES, CVCall
 
 Scope = Mapping[str, Any]
 
@@ -140,8 +141,7 @@ def compare(
     >>> both.differences["p"].round(2).tolist()
     [0.65]
     """
-    frame = sys._getframe(1)
-    scope = ChainMap(frame.f_locals, frame.f_globals)
+    scope = caller_scope()
     results, named = _unpacked(results, named)
     own = {
         "metric": metric,
@@ -159,9 +159,9 @@ def compare(
     whole = None if seed is None else resolve_seed(seed)
     if call:
         _check_formulas(formulas, [*results, *given.values()], call)
-        call["seed"] = whole
-        call, left_out = _on_common_rows(formulas, call, scope)
-        made = iter(_fitted(formulas, call, scope))
+        first = CVCall(formula=formulas[0], **{**call, "seed": whole})
+        first, left_out = _on_common_rows(formulas, first, scope)
+        made = iter(_fitted(formulas, first, scope))
         results = tuple(next(made) for _ in results)
         given = {name: next(made) for name in given}
     joined = {**name_results(results), **given}
@@ -283,20 +283,20 @@ def _check_formulas(
 
 
 def _on_common_rows(
-    formulas: list[str], call: Mapping[str, Any], scope: Scope
-) -> tuple[dict[str, Any], str]:
+    formulas: list[str], call: CVCall, scope: Scope
+) -> tuple[CVCall, str]:
     """Restrict the data to the rows complete for all formulas.
 
     And what is given by row, weights or folds, with them. Returns the call, and what
     was left out in words.
     """
-    table = as_frame(call["data"])
-    if call.get("na_action", "drop") != "drop":
-        return {**call, "data": table}, ""
-    arguments = ("scheme", "k", "p", "pairs", "repeats", "stratify", "rebalance")
-    holdout = Holdout.read({name: call.get(name) for name in arguments}, table)
-    weights = call.get("weights")
-    not_in_dot = [*holdout.not_in_dot, *([weights] if isinstance(weights, str) else [])]
+    table = as_frame(call.data)
+    call = replace(call, data=table)
+    if call.na_action != "drop":
+        return call, ""
+    holdout = Holdout.read(call.folds, table)
+    weights = [call.weights] if isinstance(call.weights, str) else []
+    not_in_dot = [*holdout.not_in_dot, *weights]
     used: dict[str, None] = {}
     for formula in formulas:
         text = updated_formula(formulas[0], formula)
@@ -305,7 +305,7 @@ def _on_common_rows(
     absent = {name: is_missing(table[name]) for name in used}
     incomplete = np.any([*absent.values()], axis=0)
     if not incomplete.any() or incomplete.all():  # cv() says that none is left
-        return {**call, "data": table}, ""
+        return call, ""
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
     warn(
@@ -314,12 +314,12 @@ def _on_common_rows(
         MissingDataWarning,
     )
     complete = np.flatnonzero(~incomplete)
-    changed = {**call, "data": table.iloc[complete]}
-    for name in ("weights", "scheme"):
-        if _by_row(changed.get(name)):
-            values = row_values(changed[name], table, name)
-            changed[name] = values.iloc[complete]
-    return changed, f"{lost} of {len(table)} rows are incomplete ({missing})"
+    changed: dict[str, Any] = {"data": table.iloc[complete]}
+    for name, given in (("weights", call.weights), ("scheme", call.scheme)):
+        if _by_row(given):
+            changed[name] = row_values(given, table, name).iloc[complete]
+    said = f"{lost} of {len(table)} rows are incomplete ({missing})"
+    return replace(call, **changed), said
 
 
 def _by_row(value: Any) -> bool:
@@ -330,15 +330,13 @@ def _by_row(value: Any) -> bool:
     return not pairs and not hasattr(value, "split") and hasattr(value, "__len__")
 
 
-def _fitted(
-    formulas: list[str], call: Mapping[str, Any], scope: Scope
-) -> list[CVResult]:
+def _fitted(formulas: list[str], call: CVCall, scope: Scope) -> list[CVResult]:
     """Cross-validate every formula on the folds of the first.
 
     The same arguments, with the seed of the first, make the same folds of the same
     rows and outcome.
     """
-    first = call_cv({**call, "formula": formulas[0]}, scope)
+    first = call.run(scope)
     again = first.call.again
     return [
         first,

@@ -1,61 +1,69 @@
-"""The verbs that join the rooms."""
+"""Cross-validation of a model: the verb that joins the rooms."""
 
 from __future__ import annotations
 
-import os
-import sys
 from collections import ChainMap
-from collections.abc import Mapping
-from typing import Any, NoReturn
-
-import numpy as np
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import refuse_unknown, resolve_seed
 from statcv.engine import kept_seed, run
-from statcv.errors import (
-    ArgumentTypeError,
-    CollinearityWarning,
-    MissingDataWarning,
-    SchemeError,
-    warn,
-)
+from statcv.errors import ArgumentTypeError, CollinearityWarning, SchemeError, warn
 from statcv.folds import FoldPlan
-from statcv.folds.request import Holdout
+from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import Design, as_frame, make_design
-from statcv.formula.design import counted, dependent_columns, in_words
+from statcv.formula.design import dependent_columns, in_words
 from statcv.formula.frame import row_weights
-from statcv.formula.quoting import quoted
+from statcv.formula.parse import Formula
+from statcv.formula.scope import caller_scope
+from statcv.formula.updating import updated_formula
 from statcv.models import resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 from statcv.results.bias_warning import warn_of_bias
-from statcv.results.call import Call
 from statcv.results.chosen_metrics import choose_metrics
 from statcv.results.result import CVResult
+from statcv.verbs.argument_types import (
+    DataLike,
+    FormulaLike,
+    MetricsLike,
+    MissingAction,
+    ModelLike,
+    PathLike,
+    RebalanceLike,
+    SchemeLike,
+    SeedLike,
+    StratifyLike,
+    ThresholdLike,
+    TuneLike,
+    WeightsLike,
+)
+from statcv.verbs.fold_plan import warn_of_missing
 
 
 def cv(
-    formula: Any,
-    data: Any = None,
+    formula: FormulaLike,
+    data: DataLike | None = None,
     *,
-    model: Any = None,
-    tune: Any = None,
-    scheme: Any = None,
+    model: ModelLike | None = None,
+    tune: TuneLike | None = None,
+    scheme: SchemeLike | None = None,
     k: int | None = None,
     p: float | None = None,
     pairs: int | None = None,
     repeats: int | None = None,
-    stratify: Any = None,
-    rebalance: Any = None,
-    positive: Any = None,
-    na_action: str = "drop",
-    metrics: Any = None,
-    threshold: float | str | None = None,
-    weights: Any = None,
-    seed: int | np.random.Generator | None = None,
+    stratify: StratifyLike | None = None,
+    rebalance: RebalanceLike | None = None,
+    positive: object = None,
+    na_action: MissingAction = "drop",
+    metrics: MetricsLike | None = None,
+    threshold: ThresholdLike | None = None,
+    weights: WeightsLike | None = None,
+    seed: SeedLike | None = None,
     n_jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
+    checkpoint: PathLike | None = None,
     progress: bool | None = None,
     **unknown: NoReturn,
 ) -> CVResult:
@@ -188,200 +196,205 @@ def cv(
     >>> res.estimate("auroc").how
     'paired'
     """
-    arguments = {name: value for name, value in locals().items() if name in CV_NAMES}
-    frame = sys._getframe(1)
-    scope = ChainMap(frame.f_locals, frame.f_globals)
-    return call_cv({**arguments, **unknown}, scope)
-
-
-CV_NAMES = tuple(cv.__annotations__)[:-2]  # without **unknown and what is returned
-_DEFAULTS: dict[str, Any] = {"data": None, **(cv.__kwdefaults__ or {})}
-
-
-def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
-    """Cross-validate with arguments by name, and a scope for the formula.
-
-    Raises
-    ------
-    StatcvError
-        One of its kinds for every wrong argument.
-    """
-    unknown = [name for name in arguments if name not in CV_NAMES]
     refuse_unknown("cv", unknown, CV_NAMES)
-    given = {**_DEFAULTS, **arguments}
-    if not (given["progress"] is None or isinstance(given["progress"], bool)):
-        raise ArgumentTypeError(
-            f"progress must be True, False or None, not {given['progress']!r}."
+    call = CVCall(
+        formula=formula,
+        data=data,
+        model=model,
+        tune=tune,
+        scheme=scheme,
+        k=k,
+        p=p,
+        pairs=pairs,
+        repeats=repeats,
+        stratify=stratify,
+        rebalance=rebalance,
+        positive=positive,
+        na_action=na_action,
+        metrics=metrics,
+        threshold=threshold,
+        weights=weights,
+        seed=seed,
+        n_jobs=n_jobs,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return call.run(caller_scope())
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CVCall:
+    """The arguments of a call of :func:`cv`, which has the same names and defaults.
+
+    It is kept in the result, and can be run again with some of them changed.
+    """
+
+    formula: FormulaLike
+    data: DataLike | None = None
+    model: ModelLike | None = None
+    tune: TuneLike | None = None
+    scheme: SchemeLike | None = None
+    k: int | None = None
+    p: float | None = None
+    pairs: int | None = None
+    repeats: int | None = None
+    stratify: StratifyLike | None = None
+    rebalance: RebalanceLike | None = None
+    positive: object = None
+    na_action: MissingAction = "drop"
+    metrics: MetricsLike | None = None
+    threshold: ThresholdLike | None = None
+    weights: WeightsLike | None = None
+    seed: SeedLike | None = None
+    n_jobs: int | None = None
+    checkpoint: PathLike | None = None
+    progress: bool | None = None
+    row: ClassVar[None] = None  # every row is a record of its own
+
+    def again(
+        self,
+        formula: Formula,
+        scope: MutableMapping[str, Any],
+        changes: Mapping[str, Any],
+    ) -> CVResult:
+        """Repeat the call with some arguments changed.
+
+        Parameters
+        ----------
+        formula, scope, changes
+            As :meth:`statcv.results.call.Call.again` takes them.
+        """
+        unknown = [name for name in changes if name not in CV_NAMES]
+        refuse_unknown("cv", unknown, CV_NAMES)
+        new = dict(changes)
+        if isinstance(new.get("formula"), str):
+            new["formula"] = updated_formula(formula.text, new["formula"])
+        return replace(self, **new).run(ChainMap(scope, dict(formula.functions)))
+
+    def with_mean_model(self) -> CVCall:
+        """Return the same call for the model without predictors."""
+        return replace(self, model="mean", tune=None, threshold=None)
+
+    @property
+    def folds(self) -> FoldArguments:
+        """The arguments that define the folds."""
+        return FoldArguments(
+            scheme=self.scheme,
+            k=self.k,
+            p=self.p,
+            pairs=self.pairs,
+            repeats=self.repeats,
+            stratify=self.stratify,
+            rebalance=self.rebalance,
         )
-    formula, data, model = given["formula"], given["data"], given["model"]
-    given_weights = given["weights"]
-    if hasattr(formula, "model") and hasattr(formula, "params"):
-        if data is not None or model is not None:
-            raise ArgumentTypeError(
-                "a fitted result already holds its data and model; leave data and "
-                "model out, or give cv() the formula as text."
+
+    def unwrapped(self) -> CVCall:
+        """Return the call with data and model of a fitted result of statsmodels.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If data or model are given as well, or no data at all.
+        """
+        call = self
+        if hasattr(self.formula, "model") and hasattr(self.formula, "params"):
+            if self.data is not None or self.model is not None:
+                raise ArgumentTypeError(
+                    "a fitted result already holds its data and model; leave data and "
+                    "model out, or give cv() the formula as text."
+                )
+            formula, data, model, weights = unwrap_result(self.formula)
+            if self.weights is not None:
+                weights = self.weights
+            call = replace(
+                self, formula=formula, data=data, model=model, weights=weights
             )
-        formula, data, model, kept_weights = unwrap_result(formula)
-        given_weights = kept_weights if given_weights is None else given_weights
-    if data is None:
-        raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
-    table = as_frame(data)
-    checkpoint = given["checkpoint"]
-    kept = None if checkpoint is None else kept_seed(checkpoint)
-    seed = resolve_seed(kept if given["seed"] is None else given["seed"])
-    holdout = Holdout.read(given, table)
-    weight_column = [given_weights] if isinstance(given_weights, str) else []
-    design = make_design(
-        formula,
-        table,
-        scope=scope,
-        positive=given["positive"],
-        na_action=given["na_action"],
-        not_in_dot=[*weight_column, *holdout.not_in_dot],
-    )
-    weights = None
-    if given_weights is not None:
-        weights = row_weights(given_weights, table, design.kept)
-    tune = given["tune"]
-    learner = resolve_model(model_to_tune(tune, model), design.outcome.kind)
-    choose_metrics(given["metrics"], design.outcome)  # what is wrong is told at once
-    columns = design.formula.outcome_columns
-    holdout.warn(design.kept)
-    plan = holdout.plan(design.kept, design.outcome, columns, seed)
-    in_pairs = plan.holds_out_pairs
-    measured = choose_metrics(
-        given["metrics"], design.outcome, in_pairs, given["threshold"]
-    )
+        if call.data is None:
+            raise ArgumentTypeError("cv() needs data: cv('y ~ x', data=df).")
+        return call
+
+    def run(self, scope: Mapping[str, Any]) -> CVResult:
+        """Cross-validate, with a scope for the formula.
+
+        Raises
+        ------
+        StatcvError
+            One of its kinds for every wrong argument.
+        """
+        if not (self.progress is None or isinstance(self.progress, bool)):
+            raise ArgumentTypeError(
+                f"progress must be True, False or None, not {self.progress!r}."
+            )
+        given = self.unwrapped()
+        table = as_frame(given.data)
+        kept = None if self.checkpoint is None else kept_seed(self.checkpoint)
+        seed = resolve_seed(kept if self.seed is None else self.seed)
+        holdout = Holdout.read(self.folds, table)
+        weight_column = [given.weights] if isinstance(given.weights, str) else []
+        design = make_design(
+            given.formula,
+            table,
+            scope=scope,
+            positive=self.positive,
+            na_action=self.na_action,
+            not_in_dot=[*weight_column, *holdout.not_in_dot],
+        )
+        weights = None
+        if given.weights is not None:
+            weights = row_weights(given.weights, table, design.kept)
+        outcome = design.outcome
+        learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
+        choose_metrics(self.metrics, outcome)  # wrong names are refused at once
+        holdout.warn(design.kept)
+        columns = design.formula.outcome_columns
+        plan = holdout.plan(design.kept, outcome, columns, seed)
+        metrics = choose_metrics(
+            self.metrics, outcome, plan.holds_out_pairs, self.threshold
+        )
+        _check_weights(weights, plan, design)
+        if self.tune is not None:
+            learner = tuned_model(self.tune, learner, outcome, plan)
+        tuned = learner
+        learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
+        warn_of_missing(design)
+        _warn_of_dependence(design, tuned)
+        held = run(
+            design,
+            plan,
+            learner,
+            seed=seed,
+            weights=weights,
+            n_jobs=self.n_jobs,
+            checkpoint=self.checkpoint,
+            progress=self.progress,
+        )
+        result = CVResult(
+            design=design,
+            plan=plan,
+            learner=learner,
+            held=held,
+            chosen_metrics=metrics,
+            weights=weights,
+            seed=seed,
+            threshold=threshold,
+            call=replace(self, seed=seed, checkpoint=None),
+        )
+        warn_of_bias(result)
+        if isinstance(tuned, Tuned) and held.chosen is not None:
+            warn_of_edges(tuned, held.chosen)
+        return result
+
+
+CV_NAMES = tuple(field.name for field in fields(CVCall))
+
+
+def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
+    """Refuse weights with balanced training sets of a continuous outcome."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
         raise SchemeError(
             "weights= and rebalancing do not go together for a continuous outcome: "
             "training means would differ again; use a scheme without rebalancing."
         )
-    if tune is not None:
-        learner = tuned_model(tune, learner, design.outcome, plan)
-    tuned = learner
-    learner, cut = with_threshold(learner, given["threshold"], design.outcome.kind)
-    _warn_missing(design)
-    _warn_of_dependence(design, tuned)
-    held = run(
-        design,
-        plan,
-        learner,
-        seed=seed,
-        weights=weights,
-        n_jobs=given["n_jobs"],
-        checkpoint=checkpoint,
-        progress=given["progress"],
-    )
-    result = CVResult(
-        design=design,
-        plan=plan,
-        learner=learner,
-        held=held,
-        chosen_metrics=measured,
-        weights=weights,
-        seed=seed,
-        threshold=cut,
-        call=Call(call_cv, {**arguments, "seed": seed, "checkpoint": None}),
-    )
-    warn_of_bias(result)
-    if isinstance(tuned, Tuned) and held.chosen is not None:
-        warn_of_edges(tuned, held.chosen)
-    return result
-
-
-def fold_plan(
-    formula: str | None = None,
-    data: Any = None,
-    *,
-    scheme: Any = None,
-    k: int | None = None,
-    p: float | None = None,
-    pairs: int | None = None,
-    repeats: int | None = None,
-    stratify: Any = None,
-    rebalance: Any = None,
-    positive: Any = None,
-    na_action: str = "drop",
-    seed: int | np.random.Generator | None = None,
-    **unknown: NoReturn,
-) -> FoldPlan:
-    """Say who is held out and on whom each fit trains, and fit nothing.
-
-    The plan that :func:`cv` would make with the same arguments: ``cv(…, scheme=plan)``
-    uses it, ``cross_val_predict(…, cv=plan)`` in scikit-learn as well, and
-    ``plan.to_frame()`` takes it anywhere else.
-
-    Parameters
-    ----------
-    formula : str, optional
-        The outcome, or a whole formula, of which rows that miss a covariate are left
-        out. Schemes that do not look at the outcome need none.
-    data : data frame
-        pandas, polars, pyarrow or DuckDB.
-    scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
-        As :func:`cv` takes them.
-    **unknown
-        Nothing; an argument of R or scikit-learn is an error that names ours.
-
-    Returns
-    -------
-    FoldPlan
-
-    Raises
-    ------
-    StatcvError
-        One of its kinds for every wrong argument.
-
-    Examples
-    --------
-    >>> import statcv as scv
-    >>> df = scv.load_data("spector")
-    >>> plan = scv.fold_plan("GRADE", df, scheme="rloocv", repeats=1, seed=1)
-    >>> print(plan)
-    rloocv: rebalanced leave-one-out, each record held out by itself, a random \
-record of the other class dropped; training sets of 10/20 each
-    32 records, 32 splits; folds 57fc6138f597
-    >>> plan.to_frame()[["fold", "position", "row", "role"]].head(2)
-       fold  position  row      role
-    0     1         0    0  held out
-    1     2         1    1  held out
-    """
-    refuse_unknown("fold_plan", unknown, tuple(fold_plan.__annotations__)[:-2])
-    if data is None:
-        raise ArgumentTypeError("fold_plan() needs data: fold_plan('y', data=df).")
-    table = as_frame(data)
-    seed = resolve_seed(seed)
-    given = {
-        "scheme": scheme,
-        "k": k,
-        "p": p,
-        "pairs": pairs,
-        "repeats": repeats,
-        "stratify": stratify,
-        "rebalance": rebalance,
-    }
-    holdout = Holdout.read(given, table)
-    if formula is None:
-        every = np.arange(len(table))
-        holdout.warn(every)
-        return holdout.plan(every, None, (), seed)
-    if isinstance(formula, str) and "~" not in formula:
-        named = quoted(formula) if formula in table.columns else formula
-        formula = f"{named} ~ 1"
-    frame = sys._getframe(1)
-    design = make_design(
-        formula,
-        table,
-        scope=ChainMap(frame.f_locals, frame.f_globals),
-        positive=positive,
-        na_action=na_action,
-        not_in_dot=holdout.not_in_dot,
-    )
-    _warn_missing(design)
-    holdout.warn(design.kept)
-    columns = design.formula.outcome_columns
-    return holdout.plan(design.kept, design.outcome, columns, seed)
 
 
 def _warn_of_dependence(design: Design, model: Any) -> None:
@@ -395,15 +408,4 @@ def _warn_of_dependence(design: Design, model: Any) -> None:
             "Those given are one of many equal solutions; leave such columns out, or "
             "penalise, as Logit(C=1.0) does.",
             CollinearityWarning,
-        )
-
-
-def _warn_missing(design: Design) -> None:
-    lost = design.n_given - design.n
-    if lost:
-        warn(
-            f"{lost} of {design.n_given} rows were left out: missing "
-            f"{counted(design.missing)}. na_action='pass' hands missing covariates on "
-            "to a pipeline that imputes inside each fold, or a model that knows them.",
-            MissingDataWarning,
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -26,11 +26,12 @@ from statcv.folds.ragged import Ragged
 from statcv.folds.response import Response
 from statcv.folds.strata.clusters import Strata
 from statcv.formula import Design, as_frame, make_design
+from statcv.formula.parse import Formula
 from statcv.formula.quoting import quoted
 from statcv.models import Fit, TrainingSet
-from statcv.results.call import Call
 from statcv.results.chosen_metrics import choose_metrics
 from statcv.results.result import CVResult
+from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +61,7 @@ class Elsewhere:
 
 
 def from_predictions(
-    data: Any,
+    data: DataLike,
     *,
     observed: str | None = None,
     predicted: str | Sequence[str] | Mapping[Any, str] | None = None,
@@ -68,10 +69,10 @@ def from_predictions(
     repeat: str | None = None,
     row: str | None = None,
     cluster: str | None = None,
-    positive: Any = None,
+    positive: object = None,
     probabilities: bool | None = None,
-    metrics: Any = None,
-    seed: int | np.random.Generator | None = None,
+    metrics: MetricsLike | None = None,
+    seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> CVResult:
     """Read predictions made elsewhere (in R, in a hospital's pipeline) as a result.
@@ -139,59 +140,112 @@ def from_predictions(
     >>> round(float(res.estimate("auroc")), 3)
     0.889
     """
-    arguments = {name: value for name, value in locals().items() if name in _NAMES}
-    return _from_predictions({**arguments, **unknown}, {})
-
-
-_NAMES = tuple(from_predictions.__annotations__)[:-2]  # without **unknown, return
-_DEFAULTS: dict[str, Any] = dict(from_predictions.__kwdefaults__ or {})
-
-
-def _from_predictions(
-    arguments: Mapping[str, Any], scope: Mapping[str, Any]
-) -> CVResult:
-    unknown = [name for name in arguments if name not in (*_NAMES, "formula")]
-    refuse_unknown("from_predictions", unknown, _NAMES, OF_PREDICTIONS)
-    given = {**_DEFAULTS, **arguments}
-    for name, column in (("observed", "outcome"), ("predicted", "predictions")):
-        if given[name] is None:
-            raise ArgumentTypeError(
-                f"from_predictions() needs {name}=, the column of the {column}."
-            )
-    frame = _frame(given["data"], given["row"])
-    for name in ("observed", "fold", "repeat", "row", "cluster"):
-        if given[name] is not None:
-            _check_column(frame, given[name], name)
-    if given["repeat"] is not None and given["row"] is None:
-        raise ArgumentError(
-            "repeat= needs row=: the column that tells which predictions are of the "
-            "same record."
-        )
-    seed = resolve_seed(given["seed"])
-    places, labels = _places(frame, given["row"])
-    repeats = _codes(frame, given["repeat"])
-    first = np.unique(places, return_index=True)[1]
-    records = frame.iloc[first].set_axis(labels)
-    _check_constant(frame, records, places, given["observed"])
-    design = _design(records, given)
-    folds = _Folds.of(frame, given["fold"], places, repeats)
-    plan = _plan(folds, given["fold"], design)
-    held = _held(frame.iloc[folds.order], given, design, plan)
-    if given["cluster"] is not None:
-        _check_constant(frame, records, places, given["cluster"])
-        codes, values = pd.factorize(records[given["cluster"]])
-        strata = Strata(given["cluster"], codes.astype(np.intp), len(values))
-        plan = replace(plan, strata=strata)
-    return CVResult(
-        design=replace(design, kept=first),  # where the data have each record
-        plan=replace(plan, rows=design.labels),
-        learner=Elsewhere(),
-        held=held,
-        chosen_metrics=choose_metrics(given["metrics"], design.outcome),
-        weights=None,
+    refuse_unknown("from_predictions", unknown, NAMES, OF_PREDICTIONS)
+    call = PredictionsCall(
+        data=data,
+        observed=observed,
+        predicted=predicted,
+        fold=fold,
+        repeat=repeat,
+        row=row,
+        cluster=cluster,
+        positive=positive,
+        probabilities=probabilities,
+        metrics=metrics,
         seed=seed,
-        call=Call(_from_predictions, {**arguments, "data": frame, "seed": seed}),
     )
+    return call.run()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PredictionsCall:
+    """The arguments of a call of :func:`from_predictions`, by the same names."""
+
+    data: Any
+    observed: Any = None
+    predicted: Any = None
+    fold: str | None = None
+    repeat: str | None = None
+    row: str | None = None
+    cluster: str | None = None
+    positive: object = None
+    probabilities: bool | None = None
+    metrics: MetricsLike | None = None
+    seed: SeedLike | None = None
+
+    def again(
+        self,
+        formula: Formula,
+        scope: MutableMapping[str, Any],
+        changes: Mapping[str, Any],
+    ) -> CVResult:
+        """Read the predictions again with some arguments changed.
+
+        Parameters
+        ----------
+        formula, scope
+            Not used: predictions have no formula.
+        changes : mapping
+            Arguments by name.
+        """
+        unknown = [name for name in changes if name not in NAMES]
+        refuse_unknown("from_predictions", unknown, NAMES, OF_PREDICTIONS)
+        return replace(self, **changes).run()
+
+    def with_mean_model(self) -> PredictionsCall:
+        """Return the call itself, which names no model."""
+        return self
+
+    def run(self) -> CVResult:
+        """Read the predictions.
+
+        Raises
+        ------
+        StatcvError
+            One of its kinds for every wrong argument.
+        """
+        for name, column in (("observed", "outcome"), ("predicted", "predictions")):
+            if getattr(self, name) is None:
+                raise ArgumentTypeError(
+                    f"from_predictions() needs {name}=, the column of the {column}."
+                )
+        frame = _frame(self.data, self.row)
+        for name in ("observed", "fold", "repeat", "row", "cluster"):
+            if getattr(self, name) is not None:
+                _check_column(frame, getattr(self, name), name)
+        if self.repeat is not None and self.row is None:
+            raise ArgumentError(
+                "repeat= needs row=: the column that tells which predictions are of "
+                "the same record."
+            )
+        seed = resolve_seed(self.seed)
+        places, labels = _places(frame, self.row)
+        repeats = _codes(frame, self.repeat)
+        first = np.unique(places, return_index=True)[1]
+        records = frame.iloc[first].set_axis(labels)
+        _check_constant(frame, records, places, self.observed)
+        design = _design(records, self)
+        folds = _Folds.of(frame, self.fold, places, repeats)
+        plan = _plan(folds, self.fold, design)
+        held = _held(frame.iloc[folds.order], self, design, plan)
+        if self.cluster is not None:
+            _check_constant(frame, records, places, self.cluster)
+            codes, values = pd.factorize(records[self.cluster])
+            strata = Strata(self.cluster, codes.astype(np.intp), len(values))
+            plan = replace(plan, strata=strata)
+        return CVResult(
+            design=replace(design, kept=first),  # where the data have each record
+            plan=replace(plan, rows=design.labels),
+            learner=Elsewhere(),
+            held=held,
+            chosen_metrics=choose_metrics(self.metrics, design.outcome),
+            weights=None,
+            seed=seed,
+            call=replace(self, data=frame, seed=seed),
+        )
+
+
+NAMES = tuple(field.name for field in fields(PredictionsCall))
 
 
 def _frame(data: Any, row: str | None) -> pd.DataFrame:
@@ -251,15 +305,15 @@ def _check_constant(
         )
 
 
-def _design(records: pd.DataFrame, given: Mapping[str, Any]) -> Design:
-    predicted = given["predicted"]
+def _design(records: pd.DataFrame, given: PredictionsCall) -> Design:
+    predicted = given.predicted
     listed = predicted.values() if isinstance(predicted, Mapping) else predicted
     columns = [predicted] if isinstance(predicted, str) else list(listed)
     for column in columns:
         _check_column(records, column, "predicted")
     right = " + ".join(map(quoted, columns))
-    formula = f"{quoted(given['observed'])} ~ {right}"
-    return make_design(formula, records, scope={}, positive=given["positive"])
+    formula = f"{quoted(given.observed)} ~ {right}"
+    return make_design(formula, records, scope={}, positive=given.positive)
 
 
 @dataclass(frozen=True, eq=False)
@@ -360,13 +414,13 @@ def _plan(folds: _Folds, fold: str | None, design: Design) -> FoldPlan:
 
 def _held(
     frame: pd.DataFrame,
-    given: Mapping[str, Any],
+    given: PredictionsCall,
     design: Design,
     plan: FoldPlan,
 ) -> Held:
     """Read predictions, a row a prediction in the order of the plan."""
     outcome = design.outcome
-    columns = _predicted_columns(given["predicted"], outcome.levels, outcome.kind)
+    columns = _predicted_columns(given.predicted, outcome.levels, outcome.kind)
     for column in columns:
         _check_column(frame, column, "predicted")
         if not pd.api.types.is_numeric_dtype(frame[column].dtype):
@@ -375,10 +429,10 @@ def _held(
     if outcome.kind != "multiclass":
         values = values[:, 0]
     shares = bool(((values >= 0) & (values <= 1)).all())
-    probabilities = given["probabilities"]
+    probabilities = given.probabilities
     if probabilities and outcome.levels and not shares:
         raise DataError(
-            f"predicted={given['predicted']!r} has values below 0 or above 1, which "
+            f"predicted={given.predicted!r} has values below 0 or above 1, which "
             "are no probabilities; probabilities=False takes them for scores."
         )
     if probabilities is None:

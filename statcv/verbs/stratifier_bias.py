@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import ChainMap
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -24,6 +22,7 @@ from statcv.folds.strata.resolve import by_quantile
 from statcv.formula import as_frame, make_design
 from statcv.formula.design import counted
 from statcv.formula.frame import row_weights
+from statcv.formula.scope import caller_scope
 from statcv.inference import MonteCarlo
 from statcv.models import resolve_model
 from statcv.results.chosen_metrics import choose_metrics
@@ -153,8 +152,7 @@ def stratifier_bias(
     >>> bias.ranking["candidate"].tolist()
     ['x3', 'x10']
     """
-    frame = sys._getframe(1)
-    scope = ChainMap(frame.f_locals, frame.f_globals)
+    scope = caller_scope()
     if data is None:
         raise ArgumentTypeError("stratifier_bias() needs data=df.")
     _check(k, repeats, measure, how, progress)

@@ -60,7 +60,7 @@ def test_no_fit_is_made_again_for_a_logit_that_is_infinite():
     res = result(scheme="rloocv", repeats=1)
     assert res.estimate().lower > 0.5
     assert res.estimate(interval="jackknife_logit").lower > 0.5
-    assert not res._jackknives
+    assert not res.refits.jackknives
 
 
 def test_pairs_that_one_fit_left_out_are_counted_as_they_are():

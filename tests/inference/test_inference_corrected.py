@@ -42,7 +42,7 @@ def test_limits_are_those_of_the_mean_of_both_variances(arguments, how, other, n
     given = res.estimate("auroc", other, interval=name).se
     se = math.sqrt(max((whole**2 + given**2) / 2, given**2))
     assert found.se == pytest.approx(se)
-    jack = jackknife_values(res._setup, scv.metrics.METRICS["auroc"], how)
+    jack = jackknife_values(res.refits.setup, scv.metrics.METRICS["auroc"], how)
     parts = []
     for group in (0, 1):
         values = jack.values[jack.group == group]
@@ -60,9 +60,9 @@ def test_limits_are_those_of_the_mean_of_both_variances(arguments, how, other, n
 def test_fits_are_made_once_for_all_jackknives():
     res = result()
     first = res.estimate("auroc", interval="jackknife")
-    kept = dict(res._jackknives)
+    kept = dict(res.refits.jackknives)
     again = res.estimate("auroc", interval="corrected_jackknife")
-    assert res._jackknives == kept
+    assert res.refits.jackknives == kept
     assert len(kept) == 1
     assert again.se < first.se
 
@@ -103,7 +103,7 @@ def usual(n=24, **more):
 def test_refits_are_made_unasked_only_where_they_are_together_and_few(more, made):
     res, found = usual(**more)
     assert ("jackknife" in found.method) == made
-    assert bool(res._jackknives) == made
+    assert bool(res.refits.jackknives) == made
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
@@ -124,11 +124,11 @@ def test_the_cost_is_no_less_than_the_fits_that_are_made():
     for more in ({"scheme": "loocv"}, {"scheme": "leave_pair_out"}, {"repeats": 2}):
         res = result(**more)
         how = res.estimate().how
-        jack = jackknife_values(res._setup, scv.metrics.METRICS["auroc"], how)
+        jack = jackknife_values(res.refits.setup, scv.metrics.METRICS["auroc"], how)
         cells = res.design.n * res.design.matrix.shape[1]
-        cost = jackknife_cost(res._setup, how)
+        cost = jackknife_cost(res.refits.setup, how)
         assert jack.n_fits * (cells + FIT) <= cost
-        assert cost < jackknife_cost(res._setup, how, separated=0.1)
+        assert cost < jackknife_cost(res.refits.setup, how, separated=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")

@@ -48,7 +48,7 @@ def done_anew(result, data, outcome, metric, how, **same):
             permuted[outcome] = data[outcome].iloc[np.argsort(places)].to_numpy()
         permuted = permuted.astype(data.dtypes)
         again = scv.cv(
-            result.call.arguments["formula"],
+            result.call.formula,
             permuted,
             model=result.learner,
             scheme=plan,

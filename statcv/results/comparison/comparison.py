@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import pandas as pd
 
 from statcv.engine import run
 from statcv.errors import ArgumentError, ComparisonError, suggestion
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts, contrast
-from statcv.inference.paired.records import NULL, against_null, check_results, is_result
+from statcv.inference.paired.methods import PairedMethod
+from statcv.inference.paired.records import NULL, check_results, is_result
 from statcv.metrics import Metric
 from statcv.models import resolve_model
-from statcv.results.call import Call
-from statcv.results.comparison.summary import Compared, summarise_comparison
+from statcv.results.comparison.summary import summarise_comparison
 from statcv.results.result import CVResult
 from statcv.results.summary import Summary
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Contrasts):
+class Comparison:
     """Results of the same records, compared pair by pair.
 
     Made by :func:`statcv.compare`.
@@ -30,52 +32,70 @@ class Comparison(Contrasts):
     Attributes
     ----------
     results : dict of str to CVResult
-    metric : Metric
-    how : {"pooled", "pooled, averaged", "per_fold", "paired"}
-        The way in which the metric is stated and tested.
-    level : float
-    method : PairedMethod
-        The test, and what it assumes.
+    contrasts : Contrasts
+        What is compared of them, and how.
     adjust : {"holm", "bh", "none"}
         The adjusted p-values that the summary shows.
-    reference : str or None
-        The result with which the others are compared; None for all pairs.
-    seed, n_permutations : int
-        Seed and number of swaps of a permutation test.
     left_out : str
         The rows of the data that no result has, in words.
-    table : pandas.DataFrame
-        One row per result: estimate with interval, and how it is stated.
-    differences : pandas.DataFrame
-        One row per pair: difference of the two estimates (second minus first),
-        standard error, interval, statistic, p-value, p-values adjusted by Holm and by
-        Benjamini and Hochberg, and caveats.
     """
 
     results: Mapping[str, CVResult]
+    contrasts: Contrasts
     adjust: str = "holm"
     left_out: str = ""
 
+    @property
+    def metric(self) -> Metric:
+        """The metric by which the results are compared."""
+        return self.contrasts.metric
+
+    @property
+    def how(self) -> str:
+        """The way in which the metric is stated and tested.
+
+        "pooled", "pooled, averaged", "per_fold" or "paired".
+        """
+        return self.contrasts.how
+
+    @property
+    def stated(self) -> str:
+        """The metric and the way in which it is stated, in words."""
+        return self.contrasts.stated
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals."""
+        return self.contrasts.level
+
+    @property
+    def method(self) -> PairedMethod:
+        """The test, and what it assumes."""
+        return self.contrasts.method
+
+    @property
+    def reference(self) -> str | None:
+        """The result with which the others are compared; None for all pairs."""
+        return self.contrasts.reference
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per result: estimate with interval, and how it is stated."""
+        return self.contrasts.table
+
+    @property
+    def differences(self) -> pd.DataFrame:
+        """One row per pair of results.
+
+        The difference of the two estimates (second minus first), standard error,
+        interval, statistic, p-value, p-values adjusted by Holm and by Benjamini and
+        Hochberg, and caveats.
+        """
+        return self.contrasts.differences
+
     def summary(self) -> Summary:
         """Return the comparison as tables with notes."""
-        return summarise_comparison(
-            Compared(
-                results=self.results,
-                metric=self.metric,
-                how=self.how,
-                stated=self.stated,
-                level=self.level,
-                method=self.method,
-                adjust=self.adjust,
-                clustered=self.clustered,
-                against_null=against_null(self.results, self.reference),
-                n_permutations=self.n_permutations,
-                n=len(self.records.labels),
-                left_out=self.left_out,
-                table=self.table,
-                differences=self.differences,
-            )
-        )
+        return summarise_comparison(self.contrasts, self.adjust, self.left_out)
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -145,7 +165,7 @@ def make_comparison(
             f"adjust must be one of {', '.join(ADJUSTED)}, not {adjust!r}."
             + suggestion(adjust, ADJUSTED)
         )
-    found = contrast(
+    contrasts = contrast(
         joined,
         metric,
         level,
@@ -155,8 +175,7 @@ def make_comparison(
         seed=seed,
         n_permutations=n_permutations,
     )
-    chosen: Any = {one.name: getattr(found, one.name) for one in fields(found)}
-    return Comparison(**chosen, adjust=adjust, left_out=left_out)
+    return Comparison(joined, contrasts, adjust=adjust, left_out=left_out)
 
 
 def null_result(result: CVResult) -> CVResult:
@@ -179,6 +198,5 @@ def null_result(result: CVResult) -> CVResult:
     held = run(
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )
-    changed = {"model": "mean", "tune": None, "threshold": None}
-    call = Call(result.call.function, {**result.call.arguments, **changed})
+    call = result.call.with_mean_model()
     return replace(result, learner=mean, held=held, call=call, threshold=None)

@@ -2,73 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.inference.operating_characteristics import measured_comparison
-from statcv.inference.paired.contrasts import ADJUSTED
-from statcv.inference.paired.methods import PairedMethod
+from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.records import (
     DRAWS_DIFFER,
     SCHEMES_DIFFER,
+    against_null,
     in_words,
     same_folds,
 )
-from statcv.inference.readable import Readable
-from statcv.metrics import Metric
 from statcv.results.summary import Summary, decimals, number, p_value
 
 MORE_DIGITS = 2  # that are tried for rounded estimates to subtract
 
 
-@dataclass(frozen=True, eq=False)
-class Compared:
-    """What is said of a comparison.
+def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Summary:
+    """Return the summary of a comparison.
 
-    Attributes
+    Parameters
     ----------
-    results : dict of str to result
-    metric : Metric
-    how, stated : str
-    level : float
-    method : PairedMethod
-    adjust : str
-    clustered, against_null : bool
-    n_permutations, n : int
-        Random swaps; records.
+    compared : Contrasts
+    adjust : {"holm", "bh", "none"}
+        The adjusted p-values that are shown.
     left_out : str
-    table, differences : pandas.DataFrame
+        The rows of the data that no result has, in words.
     """
-
-    results: Mapping[str, Readable]
-    metric: Metric
-    how: str
-    stated: str
-    level: float
-    method: PairedMethod
-    adjust: str
-    clustered: bool
-    against_null: bool
-    n_permutations: int
-    n: int
-    left_out: str
-    table: pd.DataFrame
-    differences: pd.DataFrame
-
-
-def summarise_comparison(compared: Compared) -> Summary:
-    """Return the summary of a comparison."""
-    first = next(iter(compared.results.values()))
-    outcome = first.design.outcome
-    records = f"{compared.n}, the same in every result"
-    if compared.left_out:
-        records += f"; {compared.left_out}"
+    outcome = compared.records.first.design.outcome
+    records = f"{len(compared.records.labels)}, the same in every result"
+    if left_out:
+        records += f"; {left_out}"
     caption = f"Differences of the {compared.stated}"
-    shown = shown_tables(compared)
+    shown = shown_tables(compared, adjust)
     return Summary(
         title=_title(compared),
         facts=(
@@ -81,11 +49,11 @@ def summarise_comparison(compared: Compared) -> Summary:
             "Estimates": shown[0],
             caption: shown[1],
         },
-        notes=_notes(compared),
+        notes=_notes(compared, adjust),
     )
 
 
-def _title(compared: Compared) -> str:
+def _title(compared: Contrasts) -> str:
     """Name what is compared: schemes where nothing else differs."""
     by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
     caveats = compared.differences["caveat"]
@@ -95,7 +63,7 @@ def _title(compared: Compared) -> str:
     return f"{what} {compared.metric.label} ({test})"
 
 
-def shown_tables(compared: Compared) -> tuple[pd.DataFrame, pd.DataFrame]:
+def shown_tables(compared: Contrasts, adjust: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables rounded, such that the estimates subtract as they are shown.
 
     All estimates and differences have as many digits as the smallest standard error
@@ -130,14 +98,14 @@ def shown_tables(compared: Compared) -> tuple[pd.DataFrame, pd.DataFrame]:
     columns[compared.method.statistic] = [number(v) for v in pairs["statistic"]]
     columns["p"] = [p_value(value) for value in pairs["p"]]
     shown = pd.DataFrame(columns)
-    if len(pairs) > 1 and compared.adjust != "none":
-        column, heading, _ = ADJUSTED[compared.adjust]
+    if len(pairs) > 1 and adjust != "none":
+        column, heading, _ = ADJUSTED[adjust]
         shown[heading] = [p_value(value) for value in pairs[column]]
     shown.index = pd.Index(pairs["second"] + " − " + pairs["first"])
     return estimates, shown
 
 
-def _subtracted(compared: Compared, digits: int) -> list[str]:
+def _subtracted(compared: Contrasts, digits: int) -> list[str]:
     """Subtract the estimates as they are shown with so many digits."""
     pairs = compared.differences
     rounded = {
@@ -157,7 +125,7 @@ def _text(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}"
 
 
-def _notes(compared: Compared) -> tuple[str, ...]:
+def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
     pairs = compared.differences
     caveats = dict.fromkeys(filter(None, pairs["caveat"]))
     notes = [f"Caveat: {text}." for text in caveats]
@@ -176,7 +144,7 @@ def _notes(compared: Compared) -> tuple[str, ...]:
     measured = _measured(compared)
     if measured:
         notes.append(f"{measured[0].upper()}{measured[1:]}.")
-    if len(compared.differences) > 1 and compared.adjust == "none":
+    if len(compared.differences) > 1 and adjust == "none":
         notes.append(
             f"The {len(compared.differences)} p-values are not adjusted for their "
             "number."
@@ -184,11 +152,11 @@ def _notes(compared: Compared) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _measured(compared: Compared) -> str | None:
+def _measured(compared: Contrasts) -> str | None:
     """Say how often such a test errs, of models on the same folds."""
     first, *others = compared.results.values()
     binary = first.design.outcome.kind == "binary"
-    if compared.against_null or not binary:
+    if against_null(compared.results, compared.reference) or not binary:
         return None
     if not all(same_folds(first, other) for other in others):
         return None

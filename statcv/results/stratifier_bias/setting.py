@@ -14,7 +14,7 @@ from statcv.engine import Setup
 from statcv.errors import DataError, MetricError, SchemeError, suggestion
 from statcv.folds import FoldPlan
 from statcv.folds.audit.duplicates import chosen_columns, equal_records
-from statcv.folds.request import Holdout
+from statcv.folds.request import FoldArguments, Holdout
 from statcv.folds.strata.identifiers import count_missing
 from statcv.folds.strata.resolve import ByValue, Stratifier
 from statcv.formula import Design
@@ -91,15 +91,12 @@ class Setting:
     def _plan(
         self, table: pd.DataFrame, stratifier: Stratifier | None, repeats: int
     ) -> FoldPlan:
-        arguments = {
-            "scheme": self.scheme,
-            "k": self.k,
-            "p": None,
-            "pairs": None,
-            "repeats": None if repeats == 1 else repeats,
-            "stratify": stratifier,
-            "rebalance": None,
-        }
+        arguments = FoldArguments(
+            scheme=self.scheme,
+            k=self.k,
+            repeats=None if repeats == 1 else repeats,
+            stratify=stratifier,
+        )
         columns = self.design.formula.outcome_columns
         return Holdout(arguments, table, stratifier).plan(
             self.design.kept, self.design.outcome, columns, self.seed

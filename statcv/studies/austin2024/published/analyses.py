@@ -26,7 +26,7 @@ from statcv.errors import (
 from statcv.models import Logit, XGBoost
 from statcv.results.result import CVResult
 from statcv.studies.austin2024.published.irae import CEILING, capped, simulate_irae
-from statcv.verbs.cv import call_cv
+from statcv.verbs.cv import CVCall
 
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6
 
@@ -61,17 +61,17 @@ class Analysis:
             warnings.simplefilter("ignore", SeparationWarning)
             if scheme == "rloocv":  # one draw, as in the paper
                 repeats = repeats or 1
-            arguments = {
-                "formula": self.formula,
-                "data": self.data,
-                "model": self.model,
-                "scheme": scheme,
-                "repeats": repeats,
-                "metrics": "auroc",
-                "seed": seed,
-                "progress": False,
-            }
-            return call_cv(arguments, {"capped": capped})
+            call = CVCall(
+                formula=self.formula,
+                data=self.data,
+                model=self.model,
+                scheme=scheme,
+                repeats=repeats,
+                metrics="auroc",
+                seed=seed,
+                progress=False,
+            )
+            return call.run({"capped": capped})
 
     @property
     def outcome(self) -> Any:

@@ -1,0 +1,255 @@
+"""One number of a result with its interval, and the refits that the interval needs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from statcv.errors import MetricError, UndefinedMetricWarning, warn
+from statcv.folds import FoldPlan
+from statcv.inference import (
+    BOOTSTRAPS,
+    REFITS,
+    Estimate,
+    Interval,
+    Scores,
+    bootstrap_estimate,
+    make_estimate,
+)
+from statcv.inference.refits.cost import jackknife_cost, made_together
+from statcv.inference.refits.intervals import keep_jackknife, refit_interval
+from statcv.inference.refits.jackknife import Jackknife
+from statcv.metrics import Metric, get_metric
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
+CHEAP = 300_000_000  # multiplications: a second or two
+
+
+def metric_of(result: CVResult, name: str | Metric | None) -> Metric:
+    """Return a metric by its name, one of the result's own first.
+
+    Parameters
+    ----------
+    result : CVResult
+    name : str, Metric or None
+        The headline if None.
+
+    Raises
+    ------
+    MetricError
+        If it is unknown, or is not for the outcome.
+    """
+    own = {metric.name: metric for metric in result.chosen_metrics}
+    if name is None:
+        return result.chosen_metrics[0]
+    metric = own[name] if isinstance(name, str) and name in own else None
+    metric = metric or get_metric(name)
+    metric.check_outcome(result.design.outcome.kind, result.design.outcome.name)
+    return metric
+
+
+def named_estimate(
+    result: CVResult,
+    metric: Metric,
+    how: str | None,
+    level: float,
+    interval: str | None,
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Estimate:
+    """Estimate a metric with the interval of that name, by refits if it needs them.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, level, interval, seed, n_jobs, progress
+        As :meth:`~statcv.results.result.CVResult.estimate` takes them.
+
+    Raises
+    ------
+    MetricError
+        If the outcome or the scheme does not admit them.
+
+    Warns
+    -----
+    UndefinedMetricWarning
+        If the metric has no value in some folds or repeats, with their count.
+    """
+    if how in BOOTSTRAPS and is_bootstrap(result.plan):
+        if interval is not None:
+            raise MetricError(f"how={how!r} has no interval of any kind.")
+        refits = result.refits
+        found: Estimate = bootstrap_estimate(
+            result.scores, metric, how, refits.fitted, level, refits.full_threshold
+        )
+    elif interval in REFITS:
+        check_refits(result, f"interval={interval!r}")
+        bare = make_estimate(result.scores, metric, how, level)
+        found = _refitted(
+            result, bare, metric, interval, seed, n_jobs=n_jobs, progress=progress
+        )
+        assert found.interval  # refits are made now
+    else:
+        found = default_estimate(result, metric, how, level, interval, seed)
+    if found.n_undefined:
+        unit = _unit(result.scores, metric, found.how)
+        warn(
+            f"{metric.label} ({found.how.replace('_', ' ')}) has no value in "
+            f"{found.n_undefined} of {found.n_values} {unit}; they are left out.",
+            UndefinedMetricWarning,
+        )
+    return found
+
+
+def default_estimate(
+    result: CVResult,
+    metric: Metric,
+    how: str | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    seed: int = 0,
+) -> Estimate:
+    """Estimate without refits, unless those of the default interval are cheap.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, level, interval, seed
+        As :func:`named_estimate` takes them; ``interval`` needs no refits.
+    """
+    found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
+    usual = interval is None and metric.is_auroc and math.isfinite(found.value)
+    if not (usual and refits_are_cheap(result, metric, found.how)):
+        return found
+    refitted = _refitted(result, found, metric, USUAL, seed)
+
+    def make() -> Interval:
+        made, other = refitted.interval, found.interval
+        if not math.isnan(made.se) or math.isnan(other.se):
+            return made
+        why = f"the {USUAL.replace('_', ' ')} has none: {made.assumes}"
+        return replace(other, assumes=f"{other.assumes}; {why}")
+
+    return found.with_interval(make)
+
+
+def refits_are_cheap(result: CVResult, metric: Metric, how: str) -> bool:
+    """Tell whether all fits without each record take no more than a second or two.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    setup = result.refits.setup_for(metric)
+    scheme = result.plan.made_by
+    judged = scheme is not None and scheme.refits_judged
+    judged = judged and result.plan.rebalance != "bag"
+    if not judged or not made_together(setup):
+        return False
+    separated = float(result.held.separated.mean())
+    return jackknife_cost(setup, how, separated) <= CHEAP
+
+
+def jackknife(
+    result: CVResult,
+    metric: Metric,
+    how: str | None,
+    *,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Jackknife:
+    """Return an estimate with each record or cluster deleted, all fits made again.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, n_jobs, progress
+        As :meth:`~statcv.results.result.CVResult.jackknife` takes them.
+
+    Raises
+    ------
+    MetricError
+        If there is none, with the reason.
+    """
+    way = make_estimate(result.scores, metric, how).how
+    check_refits(result, "the jackknife")
+    found = keep_jackknife(
+        result.refits.setup_for(metric),
+        result.scores,
+        metric,
+        way,
+        result.refits.jackknives,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    if isinstance(found, str):
+        raise MetricError(f"{metric.label} has no jackknife: {found}.")
+    return found
+
+
+def is_bootstrap(plan: FoldPlan) -> bool:
+    """Tell whether the plan samples records, so that there are .632 estimates."""
+    return plan.made_by is not None and plan.made_by.samples
+
+
+def check_refits(result: CVResult, what: str) -> None:
+    """Raise if there is no model that could be fitted again.
+
+    Parameters
+    ----------
+    result : CVResult
+    what : str
+        What needs the refits.
+    """
+    if not result.refits.possible:
+        raise MetricError(
+            f"{what} makes all fits again, but these predictions come from other "
+            "software: there is no model to fit."
+        )
+
+
+def _refitted(
+    result: CVResult,
+    found: Estimate,
+    metric: Metric,
+    interval: str,
+    seed: int,
+    *,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> Estimate:
+    """Give an estimate the interval of that name, whose refits are made when read."""
+
+    def make() -> Interval:
+        made = refit_interval(
+            result.refits.setup_for(metric),
+            result.scores,
+            metric,
+            found.how,
+            found.level,
+            interval,
+            seed=seed,
+            kept=result.refits.jackknives,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+        return replace(made, name=interval)
+
+    return found.with_interval(make)
+
+
+def _unit(scores: Scores, metric: Metric, how: str) -> str:
+    """Name what an estimate is a mean over."""
+    if how in BOOTSTRAPS and metric.casewise is not None:
+        return "records"
+    if scores.by_split:
+        return "splits"
+    return "folds" if how == "per_fold" else "repeats"

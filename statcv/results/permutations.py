@@ -1,0 +1,315 @@
+"""A result under permuted outcomes: its null distribution, and the bias of no skill."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import is_whole
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    CostWarning,
+    MetricError,
+    ModelError,
+    warn,
+)
+from statcv.inference import BOOTSTRAPS, NullBias, make_estimate, permuted_values
+from statcv.inference.refits.cost import made_together
+from statcv.inference.tests.null_bias import make_null_bias
+from statcv.inference.tests.permutation import Permuted, few_ways
+from statcv.metrics import Metric
+from statcv.results.refits import Wanted
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+Floats = NDArray[np.float64]
+
+MOST = 10_000_000  # permutations
+LONG = 10.0  # seconds above which the cost is said beforehand
+
+
+def permuted(
+    result: CVResult,
+    wanted: Sequence[Wanted],
+    times: int,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[Floats]:
+    """Return metrics of the same fits by permutation; make those that are not known.
+
+    Parameters
+    ----------
+    result : CVResult
+    wanted : sequence of (Metric, str)
+    times, seed : int
+    n_jobs, progress
+        As :func:`statcv.cv` takes them.
+    """
+
+    def make(short: Sequence[Wanted], first: int) -> Permuted:
+        return permuted_values(
+            result.refits.setup_for(short[0][0]),
+            result.held,
+            short,
+            times,
+            seed=seed,
+            first=first,
+            threshold=result.threshold,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
+
+    return result.refits.permutations.values(wanted, times, seed, make)
+
+
+def null_distribution(
+    result: CVResult,
+    metric: Metric,
+    how: str | None,
+    times: int,
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.Series[float]:
+    """Return the metric under permuted outcomes, numbered from 1.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, times, seed, n_jobs, progress
+        As :meth:`~statcv.results.result.CVResult.null_distribution` takes them.
+    """
+    check_times(result, times, "times")
+    wanted = [(metric, permutable_how(result, metric, how))]
+    values = permuted(result, wanted, times, seed, n_jobs, progress)[0]
+    numbers = pd.RangeIndex(1, times + 1, name="permutation")
+    return pd.Series(values, index=numbers, name=metric.name)
+
+
+# ---- the bias where there is no skill ----
+
+
+def null_bias(
+    result: CVResult,
+    metric: Metric,
+    how: str | None,
+    n_permutations: int,
+    *,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> NullBias:
+    """Return the mean under permuted outcomes minus the value of no skill.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric, how, n_permutations, seed, n_jobs, progress
+        As :meth:`~statcv.results.result.CVResult.null_bias` takes them.
+    """
+    wanted = _with_no_skill(result, metric, how)
+    return _null_biases(result, [wanted], n_permutations, seed, n_jobs, progress)[0]
+
+
+def biases_shown(result: CVResult, n_permutations: int) -> list[NullBias]:
+    """Return the biases that a summary shows, all from the same refits.
+
+    That of the first rank metric in the headline's way, and of all of them pooled.
+
+    Parameters
+    ----------
+    result : CVResult
+    n_permutations : int
+    """
+    ranks = [m for m in result.chosen_metrics if m.rank and _has_no_skill(result, m)]
+    if not ranks:
+        raise MetricError(
+            "null_bias= is for rank metrics with a value of no skill, such as auROC; "
+            f"{', '.join(result.metric_names)} are not."
+        )
+    ways = [(ranks[0], None), *[(metric, "pooled") for metric in ranks]]
+    wanted = dict.fromkeys(_with_no_skill(result, *way) for way in ways)
+    return _null_biases(result, list(wanted), n_permutations, result.seed)
+
+
+def _null_biases(
+    result: CVResult,
+    wanted: Sequence[Wanted],
+    times: int,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> list[NullBias]:
+    """Return the biases of metrics that are all read from the same fits."""
+    check_times(result, times)
+    orders = {metric: metric.of_random_order() for metric, _ in wanted}
+    drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
+    every = [*wanted, *drawn]
+    known = result.refits.permutations.available(every, times, seed)
+    warn_of_cost(result, times - known)
+    found = permuted(result, every, times, seed, n_jobs, progress)
+    values = dict(zip(every, found, strict=True))
+
+    def no_skill(metric: Metric, how: str) -> float | Floats:
+        if (order := orders[metric]) is not None:
+            return values[order, how]
+        return no_skill_value(result, metric) or 0.0
+
+    ways = few_ways(result.plan, result.design.y)
+    return [
+        make_null_bias(
+            metric,
+            how,
+            values[metric, how],
+            no_skill(metric, how),
+            seed=seed,
+            about=f"{about(result)}: {result.plan.sentence}",
+            ways=ways,
+        )
+        for metric, how in wanted
+    ]
+
+
+def _with_no_skill(result: CVResult, metric: Metric, how: str | None) -> Wanted:
+    """Return a metric that has a value of no skill, and the way it is stated."""
+    if metric.against_mean:
+        raise MetricError(
+            f"{metric.label} of a model that was fitted to noise is rightly below 0, "
+            "since it predicts worse than the mean: what permuted outcomes give is no "
+            "bias. null_distribution() gives it."
+        )
+    if not _has_no_skill(result, metric):
+        raise MetricError(
+            f"no value of {metric.label} stands for no skill under every outcome, so "
+            "that it has no bias from it; null_distribution() gives its values under "
+            "permuted outcomes."
+        )
+    return metric, permutable_how(result, metric, how)
+
+
+def _has_no_skill(result: CVResult, metric: Metric) -> bool:
+    """Tell whether no skill has one value, whatever the model predicts."""
+    constant = no_skill_value(result, metric) is not None and not metric.against_mean
+    return constant or metric.in_random_order is not None
+
+
+# ---- what is permuted, and what it costs ----
+
+
+def about(result: CVResult) -> str:
+    """Return formula, model and scheme of a result in words."""
+    model, scheme = result.learner.label, result.plan.scheme
+    return f"{result.design.formula.text}: {model}; {scheme}"
+
+
+def no_skill_value(result: CVResult, metric: Metric) -> float | None:
+    """Return the metric's value without skill; None if it hangs on the outcome.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric : Metric
+    """
+    return metric.without_skill(len(result.design.outcome.levels))
+
+
+def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
+    """Return the way in which a metric is stated under permuted outcomes.
+
+    Parameters
+    ----------
+    result : CVResult
+    metric : Metric
+    how : str or None
+        The headline's if None.
+
+    Raises
+    ------
+    ModelError
+        If there is no model that could be fitted again.
+    MetricError
+        If the metric is not available that way.
+    """
+    if not result.refits.possible:
+        raise ModelError(
+            f"{result.learner.label}: there is no model here that could be fitted to "
+            "permuted outcomes; test() without method= tests by the interval of the "
+            "estimate."
+        )
+    if how in BOOTSTRAPS:
+        raise MetricError(
+            f"how={how!r} needs the fit on all rows beside those in the folds, which "
+            "is not made for permuted outcomes; use how='per_fold'."
+        )
+    return make_estimate(result.scores, metric, how).how
+
+
+def check_times(result: CVResult, times: int, name: str = "n_permutations") -> None:
+    """Check a number of permutations.
+
+    Parameters
+    ----------
+    result : CVResult
+    times : int
+    name : str
+        The argument's name.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If it is not an integer, below 1, or more than can be made.
+    """
+    if not is_whole(times):
+        raise ArgumentTypeError(f"{name} must be an integer, not {times!r}.")
+    if times < 1:
+        raise ArgumentError(f"{name} must be 1 or more, not {times}.")
+    if times > MOST:
+        cost = _duration(MOST * float(result.held.seconds.sum()))
+        raise ArgumentError(
+            f"{name}={times} is more than can be made; at most {MOST} are allowed, "
+            f"which take about {cost} of this model on one core."
+        )
+
+
+def warn_of_cost(result: CVResult, times: int) -> None:
+    """Say what refits will cost if they are made one by one.
+
+    Parameters
+    ----------
+    result : CVResult
+    times : int
+        Permutations that are still to be made.
+    """
+    if made_together(result.refits.setup):
+        return
+    once = float(result.held.seconds.sum())
+    if once * times > LONG:
+        warn(
+            f"{times} permutations fit {result.plan.n_fits} training sets each, one "
+            f"by one: about {_duration(once * times)} on one core, at "
+            f"{_duration(once)} a permutation. n_jobs= shares them out, "
+            "n_permutations= makes fewer.",
+            CostWarning,
+        )
+
+
+def _duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> _duration(0.02), _duration(75), _duration(9000)
+    ('0.02 s', '1.2 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.2g} min"
+    hours = seconds / 3600
+    return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"

@@ -1,0 +1,79 @@
+"""The types of the arguments of verbs, by the names that an editor shows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from statcv.folds import FoldPlan
+from statcv.folds.rebalance.balance import Bags
+from statcv.folds.strata.stratifier import Stratifier
+from statcv.metrics import Metric
+from statcv.models import Model
+from statcv.models.tuning import Tuning
+
+if TYPE_CHECKING:
+    from narwhals.typing import IntoFrame
+
+
+class Splitter(Protocol):
+    """A splitter of scikit-learn."""
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> Any:
+        """Yield the positions of training and held-out records."""
+
+
+class Estimator(Protocol):
+    """An estimator, pipeline or search of scikit-learn."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Fit to records."""
+
+
+class FormulaResult(Protocol):
+    """A result that was fitted through ``statsmodels.formula.api``."""
+
+    model: Any
+    params: Any
+
+
+SchemeName: TypeAlias = Literal[
+    "kfold",
+    "stratified_kfold",
+    "rkfold",
+    "loocv",
+    "rloocv",
+    "lpocv",
+    "stratified_lpocv",
+    "rlpocv",
+    "leave_pair_out",
+    "tournament_leave_pair_out",
+    "montecarlo",
+    "bootstrap",
+]
+ModelName: TypeAlias = Literal[
+    "logit", "linear", "neighbors", "xgboost", "mean", "negmean"
+]
+Rebalancing: TypeAlias = Literal["subsample", "weight", "upsample", "all", "bag"]
+ThresholdRule: TypeAlias = Literal["youden", "f1", "accuracy", "prevalence"]
+MissingAction: TypeAlias = Literal["drop", "raise", "pass"]
+
+FormulaLike: TypeAlias = "str | FormulaResult"
+DataLike: TypeAlias = "pd.DataFrame | IntoFrame"
+ModelLike: TypeAlias = "ModelName | Model | Estimator | type | Callable[..., Any]"
+TuneLike: TypeAlias = "Mapping[str, Sequence[Any] | ArrayLike] | Tuning | Estimator"
+Positions: TypeAlias = "Sequence[tuple[ArrayLike, ArrayLike]]"
+SchemeLike: TypeAlias = "SchemeName | str | FoldPlan | Splitter | Positions | ArrayLike"
+StratifyLike: TypeAlias = "str | Sequence[str] | Stratifier"
+RebalanceLike: TypeAlias = "Rebalancing | Bags"
+MetricLike: TypeAlias = "str | Metric | Callable[..., float]"
+MetricsLike: TypeAlias = "MetricLike | Sequence[MetricLike]"
+ThresholdLike: TypeAlias = "float | ThresholdRule"
+WeightsLike: TypeAlias = "str | ArrayLike"
+SeedLike: TypeAlias = "int | np.random.Generator"
+PathLike: TypeAlias = "str | os.PathLike[str]"
