@@ -133,7 +133,7 @@ def biases_shown(result: CVResult, n_permutations: int) -> list[NullBias]:
     if not ranks:
         raise MetricError(
             "null_bias= is for rank metrics with a value of no skill, such as auROC; "
-            f"{', '.join(result.metric_names)} are not."
+            f"this result has {', '.join(result.metric_names)}."
         )
     ways = [(ranks[0], None), *[(metric, "pooled") for metric in ranks]]
     wanted = dict.fromkeys(_with_no_skill(result, *way) for way in ways)

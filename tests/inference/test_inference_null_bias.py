@@ -236,7 +236,7 @@ def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
     assert not any(names in note for note in rloocv.summary(null_bias=5).notes)
     brier = rloocv.update(metrics="brier")
     assert not any(names in note for note in brier.summary().notes)
-    with pytest.raises(StatcvError, match="brier are none with a value of no skill"):
+    with pytest.raises(StatcvError, match="rank metrics with a value of no skill"):
         brier.summary(null_bias=5)
     bins = rloocv.update(scheme="rkfold", k=3, stratify=scv.by_quantile("a"))
     assert not any(names in note for note in bins.summary().notes)

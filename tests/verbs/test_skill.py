@@ -6,6 +6,7 @@ import pytest
 
 import statcv as scv
 from statcv.errors import CostWarning, FoldWarning, MetricError, SchemeError
+from statcv.results.permutations import warn_of_cost
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +70,7 @@ def test_the_cost_is_said_before_refits_one_by_one(spector):
     seconds = float(res.held.seconds.sum())
     times = int(np.ceil(11 / seconds))
     with pytest.warns(CostWarning, match=f"{times} permutations fit 3 training sets"):
-        res._warn_cost(times, None)
+        warn_of_cost(res, times)
 
 
 def test_clusters_that_cannot_change_places_leave_no_test():
@@ -228,7 +229,7 @@ def test_a_plain_t_test_takes_the_level_and_folds_alone(spector):
     )
     mean, se = values.mean(), values.std(ddof=1) / 2
     assert wide.lower == pytest.approx(mean - 5.840909309733355 * se)  # t of 3 df
-    with pytest.raises(MetricError, match="not of how='pooled'"):
+    with pytest.raises(MetricError, match="how='pooled' means nothing"):
         res.test(method="t", how="pooled")
 
 
@@ -247,7 +248,7 @@ def test_the_seed_is_that_of_what_a_test_draws(rloocv):
         ({"alternative": "bigger"}, "alternative must be"),
         ({"n_permutations": 0}, "n_permutations must be 1 or more"),
         ({"n_permutations": 2.5}, "n_permutations must be an integer"),
-        ({"method": "delongs"}, "no test; .* Did you mean 'delong'"),
+        ({"method": "delongs"}, "not a test; .* Did you mean 'delong'"),
         ({"method": "pairs", "null": 1.5}, "lies between 0 and 1"),
     ],
 )
