@@ -191,7 +191,7 @@ class Estimating:
     @property
     def _refits(self) -> bool:
         """Whether there is a model that can be fitted again."""
-        return bool(getattr(self.learner, "refits", True))
+        return self.learner.capabilities.refits
 
     def _check_refits(self, what: str) -> None:
         if not self._refits:

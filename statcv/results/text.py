@@ -198,7 +198,7 @@ def _ranks_pooled(result: Readable) -> bool:
 
 def _call_for_bias(result: Readable) -> str:
     """Name the call that says how far pooled ranks of the model lean."""
-    can = getattr(result.learner, "refits", True) and is_permutable(result.plan)
+    can = result.learner.capabilities.refits and is_permutable(result.plan)
     if not (can and any(metric.rank for metric in result.chosen_metrics)):
         return ""
     return " summary(null_bias=200) says how far this model's own values lean."

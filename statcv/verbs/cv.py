@@ -25,7 +25,7 @@ from statcv.formula import Design, as_frame, make_design
 from statcv.formula.design import counted, dependent_columns, in_words
 from statcv.formula.frame import row_weights
 from statcv.formula.quoting import quoted
-from statcv.models import resolve_model
+from statcv.models import Model, resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
@@ -384,9 +384,9 @@ record of the other class dropped; training sets of 10/20 each
     return holdout.plan(design.kept, design.outcome, columns, seed)
 
 
-def _warn_of_dependence(design: Design, model: Any) -> None:
+def _warn_of_dependence(design: Design, model: Model) -> None:
     """Name columns whose coefficients an unpenalised model cannot tell apart."""
-    if not getattr(model, "needs_full_rank", False):
+    if not model.capabilities.needs_full_rank:
         return
     clauses = dependent_columns(design)
     if clauses:

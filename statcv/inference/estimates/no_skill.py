@@ -32,7 +32,6 @@ from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 from statcv.models.without_predictors import (
     fitted_to_constant,
     predicted_without,
-    uses_no_predictors,
 )
 
 
@@ -415,7 +414,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
             for column in predicted[:-1].reshape(plan.n_fits, -1).T
         ]
     ).reshape(plan.n_splits, *predicted.shape[1:])
-    own = predicted.ndim == 1 and uses_no_predictors(model)
+    own = predicted.ndim == 1 and not model.capabilities.uses_predictors
     if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)
     return Constants(by_split, np.asarray(overall), cuts, own=own)
