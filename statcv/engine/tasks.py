@@ -35,10 +35,10 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
     fitted = fit_all_folds(setup.model, setup.records, folds)
     if fitted is None:
         return None
-    tests = plan.tests_by_fit.part(fits.start, fits.stop)
+    tests = plan.fits.tests_by_fit.part(fits.start, fits.stop)
     dropped = plan.dropped.part(fits.start, fits.stop)
     first = plan.dropped.starts[fits.start]
-    apart = plan.apart[first : first + len(dropped.values)]
+    apart = plan.fits.unseen[first : first + len(dropped.values)]
     predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
     left_out = dropped.values[apart].astype(np.intp)
     partners = fitted.predict_many(left_out, dropped.owners[apart])
@@ -107,7 +107,7 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
 def _fit_fold(setup: Setup, number: int) -> _Fold:
     started = time.perf_counter()
     plan, model = setup.plan, setup.model
-    test, partners = plan.test(int(plan.split_of[number])), plan.partners(number)
+    test, partners = plan.fits.test(number), plan.fits.partners(number)
     others = np.concatenate([test, partners])
     rows = plan.train(number)
     try:

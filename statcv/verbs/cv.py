@@ -248,7 +248,7 @@ def call_cv(arguments: Mapping[str, Any], scope: Mapping[str, Any]) -> CVResult:
     columns = design.formula.outcome_columns
     holdout.warn(design.kept)
     plan = holdout.plan(design.kept, design.outcome, columns, seed)
-    in_pairs = plan.holds_out_pairs
+    in_pairs = plan.fits.holds_out_pairs
     measured = choose_metrics(
         given["metrics"], design.outcome, in_pairs, given["threshold"]
     )

@@ -34,7 +34,7 @@ def jackknife_cost(setup: Setup, how: str, separated: float = 0.0) -> float:
     plan = without_equals(setup.plan, how, design.y)
     each = max(1, setup.model.capabilities.fits_per_training_set)
     cells = design.matrix.size * each
-    changed = (plan.tests_by_fit, plan.dropped, plan.kept_out, plan.copied)
+    changed = (plan.fits.tests_by_fit, plan.dropped, plan.kept_out, plan.copied)
     records = sum(len(lists.values) for lists in changed)
     units = design.n if clusters is None else int(clusters.max()) + 1
     return units * (
