@@ -225,7 +225,7 @@ def do_tasks(
 
     if setup.design.terms.plain is None:
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
-    prefer = "threads" if getattr(setup.model, "releases_gil", False) else None
+    prefer = "threads" if setup.model.capabilities.releases_gil else None
     as_they_end = _returns_as_they_end(prefer)
     parallel = Parallel(
         n_jobs=workers,

@@ -48,8 +48,7 @@ class FoldFit:
     @property
     def held_out(self) -> NDArray[np.intp]:
         """The records that its split holds out."""
-        plan = self.setup.plan
-        return plan.test(int(plan.split_of[self.number])).astype(np.intp)
+        return self.setup.plan.fits.test(self.number).astype(np.intp)
 
     def predict(self, frame: pd.DataFrame) -> Floats:
         """Return predictions for rows of prepared columns, such as ``terms.frame``."""

@@ -64,7 +64,7 @@ class PermutedFits:
     fitted : numpy.ndarray of bool, shape (outcomes,)
         Which outcomes the model could be fitted to, ``times`` in number.
     predicted : numpy.ndarray, shape (times, m) or (times, m, classes)
-        Predictions at held-out records, in the order of the plan's ``tests_by_fit``.
+        Predictions at held-out records, in the order of ``plan.fits.tests_by_fit``.
     partner_predicted : numpy.ndarray
         Predictions at the records dropped for balance, in the order of
         ``Held.partner_row``.
@@ -129,7 +129,7 @@ def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
         made = fitted.predict(many, np.tile(fits, times) + number * plan.n_fits)
         return made.reshape(times, len(rows), *made.shape[1:])
 
-    tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
+    tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
     dropped = plan.dropped.values[partner].astype(np.intp)
     cuts = (fitted.chosen or {}).get(NAME)
     if cuts is not None:

@@ -158,7 +158,7 @@ class Held:
     @classmethod
     def joined(cls, parts: Sequence[Part], design: Design, plan: FoldPlan) -> Held:
         """Put the parts, in order, beside the records of the plan."""
-        tests, partner = plan.tests_by_fit, np.flatnonzero(plan.apart)
+        tests, partner = plan.fits.tests_by_fit, np.flatnonzero(plan.fits.unseen)
         names, learnt = joined_coefficients(parts)
         chosen = listed(part.chosen for part in parts)
         return cls(
@@ -192,7 +192,7 @@ class Held:
             return self.predicted
         first = np.searchsorted(self.fit, np.arange(plan.n_fits))
         within = np.arange(len(self.fit)) - first[self.fit]
-        place = plan.tests.starts[plan.split_of[self.fit]] + within
+        place = plan.tests.starts[plan.fits.split_of[self.fit]] + within
         total = np.zeros((len(plan.tests.values), *self.predicted.shape[1:]))
         np.add.at(total, place, self.predicted)
         times = np.diff(plan.first_fit)[plan.tests.owners]
@@ -218,7 +218,7 @@ def absent_levels(design: Design, plan: FoldPlan) -> dict[tuple[str, Any], list[
 
 def where(plan: FoldPlan, fit: int) -> str:
     """Return the name of a fit in messages: its draw, fold and repeat."""
-    split = int(plan.split_of[fit])
+    split = int(plan.fits.split_of[fit])
     repeat, fold = plan.name(split)
     named = f"fold {fold} of repeat {repeat}" if plan.repeats > 1 else f"fold {fold}"
     if len(plan.labels[repeat - 1]) == 1:

@@ -125,9 +125,9 @@ def _chosen(parts: list[Part]) -> Floats | None:
 def _ways(setup: Setup, samples: int) -> list[tuple[Any, tuple[range, ...]]]:
     """Return the ways to fit all samples, the quicker first; the last always works."""
     ways = []
-    if not (setup.design.terms.stateful or getattr(setup.model, "watches", False)):
+    if setup.fits_together:
         n, p = setup.records.X.shape
-        each = n * max(p, 1) * max(int(getattr(setup.model, "fits_each", 1)), 1)
+        each = n * max(p, 1) * max(setup.model.capabilities.fits_per_training_set, 1)
         ways.append((_together, cut(samples, max(1, WORK // each))))
     ways.append((_one_by_one, cut(samples, min(max(samples // TASKS, 1), MOST))))
     return ways
@@ -183,5 +183,5 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> Part:
         separated=np.array([bool(fit.separated) for fit, _ in made]),
         seconds=np.full(len(fits), (time.perf_counter() - started) / len(fits)),
         probabilities=all(fit.probabilities for fit, _ in made),
-        chosen=[getattr(fit, "chosen", None) or {} for fit, _ in made],
+        chosen=[fit.chosen or {} for fit, _ in made],
     )

@@ -47,6 +47,16 @@ class Setup:
         """Keep what was given; everything derived from it can be derived again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @property
+    def fits_together(self) -> bool:
+        """Whether all folds may be fitted as one problem, not one by one.
+
+        They may not if a term learns from data, or the held-out records are followed.
+        """
+        able = self.model.capabilities
+        alone = self.design.terms.stateful or able.follows_held_out
+        return able.fits_together and not alone
+
     @cached_property
     def records(self) -> TrainingSet:
         """All records, with the matrix in which every term is learnt on all."""

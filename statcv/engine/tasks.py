@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from statcv.engine.predictions import Curves, Floats, Part, plain, where
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.models import Fit, TrainingSet
+from statcv.models.base import FollowingModel
 from statcv.models.batched.fitted import fit_all_folds
 
 
@@ -34,10 +35,10 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
     fitted = fit_all_folds(setup.model, setup.records, folds)
     if fitted is None:
         return None
-    tests = plan.tests_by_fit.part(fits.start, fits.stop)
+    tests = plan.fits.tests_by_fit.part(fits.start, fits.stop)
     dropped = plan.dropped.part(fits.start, fits.stop)
     first = plan.dropped.starts[fits.start]
-    apart = plan.apart[first : first + len(dropped.values)]
+    apart = plan.fits.unseen[first : first + len(dropped.values)]
     predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
     left_out = dropped.values[apart].astype(np.intp)
     partners = fitted.predict_many(left_out, dropped.owners[apart])
@@ -106,7 +107,7 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
 def _fit_fold(setup: Setup, number: int) -> _Fold:
     started = time.perf_counter()
     plan, model = setup.plan, setup.model
-    test, partners = plan.test(int(plan.split_of[number])), plan.partners(number)
+    test, partners = plan.fits.test(number), plan.fits.partners(number)
     others = np.concatenate([test, partners])
     rows = plan.train(number)
     try:
@@ -130,7 +131,6 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
             f"{model.label} failed in {where(plan, number)} "
             f"({len(rows)} training rows): {type(error).__name__}: {error}"
         ) from error
-    chosen, curves = getattr(fit, "chosen", None), getattr(fit, "curves", None)
     return _Fold(
         predicted=predicted[: len(test)],
         partner_predicted=predicted[len(test) :],
@@ -139,26 +139,24 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
         seconds=time.perf_counter() - started,
         probabilities=fit.probabilities,
         coefficients=_learnt(fit.coefficients, training),
-        chosen=None if chosen is None else plain(chosen),
-        curves=curves,
+        chosen=None if fit.chosen is None else plain(fit.chosen),
+        curves=fit.curves,
     )
 
 
 def _fit(setup: Setup, training: TrainingSet, test: Any, X: Floats) -> Fit:
-    """Fit the training set; show the held-out records to a model that watches them."""
-    if not getattr(setup.model, "watches", False):
+    """Fit the training set; show the held-out records to a model that follows them."""
+    if not setup.model.capabilities.follows_held_out:
         return setup.model.fit(training)
-    watching: Any = setup.model
     given = setup.weights
-    held = replace(
+    held_out = replace(
         training,
         X=X,
         y=setup.records.y[test],
         weights=None if given is None else given[test],
         strata=None,
     )
-    fit: Fit = watching.fit_watching(training, held)
-    return fit
+    return cast(FollowingModel, setup.model).fit_following(training, held_out)
 
 
 def _learnt(
@@ -218,9 +216,10 @@ class Tasks:
 def ways(setup: Setup) -> Iterator[Tasks]:
     """Yield the ways to make all fits, the quicker first; the last always works."""
     fits = setup.plan.n_fits
-    if not (setup.design.terms.stateful or getattr(setup.model, "watches", False)):
+    if setup.fits_together:
         yield Tasks(fit_together, cut(fits, _fits_together(setup)))
-    size = min(max(fits // TASKS, 1), MOST) // max(_fits_each(setup), 1)
+    each = setup.model.capabilities.fits_per_training_set
+    size = min(max(fits // TASKS, 1), MOST) // max(each, 1)
     yield Tasks(fit_one_by_one, cut(fits, max(size, 1)))
 
 
@@ -236,13 +235,8 @@ def cut(fits: int, size: int) -> tuple[range, ...]:
     return tuple(range(start, min(start + size, fits)) for start in starts)
 
 
-def _fits_each(setup: Setup) -> int:
-    """Return the number of fits within one, such as those that tune it."""
-    return int(getattr(setup.model, "fits_each", 1))
-
-
 def _fits_together(setup: Setup) -> int:
     """Return how many fits make a task."""
     n, p = setup.records.X.shape
-    work = n * max(p, 1) * _fits_each(setup)
+    work = n * max(p, 1) * setup.model.capabilities.fits_per_training_set
     return max(1, WORK // work) if work else setup.plan.n_fits

@@ -91,12 +91,13 @@ def delete_records(plan: FoldPlan, sets: Sequence[Rows], seed: int) -> Deletions
     if not len(splits):
         raise SchemeError("no fold is left when records are deleted.")
     of_split = np.repeat(np.arange(len(parts)), [len(part.splits) for part in parts])
-    new_split = np.diff(of_split * plan.repeats + plan.repeat_of[splits], prepend=-1)
+    repeat = of_split * plan.repeats + plan.fits.repeat_of[splits]
+    new_split = np.diff(repeat, prepend=-1)
     first = np.flatnonzero(new_split)
     sizes = np.diff(np.append(first, len(splits)))
     fits = np.concatenate([part.fits for part in parts])
     of_fit = np.repeat(np.arange(len(parts)), [len(part.fits) for part in parts])
-    owner = of_fit * plan.n_splits + plan.split_of[fits]
+    owner = of_fit * plan.n_splits + plan.fits.split_of[fits]
     starts = np.flatnonzero(np.diff(owner, prepend=-1))
     made = replace(
         plan,
@@ -139,8 +140,8 @@ def choose_splits(plan: FoldPlan, splits: Rows) -> FoldPlan:
     """
     inside = np.zeros(plan.n_splits, dtype=bool)
     inside[splits] = True
-    fits = np.flatnonzero(inside[plan.split_of])
-    sizes = np.bincount(plan.repeat_of[splits], minlength=plan.repeats)
+    fits = np.flatnonzero(inside[plan.fits.split_of])
+    sizes = np.bincount(plan.fits.repeat_of[splits], minlength=plan.repeats)
     weighting = plan.weighting
     if isinstance(weighting, ClassWeights):
         weighting = replace(weighting, table=weighting.table[fits])
@@ -167,12 +168,12 @@ def _marked(plan: FoldPlan, rows: Rows) -> Flags:
 def _stays(plan: FoldPlan, gone: Flags) -> tuple[Flags, Flags]:
     """Return which splits and fits remain without the marked records."""
     lost = plan.tests.sums(gone)
-    splits = lost == 0 if plan.holds_out_pairs else lost < plan.tests.sizes
-    fits = splits[plan.split_of]
+    splits = lost == 0 if plan.fits.holds_out_pairs else lost < plan.tests.sizes
+    fits = splits[plan.fits.split_of]
     if plan.n_fits > plan.n_splits:
         others = fits & (plan.dropped.sums(gone) == 0)  # of balance among those left
-        some = np.bincount(plan.split_of, others, plan.n_splits) > 0
-        fits = np.where(some[plan.split_of], others, fits)
+        some = np.bincount(plan.fits.split_of, others, plan.n_splits) > 0
+        fits = np.where(some[plan.fits.split_of], others, fits)
     return splits, fits
 
 
@@ -209,7 +210,7 @@ def _lost_instead(plan: FoldPlan, fits: Rows, gone: Flags, seed: int) -> Ragged:
     """
     assert plan.response is not None
     codes, classes = plan.response.codes, plan.response.classes
-    absent = plan.tests_by_fit.sums(gone) + plan.dropped.sums(gone)
+    absent = plan.fits.tests_by_fit.sums(gone) + plan.dropped.sums(gone)
     absent += plan.kept_out.sums(gone)
     lists: dict[int, Rows] = {}
     for place in np.flatnonzero(absent[fits] > 0).tolist():

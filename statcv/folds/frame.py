@@ -107,7 +107,7 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
     )
     table = table.iloc[order].reset_index(drop=True)
     if plan.n_fits > plan.n_splits:
-        split, held = plan.split_of[table["fit"]], table["role"] == HELD
+        split, held = plan.fits.split_of[table["fit"]], table["role"] == HELD
         draw = table["fit"] - first[split] + 1
         table.insert(2, "draw", draw.mask(held, np.diff(plan.first_fit)[split]))
     table = table.drop(columns="fit")
@@ -123,12 +123,12 @@ def to_frame(plan: FoldPlan, training: bool = False) -> pd.DataFrame:
 def _part(
     plan: FoldPlan, fits: NDArray[Any], positions: NDArray[Any], role: str
 ) -> pd.DataFrame:
-    splits = plan.split_of[fits]
+    splits = plan.fits.split_of[fits]
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
     rows = pd.RangeIndex(plan.n) if plan.rows is None else plan.rows
     return pd.DataFrame(
         {
-            "repeat": plan.repeat_of[splits] + 1,
+            "repeat": plan.fits.repeat_of[splits] + 1,
             "fold": labels[splits],
             "position": positions.astype(np.int64),
             **_label_columns(rows[positions]),
@@ -305,7 +305,7 @@ def _check_lists(plan: FoldPlan, may_lack_training: bool) -> None:
     """
     cells: list[NDArray[np.int64]] = []
     for lists, role in (
-        (plan.tests_by_fit, HELD),
+        (plan.fits.tests_by_fit, HELD),
         (plan.dropped, DROPPED),
         (plan.kept_out, KEPT_OUT),
     ):
@@ -335,7 +335,7 @@ def _refuse_twice(plan: FoldPlan, cells: NDArray[np.int64], what: str) -> None:
 
 
 def _named(plan: FoldPlan, fit: int) -> str:
-    repeat, fold = plan.name(int(plan.split_of[fit]))
+    repeat, fold = plan.name(int(plan.fits.split_of[fit]))
     return f"fold {fold} of repeat {repeat}"
 
 

@@ -205,7 +205,7 @@ def _match_folds(
         ]
         labels.append(tuple(there))
         for order, plan in zip(orders, plans.values(), strict=True):
-            start = int(plan.first_split[repeat])
+            start = int(plan.fits.first_split[repeat])
             place = {name: start + i for i, name in enumerate(plan.labels[repeat])}
             order += [place.get(name, -1) for name in there]
     return tuple(labels), [np.array(order, dtype=np.intp) for order in orders]

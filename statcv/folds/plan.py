@@ -13,6 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import SchemeError, plural
+from statcv.folds.fits import Fits
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import Weighting
 from statcv.folds.response import Response
@@ -110,29 +111,32 @@ class FoldPlan:
         return len(self.dropped)
 
     @cached_property
-    def first_split(self) -> NDArray[np.int64]:
-        """The number of the first split of each repeat, and one beyond."""
-        return np.cumsum([0, *map(len, self.labels)])
-
-    @cached_property
-    def repeat_of(self) -> NDArray[np.intp]:
-        """The repeat of each split, from 0."""
-        return np.repeat(np.arange(self.repeats), np.diff(self.first_split))
-
-    @cached_property
-    def split_of(self) -> NDArray[np.intp]:
-        """The split of each fit."""
-        return np.repeat(np.arange(self.n_splits), np.diff(self.first_fit))
+    def fits(self) -> Fits:
+        """The training sets by number, as engine and inference read them."""
+        return Fits(
+            n=self.n,
+            folds=tuple(map(len, self.labels)),
+            tests=self.tests,
+            dropped=self.dropped,
+            kept_out=self.kept_out,
+            copied=self.copied,
+            first_fit=self.first_fit,
+            weighting=self.weighting,
+            strata=self.strata,
+            scheme=self.made_by,
+            rebalance=self.rebalance,
+        )
 
     def name(self, split: int) -> tuple[int, Any]:
         """Return (repeat from 1, the fold's name) of a split."""
-        repeat = int(np.searchsorted(self.first_split, split, side="right")) - 1
-        return repeat + 1, self.labels[repeat][split - self.first_split[repeat]]
+        first = self.fits.first_split
+        repeat = int(np.searchsorted(first, split, side="right")) - 1
+        return repeat + 1, self.labels[repeat][split - first[repeat]]
 
     @cached_property
     def partition(self) -> bool:
         """Whether every record is held out exactly once in every repeat."""
-        cells = self.repeat_of[self.tests.owners] * self.n + self.tests.values
+        cells = self.fits.repeat_of[self.tests.owners] * self.n + self.tests.values
         times = np.bincount(cells, minlength=self.repeats * self.n)
         return bool((times == 1).all())
 
@@ -148,9 +152,9 @@ class FoldPlan:
             If a record is held out more than once in a repeat, as in pairs.
         """
         owners = self.tests.owners
-        repeat = self.repeat_of[owners]
+        repeat = self.fits.repeat_of[owners]
         fold = np.full((self.repeats, self.n), -1, dtype=np.int32)
-        fold[repeat, self.tests.values] = owners - self.first_split[repeat]
+        fold[repeat, self.tests.values] = owners - self.fits.first_split[repeat]
         if (fold >= 0).sum() < len(owners):
             raise SchemeError(
                 f"{self.scheme} holds a record out more than once a repeat, so no "
@@ -170,15 +174,7 @@ class FoldPlan:
 
     def train(self, fit: int) -> Rows:
         """Return the records on which a fit is trained, with repetitions."""
-        times = np.ones(self.n, dtype=np.intp)
-        times[self.tests[int(self.split_of[fit])]] = 0
-        times[self.dropped[fit]] = 0
-        times[self.kept_out[fit]] = 0
-        copies = self.copied[fit]
-        if not len(copies):
-            return np.flatnonzero(times)
-        np.add.at(times, copies, 1)
-        return np.repeat(np.arange(self.n), times)
+        return self.fits.train(fit)
 
     def weights(self, fit: int, rows: Rows) -> NDArray[np.float64] | None:
         """Return the weights of training records of a fit; None where all are 1."""
@@ -193,37 +189,6 @@ class FoldPlan:
     def made_by(self) -> Scheme | None:
         """The named scheme of the plan; None for folds that were given."""
         return SCHEMES.get(self.scheme)
-
-    @property
-    def holds_out_pairs(self) -> bool:
-        """Whether pairs of records are held out, and only these are compared."""
-        return self.made_by is not None and self.made_by.holds_out_pairs
-
-    @property
-    def compares_pairs(self) -> bool:
-        """Whether the scheme compares records held out by the same fit."""
-        return self.rebalance in ("subsample", "all") or self.holds_out_pairs
-
-    @property
-    def tournament(self) -> bool:
-        """Whether a record is ranked by the pairs that it wins."""
-        return self.made_by is not None and self.made_by.ranks_by_wins
-
-    @cached_property
-    def apart(self) -> NDArray[np.bool_]:
-        """Which dropped records have no equal in the training set of their fit.
-
-        Aligned with ``dropped.values``; true for all without a stratifier.
-        """
-        if self.strata is None:
-            return np.ones(len(self.dropped.values), dtype=bool)
-        others = self.tests_by_fit.beside(self.kept_out)
-        return self.strata.wholly_out(self.dropped, others)
-
-    def partners(self, fit: int) -> Rows:
-        """Return the dropped records that the fit may predict, as it saw no equal."""
-        start, stop = self.dropped.starts[fit], self.dropped.starts[fit + 1]
-        return self.dropped.values[start:stop][self.apart[start:stop]].astype(np.intp)
 
     def split(
         self, X: Any = None, y: Any = None, groups: Any = None
@@ -245,7 +210,7 @@ class FoldPlan:
                 "the plan weights its training records, and pairs of positions carry "
                 "no weights; use statcv.cv(), or another rebalance."
             )
-        for fit, split in enumerate(self.split_of.tolist()):
+        for fit, split in enumerate(self.fits.split_of.tolist()):
             yield self.train(fit), self.test(split)
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -255,22 +220,9 @@ class FoldPlan:
     # ---- counts and sums over training sets ----
 
     @property
-    def tests_by_fit(self) -> Ragged:
-        """The records held out for each fit, which are those of its split."""
-        alone = self.n_fits == self.n_splits
-        return self.tests if alone else self.tests.chosen(self.split_of)
-
-    def mean_over_fits(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
-        """Average a value per fit over the fits of each split, (n_splits,)."""
-        sums = np.bincount(self.split_of, of_fits)
-        return np.asarray(sums / np.diff(self.first_fit))
-
-    @cached_property
     def n_train(self) -> NDArray[np.int64]:
         """The number of training records of each fit, shape (n_fits,)."""
-        held = self.tests.sizes[self.split_of]
-        out = held + self.dropped.sizes + self.kept_out.sizes
-        return self.n - out + self.copied.sizes
+        return self.fits.n_train
 
     def counts(
         self, codes: NDArray[Any], classes: int
@@ -279,28 +231,11 @@ class FoldPlan:
 
         Shapes (n_fits, classes) and (n_splits, classes).
         """
-        held = self.tests.counts(codes, classes)
-        each = held if self.n_fits == self.n_splits else held[self.split_of]
-        training = np.bincount(codes, minlength=classes) - each
-        training -= self.dropped.counts(codes, classes)
-        training -= self.kept_out.counts(codes, classes)
-        return training + self.copied.counts(codes, classes), held
+        return self.fits.counts(codes, classes)
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the (weighted) mean of values over each training set, (n_fits,)."""
-        if self.weighting is not None:
-            return self.weighting.means(values, self)
-        means = np.full(self.n_fits, np.nan)
-        sums, filled = self.training_sums(values), self.n_train > 0
-        np.divide(sums, self.n_train, out=means, where=filled)
-        return means
-
-    def training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the sum of values over each training set, unweighted, (n_fits,)."""
-        held = self.tests.sums(values)[self.split_of]
-        sums = values.sum() - held - self.dropped.sums(values)
-        sums = sums - self.kept_out.sums(values)
-        return np.asarray(sums + self.copied.sums(values))
+        return self.fits.training_means(values)
 
     # ---- new records ----
 
@@ -394,10 +329,11 @@ class FoldPlan:
     @cached_property
     def fingerprint(self) -> str:
         """12 hex digits that identify the held-out, training and compared records."""
-        how = f"{self.n} {self.compares_pairs} {self.tournament}"
+        fits = self.fits
+        how = f"{self.n} {fits.compares_pairs} {fits.tournament}"
         digest = hashlib.sha256(how.encode())
         lists = (self.tests, self.dropped, self.kept_out, self.copied)
-        parts: list[Any] = [self.first_split, self.first_fit]
+        parts: list[Any] = [fits.first_split, fits.first_fit]
         for one in lists:
             parts += [one.starts, one.values]
         for part in parts:

@@ -140,22 +140,22 @@ class Scores:
         y : numpy.ndarray, shape (n,)
             Coded outcome of the records.
         """
-        n_train = plan.mean_over_fits(plan.n_train)
+        n_train = plan.fits.mean_by_split(plan.n_train)
         return cls(
             y=y,
             split=plan.tests.owners,
             row=plan.tests.values.astype(np.intp),
             predicted=held.averaged(plan),
-            repeat=plan.repeat_of,
+            repeat=plan.fits.repeat_of,
             n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
             baseline=training_means(plan, y.astype(float)),
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
                 (held.partner_fit, held.partner_row, held.partner_predicted),
-                plan.repeat_of[plan.split_of],
+                plan.fits.repeat_of[plan.fits.split_of],
             ),
-            pairwise=plan.compares_pairs,
-            tournament=plan.tournament,
+            pairwise=plan.fits.compares_pairs,
+            tournament=plan.fits.tournament,
             probabilities=held.probabilities,
             clusters=clusters_of(plan),
         )

@@ -1,6 +1,6 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
-from statcv.models.base import Fit, Model, TrainingSet
+from statcv.models.base import Capabilities, Fit, Model, TrainingSet
 from statcv.models.boosting import XGBoost
 from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
@@ -12,6 +12,7 @@ from statcv.models.statsmodels_model import Statsmodels
 
 __all__ = [
     "MODELS",
+    "Capabilities",
     "Fit",
     "Linear",
     "Logit",

@@ -1,14 +1,18 @@
-"""The protocol that every model follows, and fits that wrap other fits."""
+"""The protocol that every model follows, and what a model may be capable of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+
+if TYPE_CHECKING:
+    from statcv.models.batched.fitted import FittedFolds
+    from statcv.models.batched.folds import Folds
 
 Matrix = NDArray[np.float64]
 
@@ -58,12 +62,7 @@ class TrainingSet:
 
 
 class Fit(Protocol):
-    """A fitted model.
-
-    It may have ``chosen``, hyperparameters that were chosen inside the training set,
-    by name; and ``curves``, a metric's values on training and held-out records after
-    every round, by the metric's name, shape (rounds, 2).
-    """
+    """A fitted model."""
 
     @property
     def coefficients(self) -> dict[str, float] | None:
@@ -81,6 +80,17 @@ class Fit(Protocol):
     def probabilities(self) -> bool:
         """Whether it predicts probabilities or means, not decision scores."""
 
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """Hyperparameters that were chosen inside the training set, or None."""
+
+    @property
+    def curves(self) -> dict[str, Matrix] | None:
+        """Values of metrics after every round, by the metric's name, or None.
+
+        Shape (rounds, 2): on the training set, and on the held-out records.
+        """
+
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means, (m,), or (m, classes) for more than two.
 
@@ -88,35 +98,80 @@ class Fit(Protocol):
         """
 
 
-class Model(Protocol):
-    """A model that :func:`statcv.cv` fits in every fold.
+@dataclass(frozen=True)
+class Capabilities:
+    """What a model can do, and what it needs; the defaults suit any model.
 
-    A model may declare further abilities by attributes.
+    An object without ``capabilities`` has the defaults, and those of which it has the
+    methods, ``fit_folds`` and ``fit_following``.
 
-    ``fit_folds(records, folds)``
-        Fits the training sets of many folds together, and returns
-        :class:`~statcv.models.batched.fitted.FittedFolds`; None for a kind of outcome
-        that it fits fold by fold. ``fits_each``, 1 by default, is how many fits one
-        of them amounts to, and 0 where the work hardly grows with their number.
-    ``fit_watching(training, held)``
-        Fits the training set and follows a metric on the held-out records as well,
-        which must not change the fit; called where ``watches`` is true.
-    ``needs_full_rank``
+    Attributes
+    ----------
+    refits : bool
+        Whether the model can be fitted; False if only its predictions are known.
+    fits_together : bool
+        Whether ``fit_folds(records, folds)`` fits the training sets of many folds as
+        one problem. It returns :class:`~statcv.models.batched.fitted.FittedFolds`, or
+        None for an outcome that the model fits fold by fold.
+    follows_held_out : bool
+        Whether the model is to be fitted by ``fit_following(training, held_out)``,
+        which follows a metric on the held-out records too; these must not change the
+        fit.
+    fits_per_training_set : int
+        Number of fits made on one training set: several if hyperparameters are chosen
+        there; 0 if the work hardly grows with the number of training sets.
+    releases_gil : bool
+        Whether threads fit the model as well as processes do.
+    needs_full_rank : bool
         Whether dependent columns of the design leave coefficients undetermined, of
         which :func:`statcv.cv` then warns.
-    ``releases_gil``
-        Whether threads fit it as well as processes do.
+    uses_predictors : bool
+        Whether predictions depend on the predictors, not on the training outcomes
+        alone.
+    predicts_by_neighbors : bool
+        Whether a prediction depends on the most similar training records alone.
     """
+
+    refits: bool = True
+    fits_together: bool = False
+    follows_held_out: bool = False
+    fits_per_training_set: int = 1
+    releases_gil: bool = False
+    needs_full_rank: bool = False
+    uses_predictors: bool = True
+    predicts_by_neighbors: bool = False
+
+
+class Model(Protocol):
+    """A model that :func:`statcv.cv` fits in every fold."""
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it can do, and what it needs."""
 
     def check(self, kind: str) -> None:
         """Raise ModelError if the model does not admit this kind of outcome."""
 
     def fit(self, training: TrainingSet) -> Fit:
         """Fit the training set."""
+
+
+class FoldsModel(Model, Protocol):
+    """A model with the capability ``fits_together``."""
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of many folds together, or return None."""
+
+
+class FollowingModel(Model, Protocol):
+    """A model with the capability ``follows_held_out``."""
+
+    def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> Fit:
+        """Fit the training set, and follow a metric on the held-out records too."""
 
 
 class RidgeModel(Model, Protocol):
@@ -135,6 +190,8 @@ class PlainFit:
     converged: bool = True
     separated: bool = False
     probabilities: bool = True
+    chosen: dict[str, Any] | None = None
+    curves: dict[str, Matrix] | None = None
 
     def predict(self, X: Matrix) -> Matrix:
         """Return predictions at the rows of ``X``."""
@@ -197,8 +254,7 @@ class WrappedFit:
     @property
     def curves(self) -> dict[str, Matrix] | None:
         """Metrics after every round, of a model that has rounds."""
-        found: dict[str, Matrix] | None = getattr(self.fit, "curves", None)
-        return found
+        return self.fit.curves
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means."""

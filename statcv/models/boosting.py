@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
 from statcv.errors import MissingPackageError, ModelError, suggestion
-from statcv.models.base import Matrix, TrainingSet
+from statcv.models.base import Capabilities, Matrix, TrainingSet
 
 
 def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
@@ -247,19 +247,19 @@ class XGBoost:
         check_together(self.parameters)
 
     @property
-    def watches(self) -> bool:
-        """Whether it needs the held-out records, for learning curves."""
-        return bool(self.parameters.get("curves"))
+    def capabilities(self) -> Capabilities:
+        """Learning curves follow the held-out records."""
+        return Capabilities(follows_held_out=bool(self.parameters.get("curves")))
 
     def fit(self, training: TrainingSet) -> BoostedFit:
         """Fit the training set."""
         with _plain_errors():
             return self._fit(training, {})
 
-    def fit_watching(self, training: TrainingSet, held: TrainingSet) -> BoostedFit:
+    def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> BoostedFit:
         """Fit the training set, and follow the metric on held-out records too."""
         with _plain_errors():
-            return self._fit(training, {"training": training, "held_out": held})
+            return self._fit(training, {"training": training, "held_out": held_out})
 
     def _fit(
         self, training: TrainingSet, watched: dict[str, TrainingSet]

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.base import Capabilities, Matrix, PlainFit, TrainingSet
 from statcv.models.batched.fitted import FittedFolds
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.linear import fold_means
@@ -24,6 +24,7 @@ class Mean:
     """
 
     label: str = "training mean"
+    capabilities = Capabilities(fits_together=True, uses_predictors=False)
 
     def check(self, kind: str) -> None:
         """Every outcome has a mean."""
@@ -46,6 +47,7 @@ class NegMean:
     """
 
     label: str = "negative training mean"
+    capabilities = Capabilities(fits_together=True, uses_predictors=False)
 
     def check(self, kind: str) -> None:
         """Every outcome has a mean."""

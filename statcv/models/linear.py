@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 import numpy as np
 
 from statcv.models.base import (
+    Capabilities,
     Matrix,
     PlainFit,
     TrainingSet,
@@ -35,7 +35,7 @@ class Linear:
     """
 
     label: str = "linear regression"
-    needs_full_rank: ClassVar[bool] = True
+    capabilities = Capabilities(fits_together=True, needs_full_rank=True)
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from statcv.errors import ModelError
 from statcv.models.base import (
+    Capabilities,
     Matrix,
     PlainFit,
     TrainingSet,
@@ -89,9 +90,10 @@ class Logit:
         return f"ridge logistic regression, C = {self.C:g}"
 
     @property
-    def needs_full_rank(self) -> bool:
-        """Whether dependent columns have no coefficients of their own."""
-        return self.firth or self.C is None or bool(np.isinf(self.C))
+    def capabilities(self) -> Capabilities:
+        """A ridge determines the coefficients of dependent columns too."""
+        ridge = not self.firth and self.C is not None and not np.isinf(self.C)
+        return Capabilities(fits_together=True, needs_full_rank=not ridge)
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from statcv.arguments import is_whole
 from statcv.errors import ModelError, plural, suggestion
-from statcv.models.base import Matrix, TrainingSet, refuse_missing
+from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_missing
 from statcv.models.batched.fitted import FittedFolds
 from statcv.models.batched.folds import Folds, Numbers
 from statcv.models.batched.neighbors import Neighborhood
@@ -57,6 +57,10 @@ class Neighbors:
     k: int = 5
     weights: str = "uniform"
     scale: bool = False
+    # one search serves all fits
+    capabilities = Capabilities(
+        fits_together=True, fits_per_training_set=0, predicts_by_neighbors=True
+    )
 
     def __post_init__(self) -> None:
         whole = is_whole(self.k)
@@ -79,11 +83,6 @@ class Neighbors:
         if self.scale:
             parts.append("scaled columns")
         return ", ".join(parts)
-
-    @property
-    def fits_each(self) -> int:
-        """One search serves all fits."""
-        return 0
 
     def check(self, kind: str) -> None:
         """Every outcome can be averaged."""
@@ -123,6 +122,8 @@ class NeighborsFit:
     converged: bool = True
     separated: bool = False
     probabilities: bool = True
+    chosen: None = None
+    curves: None = None
 
     def predict(self, X: Matrix) -> Matrix:
         """Return means or shares; NaN where a covariate is missing."""

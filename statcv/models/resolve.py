@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from statcv.errors import ModelError, suggestion
-from statcv.models.base import Model
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    Model,
+    TrainingSet,
+    WrappedFit,
+)
+from statcv.models.batched.fitted import FittedFolds
+from statcv.models.batched.folds import Folds
 from statcv.models.boosting import XGBoost
 from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
@@ -34,14 +44,16 @@ def resolve_model(model: Any, kind: str) -> Model:
     model : str, object or None
         A name in ``MODELS``; a model of this package; a scikit-learn estimator; a
         statsmodels class or formula function (with keywords by
-        ``functools.partial``). None is logistic regression for classes and least
-        squares for numbers.
+        ``functools.partial``); an object with ``label``, ``check`` and ``fit`` as
+        :class:`~statcv.models.Model` has them. None is logistic regression for
+        classes and least squares for a continuous outcome.
     kind : {"binary", "multiclass", "continuous"}
 
     Raises
     ------
     ModelError
-        If it is unknown or does not fit the outcome.
+        If it is unknown, does not fit the outcome, or lacks a method that one of its
+        capabilities needs.
     """
     resolved = _resolve(model, kind)
     resolved.check(kind)
@@ -67,8 +79,7 @@ def _resolve(model: Any, kind: str) -> Model:
     if _is_statsmodels(model):
         return Statsmodels(model)
     if hasattr(model, "label") and hasattr(model, "check") and hasattr(model, "fit"):
-        own: Model = model
-        return own
+        return complete(model)
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return Sklearn(model)
     raise ModelError(
@@ -81,3 +92,103 @@ def _is_statsmodels(model: Any) -> bool:
         model = model.func
     family = getattr(model, "__self__", model)
     return inspect.isclass(family) and family.__module__.startswith("statsmodels.")
+
+
+# ---- a model of the user's own, completed by what else the protocol has ----
+
+METHODS = {"fits_together": "fit_folds", "follows_held_out": "fit_following"}
+
+
+def complete(model: Any) -> Model:
+    """Return a model that has every attribute of the protocol.
+
+    An object without ``capabilities`` gets the defaults, and those of which it has the
+    methods. A class that fits a training set in its own way, but inherits
+    ``fit_folds``, is fitted fold by fold.
+
+    Parameters
+    ----------
+    model : object
+        An object with ``label``, ``check`` and ``fit``.
+
+    Raises
+    ------
+    ModelError
+        If a method that one of its capabilities needs is missing.
+    """
+    able = getattr(model, "capabilities", None)
+    if able is None:
+        found = {name: hasattr(model, method) for name, method in METHODS.items()}
+        return UserModel(model, _without_inherited(model, Capabilities(**found)))
+    if not isinstance(able, Capabilities):
+        raise ModelError(
+            f"{model.label}: capabilities must be a statcv.models.Capabilities, not "
+            f"{able!r}."
+        )
+    for name, method in METHODS.items():
+        if getattr(able, name) and not hasattr(model, method):
+            raise ModelError(f"{model.label} has {name}=True, but no {method}().")
+    own: Model = model
+    usable = _without_inherited(model, able)
+    return own if usable == able else UserModel(model, usable)
+
+
+def _without_inherited(model: Any, able: Capabilities) -> Capabilities:
+    """Return what a model can do without a ``fit_folds`` that another ``fit`` needs."""
+    by_class = [vars(kind) for kind in type(model).__mro__]
+    own: Mapping[str, Any] = next((names for names in by_class if "fit" in names), {})
+    return replace(able, fits_together=able.fits_together and "fit_folds" in own)
+
+
+@dataclass(frozen=True, eq=False)
+class UserModel:
+    """A model of the user's own that lacks attributes of the protocol.
+
+    Attributes
+    ----------
+    model : object
+        An object with ``label``, ``check`` and ``fit``.
+    capabilities : Capabilities
+    """
+
+    model: Any
+    capabilities: Capabilities
+
+    @property
+    def label(self) -> str:
+        """How print and summary call it."""
+        return str(self.model.label)
+
+    def check(self, kind: str) -> None:
+        """Raise ModelError if the model does not admit this kind of outcome."""
+        self.model.check(kind)
+
+    def fit(self, training: TrainingSet) -> UserFit:
+        """Fit the training set."""
+        return UserFit(self.model.fit(training))
+
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
+        """Fit the training sets of many folds together, or return None."""
+        fitted: FittedFolds | None = self.model.fit_folds(records, folds)
+        return fitted
+
+    def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> UserFit:
+        """Fit the training set, and follow a metric on the held-out records too."""
+        return UserFit(self.model.fit_following(training, held_out))
+
+
+@dataclass(frozen=True, eq=False)
+class UserFit(WrappedFit):
+    """A fit of the user's own model, which need not have ``chosen`` and ``curves``."""
+
+    fit: Any
+
+    @property
+    def chosen(self) -> dict[str, Any] | None:
+        """Hyperparameters that were chosen inside the training set, or None."""
+        return getattr(self.fit, "chosen", None)
+
+    @property
+    def curves(self) -> dict[str, Matrix] | None:
+        """Metrics after every round, of a model that has rounds."""
+        return getattr(self.fit, "curves", None)

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Matrix, TrainingSet, refuse_kind
+from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_kind
 from statcv.models.thread_warnings import heeded
+
+NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,18 @@ class Sklearn:
     def _name(self) -> str:
         return type(self.estimator).__name__
 
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the last step of a pipeline, by its kind."""
+        last = last_step(self.estimator)
+        kinds = {kind.__name__ for kind in type(last).__mro__}
+        dummy = type(last).__module__.startswith("sklearn.dummy")
+        draws = dummy and last.strategy in ("stratified", "uniform")
+        return Capabilities(
+            uses_predictors=not dummy or draws,
+            predicts_by_neighbors=bool(kinds & NEAR),
+        )
+
     def check(self, kind: str) -> None:
         """Raise ModelError if the estimator does not fit the outcome."""
         from sklearn.base import is_classifier, is_regressor
@@ -75,6 +89,13 @@ class Sklearn:
         return SklearnFit(estimator, training, converged)
 
 
+def last_step(estimator: Any) -> Any:
+    """Return the estimator that predicts: of a pipeline, its last step."""
+    while hasattr(estimator, "steps"):
+        estimator = estimator.steps[-1][1]
+    return estimator
+
+
 @dataclass(frozen=True, eq=False)
 class SklearnFit:
     """A fitted estimator that predicts in the package's terms."""
@@ -83,6 +104,8 @@ class SklearnFit:
     training: TrainingSet
     converged: bool = True
     separated: bool = False
+    chosen: None = None
+    curves: None = None
 
     @property
     def coefficients(self) -> dict[str, float] | None:

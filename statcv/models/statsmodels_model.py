@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from statcv.errors import ArgumentTypeError, ModelError
-from statcv.models.base import Matrix, PlainFit, TrainingSet, refuse_missing
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    PlainFit,
+    TrainingSet,
+    refuse_missing,
+)
 from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
 from statcv.models.thread_warnings import heeded
@@ -66,7 +72,7 @@ class Statsmodels:
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
 
-    needs_full_rank: ClassVar[bool] = True
+    capabilities = Capabilities(needs_full_rank=True)
 
     @property
     def label(self) -> str:

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, ModelError, suggestion
 from statcv.metrics import round_significant
-from statcv.models.base import Fit, Matrix, Model, TrainingSet, WrappedFit
-from statcv.models.batched.fitted import FittedFolds, fit_all_folds, fits_together
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    Matrix,
+    Model,
+    TrainingSet,
+    WrappedFit,
+)
+from statcv.models.batched.fitted import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import CELLS, Folds, Numbers
 
 NAME = "threshold"  # of what is chosen
@@ -210,19 +217,9 @@ class Thresholded:
         return f"{self.model.label}, threshold {told} in every training set"
 
     @property
-    def fits_each(self) -> int:
-        """The number of fits to which one fit amounts."""
-        return int(getattr(self.model, "fits_each", 1))
-
-    @property
-    def watches(self) -> bool:
-        """Whether the model looks at held-out records as it is fitted."""
-        return bool(getattr(self.model, "watches", False))
-
-    @property
-    def releases_gil(self) -> bool:
-        """Whether the model can be fitted in threads."""
-        return bool(getattr(self.model, "releases_gil", False))
+    def capabilities(self) -> Capabilities:
+        """Those of the model."""
+        return self.model.capabilities
 
     def check(self, kind: str) -> None:
         """Raise ModelError unless there are two classes and the model admits them."""
@@ -234,15 +231,15 @@ class Thresholded:
         """Fit the training set, and choose the threshold on it."""
         return self._chosen(self.model.fit(training), training)
 
-    def fit_watching(self, training: TrainingSet, held: TrainingSet) -> ThresholdedFit:
-        """Fit and watch the held-out records; choose on the training set alone."""
+    def fit_following(
+        self, training: TrainingSet, held_out: TrainingSet
+    ) -> ThresholdedFit:
+        """Fit and follow the held-out records; choose on the training set alone."""
         model: Any = self.model
-        return self._chosen(model.fit_watching(training, held), training)
+        return self._chosen(model.fit_following(training, held_out), training)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit and choose in the training sets of all folds together."""
-        if not fits_together(self.model):
-            return None
         fitted = fit_all_folds(self.model, records, folds)
         if fitted is None:
             return None
@@ -284,7 +281,7 @@ class ThresholdedFit(WrappedFit):
     @property
     def chosen(self) -> dict[str, Any]:
         """What was chosen inside the training set."""
-        own = getattr(self.fit, "chosen", None) or {}
+        own = self.fit.chosen or {}
         return {**own, NAME: self.threshold}
 
 

@@ -42,7 +42,7 @@ def class_scales(plan: FoldPlan, given: Floats) -> Floats | None:
     scales = np.ones((plan.n_fits, len(response.levels)))
     for code, level in enumerate(response.levels):
         own = response.codes == code
-        if not (plan.training_sums(own & (given > 0)) > 0).all():
+        if not (plan.fits.training_sums(own & (given > 0)) > 0).all():
             raise OutcomeError(
                 f"the training records of class {level!r} have no weight; give some "
                 "of them a weight above 0, or use fewer folds."

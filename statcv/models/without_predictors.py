@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from statcv.models.base import Matrix, Model, TrainingSet
-from statcv.models.dummy import Mean, NegMean
-from statcv.models.sklearn_estimator import Sklearn
+from statcv.models.dummy import NegMean
+from statcv.models.sklearn_estimator import Sklearn, last_step
 
 
 def innermost(model: Model) -> Model:
@@ -27,19 +27,7 @@ def innermost(model: Model) -> Model:
 
 def estimator_of(model: Model) -> Any:
     """Return the scikit-learn estimator that predicts, the last step of a pipeline."""
-    estimator: Any = getattr(innermost(model), "estimator", None)
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
-    return estimator
-
-
-def uses_no_predictors(model: Model) -> bool:
-    """Return whether it predicts a mean, or is scikit-learn's dummy without draws."""
-    if isinstance(innermost(model), (Mean, NegMean)):
-        return True
-    estimator = estimator_of(model)
-    dummy = type(estimator).__module__.startswith("sklearn.dummy")
-    return dummy and estimator.strategy not in ("stratified", "uniform")
+    return last_step(getattr(innermost(model), "estimator", None))
 
 
 def predicted_without(model: Model, totals: Matrix) -> Matrix:

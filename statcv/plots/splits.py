@@ -95,14 +95,14 @@ class Shown:
 
     def mean_of_fits(self, values: Floats) -> Floats:
         """Average values of the plan's fits over the fits of each split shown."""
-        return self.plan.mean_over_fits(values)[self.splits]
+        return self.plan.fits.mean_by_split(values)[self.splits]
 
     def name_axis(self, ax: Axes, sizes: Sequence[int] = ()) -> bool:
         """Name the splits at the horizontal axis; return whether sizes had room."""
         count = len(self.splits)
         if self.names is None:
             ax.set_xticks([])
-            each = "record" if not self.plan.holds_out_pairs else "pair"
+            each = "record" if not self.plan.fits.holds_out_pairs else "pair"
             ax.set_xlabel(f"{count} splits, one {each} held out in each")
             return False
         step = -(-count // MOST_NAMED)
@@ -143,7 +143,7 @@ def shown_splits(
         title = short_scheme(plan)
     else:
         number = 1 if repeat is None else int(repeat)
-        splits = np.arange(plan.first_split[number - 1], plan.first_split[number])
+        splits = np.arange(*plan.fits.first_split[number - 1 : number + 1])
         noun = "split" if alone else "fold"
         if plan.repeats > 1:
             title += f", repeat {number} of {plan.repeats}"
@@ -164,7 +164,7 @@ def _by_outcome(
 ) -> NDArray[np.intp] | None:
     """Order splits of single records, or pairs, by their outcome; None for others."""
     sizes = plan.tests.sizes[splits]
-    size = 2 if plan.holds_out_pairs else 1
+    size = 2 if plan.fits.holds_out_pairs else 1
     if response is None or len(splits) == 1 or (sizes != size).any():
         return None
     rank = np.empty(plan.n, dtype=np.intp)

@@ -13,17 +13,10 @@ from statcv.errors import DistributionalBiasWarning, warn
 from statcv.folds.audit.twins import opposite_twins
 from statcv.folds.theory.pooled import pooled_null_auroc
 from statcv.inference.estimates.no_skill import NoSkill
-from statcv.models import Neighbors
-from statcv.models.without_predictors import (
-    estimator_of,
-    innermost,
-    uses_no_predictors,
-)
 from statcv.results.result import CVResult
 
 Labels = NDArray[Any]
 
-NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
 MOST_IN_PAIRS = 500  # records of which all pairs are looked at
 POINTS = 2000  # of the two normal distributions
@@ -75,7 +68,8 @@ def _advice(result: CVResult) -> str:
 
 def _warn_of_neighbours(result: CVResult) -> None:
     """Warn where near records, more of the held-out class, are all that counts."""
-    if result.plan.rebalance not in PASSED_ON or not _of_neighbours(result):
+    near = result.learner.capabilities.predicts_by_neighbors
+    if result.plan.rebalance not in PASSED_ON or not near:
         return
     pooled = [
         metric.label
@@ -106,7 +100,8 @@ def _warn_of_other_fits(result: CVResult) -> None:
     asked = result.call.metrics is not None
     if not (alone and asked and result.plan.rebalanced and n <= MOST_IN_PAIRS):
         return
-    if result.design.outcome.kind != "binary" or uses_no_predictors(result.learner):
+    constant = not result.learner.capabilities.uses_predictors
+    if result.design.outcome.kind != "binary" or constant:
         return
     rows = [
         row
@@ -155,10 +150,3 @@ def _warn_of_twins(result: CVResult) -> None:
         return
     for found in opposite_twins(result.plan, result.design.matrix, outcome.y):
         warn(f"distributional bias: {found.sentence}", DistributionalBiasWarning)
-
-
-def _of_neighbours(result: CVResult) -> bool:
-    """Tell whether the model looks at near records only, ours or scikit-learn's."""
-    learner: Any = result.learner
-    kinds = {kind.__name__ for kind in type(estimator_of(learner)).__mro__}
-    return isinstance(innermost(learner), Neighbors) or bool(kinds & NEAR)

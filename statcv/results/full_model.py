@@ -26,7 +26,7 @@ class FullModel:
         self._design = design
         self._learner = learner
         self._fit = fit
-        self.chosen: dict[str, Any] | None = getattr(fit, "chosen", None)
+        self.chosen = fit.chosen
         self.coefficients = (
             None
             if fit.coefficients is None

@@ -45,7 +45,7 @@ class Refits:
     @property
     def possible(self) -> bool:
         """Whether there is a model that can be fitted again."""
-        return bool(getattr(self.setup.model, "refits", True))
+        return self.setup.model.capabilities.refits
 
     def setup_for(self, metric: Metric) -> Setup:
         """Return what to fit for a metric, which may have no use for thresholds."""

@@ -41,15 +41,16 @@ if TYPE_CHECKING:
 def split_names(plan: FoldPlan) -> pd.DataFrame:
     """Return the repeat, from 1, and the fold's name of each split."""
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
-    return pd.DataFrame({"repeat": plan.repeat_of + 1, "fold": labels})
+    return pd.DataFrame({"repeat": plan.fits.repeat_of + 1, "fold": labels})
 
 
 def fit_names(plan: FoldPlan) -> pd.DataFrame:
     """Return repeat and fold of each fit, and the draw where a fold has several."""
-    names = split_names(plan).iloc[plan.split_of].reset_index(drop=True)
+    names = split_names(plan).iloc[plan.fits.split_of].reset_index(drop=True)
     if plan.n_fits == plan.n_splits:
         return names
-    return names.assign(draw=np.arange(plan.n_fits) - plan.first_fit[plan.split_of] + 1)
+    first = plan.first_fit[plan.fits.split_of]
+    return names.assign(draw=np.arange(plan.n_fits) - first + 1)
 
 
 def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
@@ -90,13 +91,13 @@ def folds_table(design: Design, plan: FoldPlan, held: Held) -> pd.DataFrame:
     """Return one row per fit: sizes, class counts, drops, convergence, seconds."""
     outcome = design.outcome
     table = fit_names(plan).assign(
-        n_train=plan.n_train, n_test=plan.tests.sizes[plan.split_of]
+        n_train=plan.n_train, n_test=plan.tests.sizes[plan.fits.split_of]
     )
     if outcome.levels:
         training, test = plan.counts(outcome.y, len(outcome.levels))
         for k, level in enumerate(outcome.levels):
             table[f"train_{level}"] = training[:, k]
-            table[f"test_{level}"] = test[plan.split_of, k]
+            table[f"test_{level}"] = test[plan.fits.split_of, k]
     return table.assign(
         dropped=plan.dropped.sizes,
         converged=held.converged,

@@ -67,7 +67,7 @@ def summarise(
 def short_text(result: Readable, headline: Estimate) -> str:
     """Return three lines: what was fitted, who was held out, and the headline."""
     design, rows = result.design, result.rows
-    if not _refits(result) and design.outcome.kind == "binary":
+    if not result.learner.capabilities.refits and design.outcome.kind == "binary":
         rows += f"; {design.outcome.describe()}"  # which the data may not tell
     return "\n".join(
         [
@@ -87,11 +87,6 @@ def rows_in_words(result: Readable) -> str:
         text += f" of {design.n_given}, {lost} incomplete"
     held = len(np.unique(result.held.row))
     return text if held == design.n else f"{text}; {held} of them held out"
-
-
-def _refits(result: Readable) -> bool:
-    """Tell whether there is a model that could be fitted again."""
-    return bool(getattr(result.learner, "refits", True))
 
 
 def _fits(result: Readable) -> str:
@@ -228,7 +223,7 @@ def _ranks_pooled(result: Readable) -> bool:
 
 def _call_for_bias(result: Readable) -> str:
     """Name the call that says how far pooled ranks of the model lean."""
-    can = _refits(result) and is_permutable(result.plan)
+    can = result.learner.capabilities.refits and is_permutable(result.plan)
     if not (can and any(metric.rank for metric in result.chosen_metrics)):
         return ""
     return " summary(null_bias=200) says how far this model's own values lean."

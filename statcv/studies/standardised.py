@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from statcv.errors import (
 )
 from statcv.formula.parse import Formula
 from statcv.metrics import METRICS, Metric
-from statcv.models import Fit, Model, TrainingSet
+from statcv.models import Capabilities, Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded
 from statcv.results.call import Call
 from statcv.results.result import CVResult
@@ -45,12 +45,16 @@ class Standardised:
 
     model: Model
     over: str
-    refits: ClassVar[bool] = False
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
         return f"{self.model.label}, scores of each fit standardised {OVER[self.over]}"
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """Those of the model, which is not fitted again."""
+        return replace(self.model.capabilities, refits=False, fits_together=False)
 
     def check(self, kind: str) -> None:
         """Raise ModelError if the model does not admit this kind of outcome."""
@@ -212,7 +216,7 @@ def _check(result: Any, over: object) -> None:
         raise ArgumentError(
             f"over must be {listed}, not {over!r}.{suggestion(over, OVER)}"
         )
-    if not getattr(result.learner, "refits", True):
+    if not result.learner.capabilities.refits:
         raise ModelError(
             f"{result.learner.label}: there is no model to predict all rows."
         )

@@ -18,7 +18,7 @@ from statcv.formula.frame import row_weights
 from statcv.formula.parse import Formula
 from statcv.formula.scope import caller_scope
 from statcv.formula.updating import updated_formula
-from statcv.models import resolve_model
+from statcv.models import Model, resolve_model
 from statcv.models.statsmodels_model import unwrap_result
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
@@ -349,7 +349,7 @@ class CVCall:
         columns = design.formula.outcome_columns
         plan = holdout.plan(design.kept, outcome, columns, seed)
         metrics = choose_metrics(
-            self.metrics, outcome, plan.holds_out_pairs, self.threshold
+            self.metrics, outcome, plan.fits.holds_out_pairs, self.threshold
         )
         _check_weights(weights, plan, design)
         if self.tune is not None:
@@ -397,9 +397,9 @@ def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
         )
 
 
-def _warn_of_dependence(design: Design, model: Any) -> None:
+def _warn_of_dependence(design: Design, model: Model) -> None:
     """Name columns whose coefficients an unpenalised model cannot tell apart."""
-    if not getattr(model, "needs_full_rank", False):
+    if not model.capabilities.needs_full_rank:
         return
     clauses = dependent_columns(design)
     if clauses:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -28,7 +28,7 @@ from statcv.folds.strata.clusters import Strata
 from statcv.formula import Design, as_frame, make_design
 from statcv.formula.parse import Formula
 from statcv.formula.quoting import quoted
-from statcv.models import Fit, TrainingSet
+from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.results.chosen_metrics import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
@@ -41,7 +41,7 @@ class Elsewhere:
     """In the part of a model: whatever made the predictions, which is not here."""
 
     label: str = "predictions made elsewhere"
-    refits: ClassVar[bool] = False
+    capabilities = Capabilities(refits=False)
 
     def check(self, kind: str) -> None:
         """Admit every outcome."""

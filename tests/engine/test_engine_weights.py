@@ -184,7 +184,7 @@ def test_predictions_are_those_of_fits_with_scaled_weights(data, how):
     expected, fits = np.zeros(18), np.zeros(18)
     model = LogisticRegression(C=1.0, tol=1e-12, max_iter=10_000)
     for fit in range(plan.n_fits):
-        rows, test = plan.train(fit), plan.test(plan.split_of[fit])
+        rows, test = plan.train(fit), plan.fits.test(fit)
         model.fit(X[rows], y[rows], slow_weights(plan, fit, y, w))
         expected[test] += model.predict_proba(X[test])[:, 1]
         fits[test] += 1
@@ -204,7 +204,7 @@ def test_together_and_one_by_one_weights_are_the_same(data, scheme, how, model):
     partners = together.partner_predicted
     np.testing.assert_allclose(partners, alone.partner_predicted, atol=1e-10)
     half = range(plan.n_fits // 2, plan.n_fits)
-    tests = plan.tests_by_fit
+    tests = plan.fits.tests_by_fit
     part = together.predicted[tests.starts[half.start] :]
     np.testing.assert_allclose(fit_together(setup, half).predicted, part, atol=1e-10)
 

@@ -21,7 +21,7 @@ from statcv.engine.tasks import cut, ways
 from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.models import Logit, Mean
-from statcv.models.base import PlainFit
+from statcv.models.base import Capabilities, PlainFit
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::statcv.errors.DistributionalBiasWarning"
@@ -160,9 +160,7 @@ def test_records_that_never_part_are_told_to_the_model(data):
 
 
 class Watches(Refuses):
-    watches = True
-
-    def fit_watching(self, training, held):
+    def fit_following(self, training, held):
         fit = super().fit(training)
         rounds = np.column_stack([training.X[:3, 1], held.X[:3, 1]])
         curves = {"x": rounds, "y": np.array([[training.y.sum(), held.y.sum()]])}
@@ -280,7 +278,7 @@ class Threads(Refuses):
 
 
 class ReleasesGil(Threads):
-    releases_gil = True
+    capabilities = Capabilities(releases_gil=True)
 
 
 def test_each_worker_has_one_thread_of_linear_algebra(data):

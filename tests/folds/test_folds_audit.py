@@ -157,11 +157,11 @@ PLANS = [
 
 def each_fit(plan):
     """Yield repeat, split, training positions, weights, held-out positions."""
-    for fit, split in enumerate(plan.split_of):
+    for fit, split in enumerate(plan.fits.split_of):
         train = plan.train(fit)
         weights = plan.weights(fit, train)
         weights = np.ones(len(train)) if weights is None else weights
-        yield plan.repeat_of[split], split, train, weights, plan.test(split)
+        yield plan.fits.repeat_of[split], split, train, weights, plan.test(split)
 
 
 def slow_correlation(plan, values):
@@ -171,7 +171,7 @@ def slow_correlation(plan, values):
         of_split.setdefault(split, []).append(mean)
     found = []
     for repeat in range(plan.repeats):
-        splits = np.flatnonzero(plan.repeat_of == repeat)
+        splits = np.flatnonzero(plan.fits.repeat_of == repeat)
         means = [np.mean(of_split[s]) for s in splits for _ in plan.test(s)]
         held = np.concatenate([values[plan.test(s)] for s in splits])
         if np.ptp(means) > 1e-12 and np.ptp(held):
@@ -210,7 +210,7 @@ def test_the_negative_mean_scores_as_scikit_learn_has_it(scheme, keywords):
     plan = make_plan(scheme, y, "binary", seed=5, **keywords)
     means, areas = -training_means(plan, y).round(12), []
     for repeat in range(plan.repeats):
-        splits = np.flatnonzero(plan.repeat_of == repeat)
+        splits = np.flatnonzero(plan.fits.repeat_of == repeat)
         held = np.concatenate([y[plan.test(s)] for s in splits])
         score = np.concatenate([[means[s]] * len(plan.test(s)) for s in splits])
         if 0 < held.sum() < len(held):

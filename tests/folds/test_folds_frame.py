@@ -72,8 +72,9 @@ def test_a_plan_comes_back_from_parquet_with_its_name(scheme, how):
     plan = plan_of(scheme, how)
     back = FoldPlan.from_frame(through_parquet(plan.to_frame()))
     same_lists(plan, back)
-    for part in ("scheme", "sentence", "rebalance", "seed", "n", "compares_pairs"):
+    for part in ("scheme", "sentence", "rebalance", "seed", "n"):
         assert getattr(back, part) == getattr(plan, part)
+    assert back.fits.compares_pairs == plan.fits.compares_pairs
     if len(np.unique(plan.tests.values)) == N:  # else not every label is listed
         np.testing.assert_array_equal(back.rows, plan.rows)
 
@@ -84,9 +85,9 @@ def test_a_plan_comes_back_from_csv(scheme, how):
     back = FoldPlan.from_frame(through_csv(plan.to_frame()), n=N)
     same_lists(plan, back)
     assert back.scheme == scheme
-    assert back.compares_pairs == plan.compares_pairs
+    assert back.fits.compares_pairs == plan.fits.compares_pairs
     for fit in range(0, plan.n_fits, 9):
-        np.testing.assert_array_equal(back.partners(fit), plan.partners(fit))
+        np.testing.assert_array_equal(back.fits.partners(fit), plan.fits.partners(fit))
     listed = np.concatenate([plan.tests.values, plan.dropped.values])
     if len(np.unique(listed)) == N:
         assert FoldPlan.from_frame(through_csv(plan.to_frame())).n == N
@@ -133,7 +134,7 @@ def test_the_table_lists_what_each_fit_does(scheme, how):
     assert counts["held out"] == len(plan.tests.values)
     assert sum(key[0] == "training" for key in parts) == plan.n_fits
     for fit in range(0, plan.n_fits, max(1, plan.n_fits // 40)):
-        split = plan.split_of[fit]
+        split = plan.fits.split_of[fit]
         draw = (fit - plan.first_fit[split] + 1,) if several else ()
         rows = np.unique(plan.train(fit))
         lists = {
@@ -169,12 +170,12 @@ def test_what_was_kept_out_already_is_not_dropped_for_balance(how):
     drops = isinstance(how, str) and how != "upsample"
     assert ("dropped" in parts) == drops
     for fit in range(plan.n_fits):
-        out = before.kept_out[plan.split_of[fit]]
+        out = before.kept_out[plan.fits.split_of[fit]]
         if isinstance(how, Bags):  # nor is what a bag did not draw
             assert set(out) < set(plan.kept_out[fit])
         else:
             assert plan.kept_out[fit].tolist() == out.tolist()
-        assert plan.partners(fit).tolist() == plan.dropped[fit].tolist()
+        assert plan.fits.partners(fit).tolist() == plan.dropped[fit].tolist()
         train = set(plan.train(fit))
         assert not train & {*plan.dropped[fit], *plan.kept_out[fit]}
         both = {*plan.dropped[fit], *plan.kept_out[fit]}
@@ -225,7 +226,8 @@ def test_pairs_are_still_compared_after_reading(scheme):
     data = pd.DataFrame({"y": Y, "x": np.random.default_rng(0).normal(size=N)})
     plan = plan_of(scheme, None)
     back = FoldPlan.from_frame(through_csv(plan.to_frame()))
-    assert (back.compares_pairs, back.tournament) == (True, plan.tournament)
+    assert back.fits.compares_pairs
+    assert back.fits.tournament == plan.fits.tournament
     first, again = (
         cv("y ~ x", data, model="mean", scheme=replace(p, rows=None), seed=1)
         for p in (plan, back)
@@ -272,7 +274,7 @@ def test_strata_stay_together_after_reading():
     back = FoldPlan.from_frame(through_csv(plan.to_frame()))
     np.testing.assert_array_equal(back.strata.codes, FRAME["age"])
     for fit in range(plan.n_fits):
-        np.testing.assert_array_equal(back.partners(fit), plan.partners(fit))
+        np.testing.assert_array_equal(back.fits.partners(fit), plan.fits.partners(fit))
     assert back.assign(FRAME).equals(plan.assign(FRAME))
 
 

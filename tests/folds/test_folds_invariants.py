@@ -227,7 +227,7 @@ def check_sets(case, plan):
         assert (times == 1).all()
         assert plan.partition
     for fit in some(plan.n_fits):
-        test, out = plan.test(plan.split_of[fit]), plan.left_out(fit)
+        test, out = plan.fits.test(fit), plan.left_out(fit)
         both = np.concatenate([plan.dropped[fit], plan.kept_out[fit]])
         assert np.array_equal(np.sort(both), out)
         train, copies = plan.train(fit), plan.copied[fit]
@@ -252,7 +252,7 @@ def check_strata(case, plan):
     assert len(pairs) == plan.strata.count == codes.max() + 1
     for fit in some(plan.n_fits):
         train = case.equal[plan.train(fit)]
-        predicted = np.concatenate([plan.test(plan.split_of[fit]), plan.partners(fit)])
+        predicted = np.concatenate([plan.fits.test(fit), plan.fits.partners(fit)])
         assert not np.isin(case.equal[predicted], train).any()
 
 
@@ -266,8 +266,8 @@ def check_partners(case, plan):
         assert keeps_out or not len(plan.kept_out[fit])
         if case.stratified:
             out = out[~np.isin(case.equal[out], case.equal[plan.train(fit)])]
-        assert np.array_equal(plan.partners(fit), out)
-    assert plan.compares_pairs == (drops or case.scheme.splits == "pairs")
+        assert np.array_equal(plan.fits.partners(fit), out)
+    assert plan.fits.compares_pairs == (drops or case.scheme.splits == "pairs")
 
 
 def check_balance(case, plan):
@@ -293,7 +293,7 @@ def check_balance(case, plan):
         raised = case.how in ("weight", "upsample")
         np.testing.assert_allclose(totals, most if raised else least, rtol=1e-9)
         if case.how in ("weight", "upsample") and not samples:
-            kept = len(case.base(plan, plan.split_of[fit]))
+            kept = len(case.base(plan, plan.fits.split_of[fit]))
             assert len(np.unique(train)) == kept
     if case.how == "all":
         every = [prod(map(comb, own.tolist(), (own - least).tolist())) for own in base]
@@ -314,7 +314,7 @@ def check_means(case, plan):
             tilted = np.average(y[train], weights=plan.weights(fit, train))
             assert tilted == pytest.approx(mean, abs=1e-8 * np.abs(y).max())
             continue
-        base = case.base(plan, plan.split_of[fit])
+        base = case.base(plan, plan.fits.split_of[fit])
         assert len(plan.left_out(fit)) == 1
         best = min(abs(np.delete(y[base], i).mean() - mean) for i in range(len(base)))
         found = abs(y[train].mean() - mean)
@@ -332,7 +332,7 @@ def check_evenness(case, plan):
     codes = np.zeros_like(case.equal) if case.kind == "continuous" else case.y
     spread = case.scheme.spreads and not (bound and case.stratifier in FIXED)
     for repeat in range(plan.repeats):
-        first, last = plan.first_split[repeat : repeat + 2]
+        first, last = plan.fits.first_split[repeat : repeat + 2]
         held = [
             np.bincount(codes[plan.test(s)], minlength=4) for s in range(first, last)
         ]

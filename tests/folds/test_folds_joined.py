@@ -96,7 +96,7 @@ def test_fold_j_of_the_whole_is_fold_j_of_each_site(seed, scheme, how, stratify)
             assert found == np.concatenate(lists).tolist()
         train = [p.train(fit) + offsets[name] for name, p in plans.items()]
         assert joined.train(fit).tolist() == np.concatenate(train).tolist()
-        held = joined.test(int(joined.split_of[fit]))
+        held = joined.fits.test(fit)
         assert not np.isin(joined.train(fit), held).any()
     if folds:
         assert joined.partition  # each record in one held-out set
@@ -140,7 +140,7 @@ def test_joined_training_sets_are_rebalanced():
     assert len(joined.dropped.values) > 0
     assert joined.response.levels == (0, 1)
     np.testing.assert_array_equal(joined.response.values, data["y"])
-    assert joined.compares_pairs
+    assert joined.fits.compares_pairs
     assert len(cv("y ~ x", data=data, scheme=joined, seed=1).pairs) > 0
 
 

@@ -22,7 +22,7 @@ def drawn(plan):
     every = plan.tests.values.reshape(-1, 2)
     return [
         [tuple(pair) for pair in every[start:stop].tolist()]
-        for start, stop in itertools.pairwise(plan.first_split)
+        for start, stop in itertools.pairwise(plan.fits.first_split)
     ]
 
 

@@ -1,4 +1,5 @@
 import dataclasses
+import weakref
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sklearn.model_selection import (
 )
 
 from statcv.errors import SchemeError
-from statcv.folds import make_plan
+from statcv.folds import FoldPlan, make_plan
 from statcv.folds.plan import assemble
 from statcv.folds.ragged import Ragged
 
@@ -153,3 +154,28 @@ def test_one_split_is_no_splits():
     several = make_plan("kfold", y, "binary", k=3, seed=1)
     assert repr(several).startswith("<FoldPlan kfold: 3 splits of 12 records, ")
     assert "12 records, 3 splits; folds" in str(several)
+
+
+def test_a_plan_shows_what_a_user_needs():
+    """What only engine and inference read is in ``plan.fits``."""
+    shown = {name for name in dir(FoldPlan) if not name.startswith("_")}
+    about = {"scheme", "sentence", "n", "n_splits", "n_fits", "repeats", "labels"}
+    about |= {"seed", "made_by", "rebalance", "rebalanced", "fingerprint"}
+    who = {"tests", "dropped", "kept_out", "copied", "held_out", "partition", "name"}
+    of_a_fit = {"train", "test", "left_out", "weights"}
+    of_all_fits = {"counts", "n_train", "training_means", "weighting", "first_fit"}
+    made_for = {"strata", "response", "rows", "stratifier", "thresholds"}
+    verbs = {"assign", "audit", "concat", "from_frame", "to_frame"}
+    scikit_learn = {"split", "get_n_splits"}
+    fields = {field.name for field in dataclasses.fields(FoldPlan)}
+    told = about | who | of_a_fit | of_all_fits | made_for | verbs | scikit_learn
+    assert shown | fields == told | {"fits"}
+
+
+def test_the_engines_reading_of_a_plan_does_not_keep_it_alive():
+    """A plan of which many are made in a loop is released at once."""
+    plan = make_plan("loocv", np.array([0, 1, 0, 1]), "binary")
+    assert len(plan.fits.n_train) == 4
+    gone = weakref.ref(plan)
+    del plan
+    assert gone() is None

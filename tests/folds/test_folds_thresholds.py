@@ -314,7 +314,7 @@ def test_a_plan_comes_back_with_its_stratifier(scheme, name, through):
     for part in ("label", "count", "identifies", "made_by", "sentence"):
         assert getattr(back.strata, part) == getattr(plan.strata, part)
     np.testing.assert_array_equal(back.strata.codes, plan.strata.codes)
-    np.testing.assert_array_equal(back.apart, plan.apart)
+    np.testing.assert_array_equal(back.fits.unseen, plan.fits.unseen)
     if plan.thresholds is None:
         assert back.thresholds is None
     else:

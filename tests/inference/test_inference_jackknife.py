@@ -63,11 +63,11 @@ def without(plan, rows):
     for split in range(plan.n_splits):
         test = plan.test(split)
         left = np.setdiff1d(test, rows)
-        if len(left) and not (plan.holds_out_pairs and len(left) < len(test)):
+        if len(left) and not (plan.fits.holds_out_pairs and len(left) < len(test)):
             splits.append(split)
-    fits = [f for f in range(plan.n_fits) if plan.split_of[f] in splits]
-    repeats = plan.repeat_of[splits]
-    first = np.searchsorted(plan.split_of[fits], splits)
+    fits = [f for f in range(plan.n_fits) if plan.fits.split_of[f] in splits]
+    repeats = plan.fits.repeat_of[splits]
+    first = np.searchsorted(plan.fits.split_of[fits], splits)
     return replace(
         plan,
         n=len(stays),

@@ -48,7 +48,7 @@ def test_it_is_hand_and_tills_of_the_shares_in_training(scheme, weighted):
     values = []
     for repeat in range(res.plan.repeats):
         rows, shares = [], []
-        for fit in np.flatnonzero(res.plan.repeat_of == repeat):
+        for fit in np.flatnonzero(res.plan.fits.repeat_of == repeat):
             train = res.plan.train(fit)
             share = np.bincount(y[train], w[train], 3) / w[train].sum()
             held = np.setdiff1d(np.arange(30), train)

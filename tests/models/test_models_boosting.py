@@ -168,9 +168,9 @@ def test_curves_are_metrics_after_every_round_and_change_nothing(kind, tree_meth
     training, held = rows(every, np.arange(90) < 60), rows(every, np.arange(90) >= 60)
     parameters = {"n_estimators": 8, "subsample": 0.8, "tree_method": tree_method}
     model = XGBoost(curves=True, **parameters)
-    assert model.watches
-    assert not XGBoost().watches
-    fit = model.fit_watching(training, held)
+    assert model.capabilities.follows_held_out
+    assert not XGBoost().capabilities.follows_held_out
+    fit = model.fit_following(training, held)
     assert list(fit.curves) == [METRICS[kind]]
     curve = fit.curves[METRICS[kind]]
     assert curve.shape == (8, 2)
@@ -205,7 +205,7 @@ def test_held_out_outcomes_change_the_curve_alone():
         if "refit" in parameters:
             parameters = {"early_stopping_rounds": 2, **parameters}
         model = XGBoost(n_estimators=30, curves=True, **parameters)
-        fits = [model.fit_watching(training, one) for one in (held, turned)]
+        fits = [model.fit_following(training, one) for one in (held, turned)]
         assert fits[0].chosen == fits[1].chosen
         np.testing.assert_array_equal(*(fit.predict(held.X) for fit in fits))
         inside, outside = (fits[0].curves["logloss"] != fits[1].curves["logloss"]).T
@@ -216,7 +216,7 @@ def test_held_out_outcomes_change_the_curve_alone():
 def test_metrics_are_those_that_were_named():
     every = sample("binary", n=90)
     model = XGBoost(n_estimators=3, curves=True, eval_metric=["auc", "error"])
-    fit = model.fit_watching(rows(every, np.arange(90) < 60), every)
+    fit = model.fit_following(rows(every, np.arange(90) < 60), every)
     assert {name: curve.shape for name, curve in fit.curves.items()} == {
         "auc": (3, 2),
         "error": (3, 2),
@@ -264,11 +264,11 @@ def test_curves_of_early_stopping_are_those_of_the_fit_that_predicts():
     every = sample("binary", n=120)
     training, held = rows(every, np.arange(120) < 90), rows(every, np.arange(120) >= 90)
     stopping = {"early_stopping_rounds": 3, "n_estimators": 80, "curves": True}
-    fit = XGBoost(**stopping).fit_watching(training, held)
+    fit = XGBoost(**stopping).fit_following(training, held)
     rounds = fit.chosen["rounds"]
-    whole = XGBoost(n_estimators=rounds, curves=True).fit_watching(training, held)
+    whole = XGBoost(n_estimators=rounds, curves=True).fit_following(training, held)
     np.testing.assert_array_equal(fit.curves["logloss"], whole.curves["logloss"])
-    first = XGBoost(refit=False, **stopping).fit_watching(training, held)
+    first = XGBoost(refit=False, **stopping).fit_following(training, held)
     aside = set_aside(training, 0.2)
     curve = first.curves["logloss"]
     assert len(curve) == rounds + 3
@@ -413,7 +413,7 @@ def test_what_the_library_refuses_is_told_without_its_whereabouts():
     model = XGBoost(curves=True, eval_metric="acu")
     training = sample("binary")
     with pytest.raises(ModelError, match=r"^XGBoost: Unknown metric function acu$"):
-        model.fit_watching(training, training)
+        model.fit_following(training, training)
 
 
 def test_a_whole_call_stops_inside_every_training_set():

@@ -67,7 +67,7 @@ def plan_of(name, records, seed=0):
 
 
 def held_out(plan):
-    return plan.tests_by_fit.values.astype(int), plan.tests_by_fit.owners
+    return plan.fits.tests_by_fit.values.astype(int), plan.fits.tests_by_fit.owners
 
 
 def the_long_way(model, training, x):

@@ -73,7 +73,7 @@ def inner_predictions(res, model):
             records.X[train], records.y[train], records.kind, records.n_classes,
             records.names, records.intercept, None, 0,
         )  # fmt: skip
-        repeat = plan.repeat_of[number]
+        repeat = plan.fits.repeat_of[number]
         predicted[repeat, test] = model.fit(part).predict(records.X[test])
         fold[repeat, test] = number
     return design.y, predicted, fold

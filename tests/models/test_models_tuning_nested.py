@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsRegressor
 import statcv as scv
 from statcv.errors import StatcvError
 from statcv.models import Logit, Sklearn, TrainingSet
-from statcv.models.base import PlainFit
+from statcv.models.base import Capabilities, PlainFit
 from statcv.models.batched.folds import Folds
 from statcv.models.tuning import tuned
 
@@ -366,12 +366,12 @@ def test_several_outcomes_are_tuned_each_by_itself():
 class Rounds(Logit):
     """A logistic regression that tells what it saw of the held-out records."""
 
-    watches = True
+    capabilities = Capabilities(follows_held_out=True)
 
     def fit(self, training):
         return super().fit(training)
 
-    def fit_watching(self, training, held):
+    def fit_following(self, training, held):
         found = self.fit(training)
         seen = np.array([[len(training.y), len(held.y)]], dtype=float)
         return Watched(found.function, found.coefficients, curves={"records": seen})

@@ -99,7 +99,7 @@ def test_the_colour_of_every_cell_is_what_its_record_does(name):
     image = picture(plot_folds(plan))
     rows = np.array(labels_of(plot_folds(plan).yaxis), dtype=int)
     expected = np.zeros((plan.n_splits, plan.n, 3))
-    for fit, split in enumerate(plan.split_of):
+    for fit, split in enumerate(plan.fits.split_of):
         times = np.bincount(plan.train(fit), minlength=plan.n)
         for row in range(plan.n):
             strength = {0: None, 1: 0.16}.get(times[row], 0.45)
@@ -268,7 +268,7 @@ def test_shares_of_classes(outcome, name, what):
     plan = plan_of(outcome, **PLANS[name])
     y, classes = plan.response.values, plan.response.classes
     expected = np.zeros((classes, plan.n_splits))
-    for fit, split in enumerate(plan.split_of):
+    for fit, split in enumerate(plan.fits.split_of):
         rows = plan.test(split) if what == "held out" else plan.train(fit)
         expected[:, split] += np.bincount(y[rows], minlength=classes) / len(rows)
     expected /= np.diff(plan.first_fit)

@@ -565,7 +565,7 @@ def test_predictions_are_means_over_independent_fits(data, how):
     res = cv("y ~ x1 + x2", few, k=4, rebalance=how, seed=1)
     expected, fits = np.zeros(45), np.zeros(45)
     for fit in range(res.plan.n_fits):
-        train, test = res.plan.train(fit), res.plan.test(res.plan.split_of[fit])
+        train, test = res.plan.train(fit), res.plan.test(res.plan.fits.split_of[fit])
         weights = res.plan.weights(fit, train)
         model = sm.GLM(
             y[train], X[train], family=sm.families.Binomial(), freq_weights=weights

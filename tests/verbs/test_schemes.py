@@ -199,7 +199,7 @@ def test_predictions_are_means_over_the_fits_of_a_fold(data, rebalance):
     assert plan.n_fits > plan.n_splits
     expected = {}
     for split in range(plan.n_splits):
-        fits = np.flatnonzero(plan.split_of == split)
+        fits = np.flatnonzero(plan.fits.split_of == split)
         predicted = np.mean([refit(data, plan.train(fit)) for fit in fits], axis=0)
         expected |= {data.index[row]: predicted[row] for row in plan.test(split)}
     table = result.predictions
@@ -445,7 +445,7 @@ def test_what_is_kept_out_beside_a_pair_is_not_compared(data, scheme):
     plan = scv.fold_plan("y", data, scheme=scheme, stratify=scv.by_value("h"))
     assert plan.kept_out.sizes.any()
     assert not plan.dropped.sizes.any()
-    assert not any(len(plan.partners(fit)) for fit in range(plan.n_fits))
+    assert not any(len(plan.fits.partners(fit)) for fit in range(plan.n_fits))
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")

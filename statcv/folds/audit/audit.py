@@ -150,7 +150,7 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     if not response.by_class:
         r = label_correlation(plan, z)
         found = training_means_spread(plan, response, z)
-        leans = not plan.holds_out_pairs and r < GIVES_AWAY
+        leans = not plan.fits.holds_out_pairs and r < GIVES_AWAY
         return [*found, _correlation(plan, r, leans, response.name)]
     found = [training_counts(plan, response), *classes_missing(plan, response)]
     if response.kind == "binary":
@@ -165,7 +165,7 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     }
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
     leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
-    leans = not plan.holds_out_pairs and abs(leaning - 0.5) > LEANS
+    leans = not plan.fits.holds_out_pairs and abs(leaning - 0.5) > LEANS
     level = response.levels[worst]
     return [*found, _correlation(plan, each[worst], leans, "", level, many=True)]
 
@@ -181,7 +181,7 @@ def _standard(values: Floats) -> Floats:
 
 def training_means(plan: FoldPlan, y: NDArray[Any]) -> Floats:
     """Return the mean outcome of each split's training sets, shape (n_splits,)."""
-    return plan.mean_over_fits(plan.training_means(y))
+    return plan.fits.mean_by_split(plan.training_means(y))
 
 
 def mean_model_auroc(
@@ -206,12 +206,12 @@ def mean_model_auroc(
     float
         The mean over the repeats that hold out both classes; NaN if none does.
     """
-    if plan.tournament:  # a pair is compared within its own fit: always a tie
+    if plan.fits.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5
     if weights is None or plan.rebalanced:
         return _over(plan, y, training_means(plan, y), auroc)
     means = plan.training_means(weights * y) / plan.training_means(weights)
-    return _over(plan, y, plan.mean_over_fits(means), auroc)
+    return _over(plan, y, plan.fits.mean_by_split(means), auroc)
 
 
 def _over(
@@ -223,7 +223,7 @@ def _over(
     """Return a metric of one score per split, for the repeats that define it."""
     values = []
     owners, rows = plan.tests.owners, plan.tests.values
-    repeat = plan.repeat_of[owners]
+    repeat = plan.fits.repeat_of[owners]
     begin = np.searchsorted(repeat, np.arange(plan.repeats + 1))
     for first, last in pairwise(begin):
         values.append(metric(y[rows[first:last]], score[owners[first:last]]))
@@ -257,10 +257,10 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     """
     values = _standard(np.asarray(values, dtype=np.float64))
     owners = plan.tests.owners
-    mean = plan.mean_over_fits(fit_means(plan, values))[owners]
+    mean = plan.fits.mean_by_split(fit_means(plan, values))[owners]
     known = np.isfinite(mean)
     mean, value = mean[known], values[plan.tests.values[known]]
-    repeat = plan.repeat_of[owners[known]]
+    repeat = plan.fits.repeat_of[owners[known]]
     count = np.maximum(np.bincount(repeat, minlength=plan.repeats), 1)
 
     def centred(numbers: Floats) -> tuple[Floats, Floats]:
@@ -298,7 +298,7 @@ def _correlation(
         return Finding("label_correlation", r, said)
     against = mean if many else "training mean"
     said = f"Held-out {held} and {against}: r = {fixed(r)}"
-    if plan.holds_out_pairs:
+    if plan.fits.holds_out_pairs:
         said += "; but only records of the same fit are compared"
     elif r < GIVES_AWAY:
         said += f"; each fit's mean gives the {what} away"
@@ -310,8 +310,9 @@ def _correlation(
 def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     """Score the training mean with the opposite sign, as a model without predictors."""
     y = response.codes
-    score = np.zeros(plan.n_splits) if plan.tournament else -training_means(plan, y)
-    repeat = plan.repeat_of[plan.tests.owners]
+    fits = plan.fits
+    score = np.zeros(plan.n_splits) if fits.tournament else -training_means(plan, y)
+    repeat = fits.repeat_of[plan.tests.owners]
     held = np.bincount(repeat, minlength=plan.repeats)
     positive = np.bincount(repeat, y[plan.tests.values], plan.repeats)
     shares = positive[positive > 0] / held[positive > 0]

@@ -111,7 +111,7 @@ def copies(plan: FoldPlan, codes: Codes, check: str, equal: str) -> Finding:
     held_out = int((np.bincount(plan.tests.values, minlength=plan.n) > 0).sum())
     often = ""
     if plan.repeats > 1:
-        cells = plan.repeat_of[plan.tests.owners[seen]] * plan.n
+        cells = plan.fits.repeat_of[plan.tests.owners[seen]] * plan.n
         mean = len(np.unique(cells + plan.tests.values[seen])) / plan.repeats
         often = f" ({mean:.4g} a repeat)"
     said = (

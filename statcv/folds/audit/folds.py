@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def held_out_times(plan: FoldPlan) -> Finding:
 def fold_sizes(plan: FoldPlan) -> list[Finding]:
     """Find how large folds are, and whether a stratum is too large for them."""
     sizes = plan.tests.sizes
-    splits = np.diff(plan.first_split)
+    splits = np.diff(plan.fits.first_split)
     folds = f"{splits[0]:,} {'folds' if splits[0] != 1 else 'fold'}"
     if (splits != splits[0]).any():
         folds = f"{span(splits)} folds"
@@ -69,9 +70,9 @@ def fold_sizes(plan: FoldPlan) -> list[Finding]:
 
 def parted(plan: FoldPlan) -> bool:
     """Return whether folds are several and disjoint, of two records or more."""
-    if plan.tests.sizes.mean() < 2 or np.diff(plan.first_split).min() < 2:
+    if plan.tests.sizes.mean() < 2 or np.diff(plan.fits.first_split).min() < 2:
         return False
-    cells = plan.repeat_of[plan.tests.owners] * plan.n + plan.tests.values
+    cells = plan.fits.repeat_of[plan.tests.owners] * plan.n + plan.tests.values
     return bool(np.bincount(cells).max() == 1)
 
 
@@ -163,7 +164,7 @@ def outcome_over_folds(plan: FoldPlan, response: Response) -> list[Finding]:
         plan.counts(response.codes, response.classes)[1] if response.by_class else None
     )
     for number, (first, last) in enumerate(
-        zip(plan.first_split[:-1], plan.first_split[1:], strict=True), start=1
+        zip(plan.fits.first_split[:-1], plan.fits.first_split[1:], strict=True), start=1
     ):
         if held is not None:
             x2, freedom, p = unlike_classes(held[first:last])
@@ -233,7 +234,7 @@ def columns_over_folds(
 def _most_unlike(plan: FoldPlan, values: Floats) -> tuple[float, float, float]:
     """Return the largest share over repeats, that of random folds, and p."""
     best = (np.nan, np.nan, np.nan)
-    for first, last in zip(plan.first_split[:-1], plan.first_split[1:], strict=True):
+    for first, last in pairwise(plan.fits.first_split):
         part = plan.tests.part(first, last)
         inside = values[part.values]
         known = np.isfinite(inside)

@@ -170,7 +170,7 @@ def classes_missing(plan: FoldPlan, response: Response) -> list[Finding]:
     """Find folds that do not hold out a class, and fits that do not train on one."""
     training, held = plan.counts(response.codes, response.classes)
     present, found = response.counts > 0, []
-    if not plan.holds_out_pairs:
+    if not plan.fits.holds_out_pairs:
         found.append(
             _not_held_out(plan, (held == 0) & present, present.sum(), response)
         )
@@ -178,7 +178,7 @@ def classes_missing(plan: FoldPlan, response: Response) -> list[Finding]:
     fits = np.flatnonzero(untrained.any(axis=1))
     if len(fits):
         by_split = np.zeros(held.shape, dtype=bool)
-        np.logical_or.at(by_split, plan.split_of[fits], untrained[fits])
+        np.logical_or.at(by_split, plan.fits.split_of[fits], untrained[fits])
         table = _lacking(plan, by_split, response)
         said = (
             f"{_of(len(fits), plan.n_fits, 'training sets', 'have', 'has')} no record "
@@ -225,7 +225,7 @@ def _lacking(
 ) -> pd.DataFrame:
     """Return repeat, fold and class of each missing class."""
     split, code = np.nonzero(lacking)
-    repeat = plan.repeat_of[split]
+    repeat = plan.fits.repeat_of[split]
     names = np.concatenate([np.asarray(labels) for labels in plan.labels])
     levels = pd.Series(response.levels, dtype=object)
     return pd.DataFrame(

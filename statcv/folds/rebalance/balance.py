@@ -123,7 +123,7 @@ def balance(plan: FoldPlan, how: str | Bags, seed: int) -> FoldPlan:
     for repeat in range(plan.repeats):
         stream = np.random.SeedSequence(seed, spawn_key=(PLAN, repeat, 1))
         rng = np.random.default_rng(stream)
-        first, last = plan.first_split[repeat], plan.first_split[repeat + 1]
+        first, last = plan.fits.first_split[repeat], plan.fits.first_split[repeat + 1]
         lists = (plan.tests.part(first, last), plan.kept_out.part(first, last))
         strata = None if plan.strata is None else plan.strata.codes
         none = Ragged.empty(last - first)
@@ -171,7 +171,7 @@ def _admitted(plan: FoldPlan, how: str) -> Response:
             f"rebalance={how!r} means nothing for bootstrap samples, which repeat "
             "records; only 'weight' evens them out, and classes only."
         )
-    if plan.holds_out_pairs:
+    if plan.fits.holds_out_pairs:
         raise SchemeError(
             f"rebalance={how!r} means nothing for scheme={plan.scheme!r}: only records "
             "that the same fit left out are compared."

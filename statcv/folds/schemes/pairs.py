@@ -98,7 +98,7 @@ def is_sample(plan: FoldPlan) -> bool:
     """Return whether a plan holds out a sample of the pairs that differ in outcome."""
     if plan.scheme != "leave_pair_out" or plan.response is None:
         return False
-    drawn = int(np.diff(plan.first_split).min())
+    drawn = int(np.diff(plan.fits.first_split).min())
     return drawn < count_unlike(plan.response.values)
 
 

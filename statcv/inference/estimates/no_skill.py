@@ -32,7 +32,6 @@ from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 from statcv.models.without_predictors import (
     fitted_to_constant,
     predicted_without,
-    uses_no_predictors,
 )
 
 
@@ -63,9 +62,9 @@ def mean_model_hand_till(
     Austin, Pe'er & Korem (2024); Hand & Till (2001), Machine Learning 45:171.
     """
     weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
-    total = plan.training_means(weighed)
+    fits, total = plan.fits, plan.training_means(weighed)
     shares = [
-        plan.mean_over_fits(plan.training_means(weighed * (scores.y == code)) / total)
+        fits.mean_by_split(fits.training_means(weighed * (scores.y == code)) / total)
         for code in range(scores.n_classes)
     ]
     alone = np.column_stack(shares)[scores.split]
@@ -393,7 +392,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     if margins is not None:
         by_fit, at_all = margins
         shifts = (0.0, 1e-6, -1e-6)
-        return Constants(plan.mean_over_fits(by_fit), at_all, shifts=shifts)
+        return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
     weights = np.ones(plan.n)
     if setup.weights is not None and not plan.rebalanced:
         weights = setup.weights  # else classes weigh the same in every training set
@@ -408,14 +407,14 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     cuts = None
     if isinstance(model, Thresholded):
         chosen = _rule_on_constants(model, table, predicted)
-        cuts = np.append(plan.mean_over_fits(chosen[:-1]), chosen[-1])
+        cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
     by_split = np.column_stack(
         [
-            plan.mean_over_fits(column)
+            plan.fits.mean_by_split(column)
             for column in predicted[:-1].reshape(plan.n_fits, -1).T
         ]
     ).reshape(plan.n_splits, *predicted.shape[1:])
-    own = predicted.ndim == 1 and uses_no_predictors(model)
+    own = predicted.ndim == 1 and not model.capabilities.uses_predictors
     if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)
     return Constants(by_split, np.asarray(overall), cuts, own=own)

@@ -188,7 +188,7 @@ class Contrasts:
                 )
         if self.metric.rank and self.how in ("pooled", AVERAGED):
             told.append(pooling_caveat(a, b))
-        refits = [getattr(r.learner, "refits", True) for r in self.results.values()]
+        refits = [r.learner.capabilities.refits for r in self.results.values()]
         if against_null(self.results, self.reference) and all(refits):
             told.append(AGAINST_NULL)
         return list(dict.fromkeys(told))

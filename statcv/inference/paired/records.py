@@ -134,7 +134,7 @@ def _differences(
         ["unweighted" if r.weights is None else "weighted" for r in results],
     ]
     told = [texts for texts in aspects if len(set(texts)) > 1]
-    if not told and all(getattr(r.learner, "refits", True) for r in results):
+    if not told and all(r.learner.capabilities.refits for r in results):
         return [[f"seed {r.seed}" for r in results]]
     return told or [[r.learner.label for r in results]]
 

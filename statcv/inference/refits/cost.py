@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from statcv.engine import Setup
 from statcv.inference.refits.refitting import without_equals
 from statcv.inference.scores import clusters_of
-from statcv.models.batched.fitted import fits_together
-from statcv.models.thresholds import Thresholded
-from statcv.models.tuning import Tuned
 
 # Multiplications that take as long as what else there is to do
 FIT = 2000  # for a fit
@@ -18,14 +13,8 @@ SEPARATED = 2_000_000  # for a fit whose classes are separated, which is made al
 
 
 def made_together(setup: Setup) -> bool:
-    """Tell whether the fits of a plan are made as one problem, not one by one.
-
-    A model that chooses a threshold, or hyperparameters, does so if what it fits does.
-    """
-    model: Any = setup.model
-    while isinstance(model, (Thresholded, Tuned)):
-        model = model.model
-    return fits_together(model) and not setup.design.terms.stateful
+    """Tell whether the fits of a plan are made as one problem, not one by one."""
+    return setup.fits_together
 
 
 def jackknife_cost(setup: Setup, how: str, separated: float = 0.0) -> float:
@@ -43,9 +32,9 @@ def jackknife_cost(setup: Setup, how: str, separated: float = 0.0) -> float:
     """
     design, clusters = setup.design, clusters_of(setup.plan)
     plan = without_equals(setup.plan, how, design.y)
-    each = max(1, int(getattr(setup.model, "fits_each", 1)))
+    each = max(1, setup.model.capabilities.fits_per_training_set)
     cells = design.matrix.size * each
-    changed = (plan.tests_by_fit, plan.dropped, plan.kept_out, plan.copied)
+    changed = (plan.fits.tests_by_fit, plan.dropped, plan.kept_out, plan.copied)
     records = sum(len(lists.values) for lists in changed)
     units = design.n if clusters is None else int(clusters.max()) + 1
     return units * (

@@ -85,7 +85,7 @@ def divided_anew(setup: Setup, repeats: int, seed: int) -> FoldPlan:
 
 def folds_of(divided: FoldPlan, repeat: int) -> Ragged:
     """Return the folds of one division."""
-    first, last = divided.first_split[repeat : repeat + 2]
+    first, last = divided.fits.first_split[repeat : repeat + 2]
     return divided.tests.part(int(first), int(last))
 
 

@@ -150,7 +150,7 @@ class Resampling:
             strata=None if strata is None else strata.codes,
         )
         predicted = np.asarray(fit.predict(setup.design.matrix), dtype=float)
-        cut = (getattr(fit, "chosen", None) or {}).get(NAME, self.threshold)
+        cut = (fit.chosen or {}).get(NAME, self.threshold)
         return self._score(self.every, predicted, fit.probabilities, cut, self.every)
 
     def corrected(

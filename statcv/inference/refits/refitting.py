@@ -35,7 +35,7 @@ def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan
     how : {"pooled", "per_fold", "paired"}
     y : numpy.ndarray, shape (n,)
     """
-    if not plan.holds_out_pairs or how != "paired":
+    if not plan.fits.holds_out_pairs or how != "paired":
         return plan
     first, second = plan.tests.values.reshape(-1, 2).T
     differ = y[first] != y[second]
@@ -74,14 +74,14 @@ def affordable(
     if fits <= most:
         return plan, ""
     share = most / fits
-    if plan.holds_out_pairs and how == "paired":
+    if plan.fits.holds_out_pairs and how == "paired":
         wanted = int(share * plan.n_splits)
         if wanted >= plan.n:
             chosen = choose_splits(plan, _some_pairs(plan, y, wanted, seed))
             return chosen, f"{wanted:,} of {plan.n_splits:,} pairs are fitted again"
     elif int(share * plan.repeats) >= 1:
         repeats = int(share * plan.repeats)
-        chosen = choose_splits(plan, np.arange(plan.first_split[repeats]))
+        chosen = choose_splits(plan, np.arange(plan.fits.first_split[repeats]))
         return chosen, f"{repeats} of {plan.repeats} repeats are fitted again"
     raise SchemeError(
         f"{fits:,} fits would have to be made again, more than most_fits={most:,}."
@@ -257,7 +257,7 @@ def scores_of(
     scores = Scores.of(plan, held, y)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
-        return replace(scores, threshold=plan.mean_over_fits(chosen)[scores.split])
+        return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])
     if threshold is None:
         return scores
     return replace(scores, threshold=np.full(len(scores.row), threshold))
@@ -281,7 +281,7 @@ def warn_of_refits(failed: int, fits: int) -> None:
 
 def _batches(plan: FoldPlan, sets: Sequence[Any]) -> Iterator[Numbers]:
     """Yield numbers of sets whose fits together predict no more than memory holds."""
-    predicted = len(plan.tests_by_fit.values) + len(plan.dropped.values)
+    predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
     size = max(1, PREDICTIONS // max(predicted, 1))
     for start in range(0, len(sets), size):
         yield np.arange(start, min(start + size, len(sets)))

@@ -251,7 +251,7 @@ def made_for_outcome(plan: FoldPlan) -> bool:
     """Tell whether who is held out, or dropped, was chosen by the outcome."""
     scheme = SCHEMES.get(plan.scheme)
     spreads = "stratified" in plan.scheme.lower() if scheme is None else scheme.spreads
-    return spreads or plan.rebalanced or plan.holds_out_pairs
+    return spreads or plan.rebalanced or plan.fits.holds_out_pairs
 
 
 def is_permutable(plan: FoldPlan) -> bool:
@@ -367,7 +367,7 @@ def _side_by_side(
 def _thresholds(scores: Scores, plan: FoldPlan, made: PermutedFits) -> Floats | None:
     """Return the threshold of each prediction, chosen anew or fixed."""
     if made.thresholds is not None:
-        cuts = [plan.mean_over_fits(one)[scores.split] for one in made.thresholds]
+        cuts = [plan.fits.mean_by_split(one)[scores.split] for one in made.thresholds]
         return np.concatenate(cuts)
     if scores.threshold is None:
         return None

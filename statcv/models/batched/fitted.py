@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds.ragged import Ragged
-from statcv.models.base import Matrix, Model, TrainingSet
+from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds, Numbers
 
 
@@ -127,26 +127,9 @@ def fit_all_folds(
     >>> fitted.predict(np.array([0, 3]), np.array([0, 1]))
     array([1.        , 0.66666667])
     """
-    if not fits_together(model):
+    if not model.capabilities.fits_together:
         return None
-    together: Any = model
-    fitted: FittedFolds | None = together.fit_folds(records, folds)
-    return fitted
-
-
-def fits_together(model: Model) -> bool:
-    """Return whether a model can fit folds together.
-
-    It can if it has a method ``fit_folds(records, folds)``, unless it inherits that but
-    fits a training set in its own way.
-    """
-    family = type(model)
-    definer = {
-        name: next((c for c in family.__mro__ if name in vars(c)), None)
-        for name in ("fit", "fit_folds")
-    }
-    found = definer["fit_folds"]
-    return found is not None and found is definer["fit"]
+    return cast(FoldsModel, model).fit_folds(records, folds)
 
 
 def by_linear_predictor(

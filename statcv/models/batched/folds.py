@@ -60,7 +60,7 @@ class Folds:
     @classmethod
     def of(cls, plan: FoldPlan) -> Folds:
         """Take the fits of a plan."""
-        out = plan.tests_by_fit
+        out = plan.fits.tests_by_fit
         out = out.beside(plan.dropped).beside(plan.kept_out)
         weighting = plan.weighting
         if weighting is None:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.models import Model, Sklearn, XGBoost
+from statcv.models.resolve import UserModel
 
 SIMPLER = {"C": 1, "max_depth": 1, "alpha": -1, "k": -1, "n_neighbors": -1}
 SHOWN = 12  # names of hyperparameters that an error lists
@@ -118,6 +119,8 @@ def candidates(model: Model, grid: Mapping[str, tuple[Any, ...]]) -> list[Candid
 
 def vary(model: Model, values: Mapping[str, Any]) -> Model:
     """Return the model with other values of hyperparameters."""
+    if isinstance(model, UserModel):
+        return dataclasses.replace(model, model=vary(model.model, values))
     if isinstance(model, Sklearn):
         from sklearn.base import clone
 
@@ -130,6 +133,8 @@ def vary(model: Model, values: Mapping[str, Any]) -> Model:
 
 
 def _check_names(model: Model, names: tuple[str, ...]) -> None:
+    if isinstance(model, UserModel):
+        model = model.model
     if isinstance(model, XGBoost):  # the model itself reports unknown names
         return
     known: list[str] = []

@@ -113,7 +113,7 @@ def nest(
     return Nested(
         folds=inner,
         first=first,
-        repeat=np.concatenate([plan.repeat_of for plan in plans]),
+        repeat=np.concatenate([plan.fits.repeat_of for plan in plans]),
         baseline=np.concatenate(baseline),
         fit=fit,
         row=row,
@@ -128,7 +128,7 @@ def _lists(plan: FoldPlan, dropped: bool) -> tuple[Numbers, Numbers, NDArray[np.
     fit, place = plan.tests.owners, plan.tests.values
     held = np.ones(len(fit), dtype=bool)
     if dropped and len(plan.dropped.values):
-        apart = plan.apart
+        apart = plan.fits.unseen
         fit = np.concatenate([fit, plan.dropped.owners[apart]])
         place = np.concatenate([place, plan.dropped.values[apart]])
         held = np.arange(len(fit)) < len(held)

@@ -10,11 +10,12 @@ import pandas as pd
 
 from statcv.errors import ModelError
 from statcv.models import Sklearn, TrainingSet
+from statcv.models.base import Capabilities
 from statcv.models.tuning.grid import chosen_table, for_tables
 from statcv.models.tuning.inner import InnerScheme
 from statcv.models.tuning.tuned import TunedFit
 
-FITS = 50  # of a search, about
+FITS = 50  # of a search, about: too many for two in a task
 LEARNT = ("C_", "alpha_", "l1_ratio_", "n_features_", "threshold_", "best_threshold_")
 
 
@@ -40,6 +41,7 @@ class Searched:
 
     estimator: Any
     inner: InnerScheme | None
+    capabilities = Capabilities(fits_per_training_set=FITS)
 
     @property
     def label(self) -> str:
@@ -47,11 +49,6 @@ class Searched:
         named = Sklearn(self.estimator).label
         told = "" if self.inner is None else f" in {self.inner.label}"
         return f"{named}, tuned{told} inside every training set"
-
-    @property
-    def fits_each(self) -> int:
-        """Approximate number of fits of a search: too many for two in a task."""
-        return FITS
 
     def check(self, kind: str) -> None:
         """Raise ModelError where the estimator does not fit the outcome."""

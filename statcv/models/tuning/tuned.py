@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from statcv.errors import FitError, StatcvError, TuningWarning, warn
 from statcv.metrics import Metric
 from statcv.models import Fit, Model, TrainingSet
-from statcv.models.base import Matrix, WrappedFit
-from statcv.models.batched.fitted import FittedFolds, fit_all_folds, fits_together
+from statcv.models.base import Capabilities, Matrix, WrappedFit
+from statcv.models.batched.fitted import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import Folds, Numbers
 from statcv.models.tuning.grid import (
     Candidate,
@@ -76,17 +76,16 @@ class Tuned:
         return self.label
 
     @property
-    def watches(self) -> bool:
-        """Whether the model looks at held-out records as it is fitted."""
-        return bool(getattr(self.candidates[0].model, "watches", False))
-
-    @property
-    def releases_gil(self) -> bool:
-        """Whether the model can be fitted in threads."""
-        return bool(getattr(self.model, "releases_gil", False))
+    def capabilities(self) -> Capabilities:
+        """Those of the candidates, with more fits on each training set."""
+        return replace(
+            self.candidates[0].model.capabilities,
+            fits_per_training_set=self.fits_each,
+            needs_full_rank=False,  # a fold may choose a penalty
+        )
 
     def check(self, kind: str) -> None:
-        """Raise ModelError where the model does not admit this kind of outcome."""
+        """Raise ModelError if the model does not admit this kind of outcome."""
         for candidate in self.candidates:
             candidate.model.check(kind)
 
@@ -95,18 +94,18 @@ class Tuned:
         best, path = self._chosen_of(training)
         return self._made(best, path, self.candidates[best].model.fit(training))
 
-    def fit_watching(self, training: TrainingSet, held: TrainingSet) -> TunedFit:
-        """Choose on the training set alone; fit and watch the held-out records."""
+    def fit_following(self, training: TrainingSet, held_out: TrainingSet) -> TunedFit:
+        """Choose on the training set alone; fit and follow the held-out records."""
         best, path = self._chosen_of(training)
         model: Any = self.candidates[best].model
-        return self._made(best, path, model.fit_watching(training, held))
+        return self._made(best, path, model.fit_following(training, held_out))
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Choose and fit in the training sets of all folds together.
 
         None for a model that is fitted fold by fold.
         """
-        if not fits_together(self.candidates[0].model):
+        if not self.capabilities.fits_together:
             return None
         each = len(records.X) * self.inner.repeats
         each += self.fits_each * records.X.shape[1]
@@ -209,7 +208,7 @@ class TunedFit(WrappedFit):
     @property
     def chosen(self) -> dict[str, Any]:
         """Hyperparameters chosen inside the training set, and their score if known."""
-        own = getattr(self.fit, "chosen", None) or {}
+        own = self.fit.chosen or {}
         score = {} if np.isnan(self.score) else {"score": self.score}
         return {**self.values, **own, **score}
 

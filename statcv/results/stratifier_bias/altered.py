@@ -196,7 +196,6 @@ class Reader:
         """Read one fit."""
         frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
         predicted = fold.predict(frame.iloc[rows])
-        chosen = getattr(fit, "chosen", None)
         return ReadFold(
             predicted=predicted,
             altered=tuple(fold.predict(a.of(frame, rows)) for a in self.alterations),
@@ -205,7 +204,7 @@ class Reader:
             converged=bool(fit.converged),
             separated=bool(fit.separated),
             probabilities=fit.probabilities,
-            chosen=None if chosen is None else plain(chosen),
+            chosen=None if fit.chosen is None else plain(fit.chosen),
         )
 
 
