@@ -10,11 +10,6 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimating import (
     BOOTSTRAPS,
     HOWS,
-    INTERVALS,
-    REFITS,
-    check_interval,
-    default_interval,
-    possible_intervals,
 )
 from statcv.inference.estimates.estimating import estimate as make_estimate
 from statcv.inference.estimates.groups import among, group_estimate, joined_groups
@@ -28,6 +23,13 @@ from statcv.inference.intervals.interval import (
     delong_interval,
     mean_interval,
     pairs_interval,
+)
+from statcv.inference.intervals.methods import (
+    INTERVALS,
+    IntervalMethod,
+    check_interval,
+    default_interval,
+    possible_intervals,
 )
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import LeftOut, Scores
@@ -44,12 +46,12 @@ __all__ = [
     "BOOTSTRAPS",
     "HOWS",
     "INTERVALS",
-    "REFITS",
     "Bootstrap632",
     "BootstrapEstimate",
     "Estimate",
     "HTest",
     "Interval",
+    "IntervalMethod",
     "LeftOut",
     "MonteCarlo",
     "NullBias",

@@ -10,16 +10,16 @@ from statcv.errors import MetricError, UndefinedMetricWarning, warn
 from statcv.folds import FoldPlan
 from statcv.inference import (
     BOOTSTRAPS,
-    REFITS,
+    INTERVALS,
     Estimate,
     Interval,
     Scores,
     bootstrap_estimate,
     make_estimate,
 )
+from statcv.inference.intervals.methods import Asked
 from statcv.inference.refits.cost import jackknife_cost, made_together
-from statcv.inference.refits.intervals import keep_jackknife, refit_interval
-from statcv.inference.refits.jackknife import Jackknife
+from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
 from statcv.metrics import Metric, get_metric
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def named_estimate(
         found: Estimate = bootstrap_estimate(
             result.scores, metric, how, refits.fitted, level, refits.full_threshold
         )
-    elif interval in REFITS:
+    elif interval is not None and needs_refits(interval):
         check_refits(result, f"interval={interval!r}")
         bare = make_estimate(result.scores, metric, how, level)
         found = _refitted(
@@ -195,6 +195,11 @@ def jackknife(
     return found
 
 
+def needs_refits(interval: str) -> bool:
+    """Tell whether the interval of that name, if there is one, needs refits."""
+    return interval in INTERVALS and INTERVALS[interval].refits
+
+
 def is_bootstrap(plan: FoldPlan) -> bool:
     """Tell whether the plan samples records, so that there are .632 estimates."""
     return plan.made_by is not None and plan.made_by.samples
@@ -229,19 +234,17 @@ def _refitted(
     """Give an estimate the interval of that name, whose refits are made when read."""
 
     def make() -> Interval:
-        made = refit_interval(
-            result.refits.setup_for(metric),
+        asked = Asked(
             result.scores,
             metric,
             found.how,
             found.level,
-            interval,
-            seed=seed,
+            seed,
+            setup=result.refits.setup_for(metric),
             kept=result.refits.jackknives,
-            n_jobs=n_jobs,
-            progress=progress,
+            running={"n_jobs": n_jobs, "progress": progress},
         )
-        return replace(made, name=interval)
+        return replace(INTERVALS[interval].make(asked), name=interval)
 
     return found.with_interval(make)
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Setup, fit_all
-from statcv.inference.refits.intervals import Kept
+from statcv.inference.refits.jackknife import Kept
 from statcv.inference.tests.permutation import Permuted, warn_of_unknown
 from statcv.metrics import Metric
 from statcv.models import Fit

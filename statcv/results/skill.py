@@ -10,7 +10,6 @@ import numpy as np
 from statcv.errors import MetricError, SchemeError, suggestion
 from statcv.inference import (
     INTERVALS,
-    REFITS,
     HTest,
     make_estimate,
     permutation_test,
@@ -184,7 +183,7 @@ def _better(metric: Metric) -> str:
 
 def _check_method(method: str | None, how: str | None) -> None:
     """Raise if there is no such test, or not of an estimate stated that way."""
-    named = ("permutation", "t", *INTERVALS, *REFITS)
+    named = ("permutation", "t", *INTERVALS)
     if method is not None and method not in named:
         raise MetricError(
             f"method={method!r} is not a test; there are "

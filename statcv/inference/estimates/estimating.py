@@ -16,58 +16,32 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError, plural, suggestion
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
-from statcv.inference.estimates.pairs import (
-    MIRRORED,
-    concordance,
-    concordant_pairs,
-    is_mirrored,
-    lists_pairs,
-)
-from statcv.inference.estimates.slopes import slope_interval
-from statcv.inference.estimates.values import (
-    casewise_by_record,
-    values_by_repeat,
-    values_by_split,
-)
+from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
 from statcv.inference.intervals.at_boundary import interval_at_end
-from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
-from statcv.inference.intervals.influence import influence_interval
+from statcv.inference.intervals.given_fits import NO_PAIRS
 from statcv.inference.intervals.interval import (
     OF_OTHERS,
     RECORDS_ONLY,
     SOURCES_ONLY,
     Interval,
-    corrected_t_interval,
-    delong_interval,
-    mean_interval,
-    pairs_interval,
+)
+from statcv.inference.intervals.methods import (
+    INTERVALS,
+    Asked,
+    check_interval,
+    default_interval,
+    estimated_values,
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 HOWS = ("pooled", "per_fold", "paired")
 BOOTSTRAPS = (".632", ".632+")
-INTERVALS = (
-    "delong",
-    "logit",
-    "influence",
-    "corrected_t",
-    "pairs",
-    "records",
-    "bootstrap",
-    "bca",
-)
 IN_SAMPLES = {
     "pairs": "; it counts the Monte Carlo error of a sample of pairs",
     "influence": "; of a sample of pairs each counts for both of its records, which "
     "adds to the width",
 }
-NO_PAIRS: dict[str | None, str] = {
-    "classes": "no fit left out records of both classes",
-    "each two classes": "of some two classes no fit left out records of both",
-    "numbers": "no fit left out records of different outcomes",
-}
-REFITS = ("jackknife", "jackknife_logit", "corrected_jackknife", "nested_cv")
 Floats = NDArray[np.float64]
 
 
@@ -121,7 +95,7 @@ def estimate(
         )
     if interval is not None:
         check_interval(scores, metric, how, interval)
-    values = _values(scores, metric, how)
+    values = estimated_values(scores, metric, how)
     defined = values[~np.isnan(values)]
     value = float(defined.mean()) if len(defined) else np.nan
 
@@ -130,7 +104,7 @@ def estimate(
         if name is None:
             made = Interval.none(_why_none(scores, metric, how, values))
         else:
-            made = _interval(scores, metric, how, name, values, level, seed)
+            made = _interval(name, Asked(scores, metric, how, level, seed), values)
         assumes = made.assumes
         if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
             assumes = OF_OTHERS
@@ -155,98 +129,11 @@ def estimate(
     )
 
 
-# ---- which interval ----
-
-
-def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
-    """Return the name of the interval where a caller names none; None for none.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    """
-    if how == "per_fold":
-        return "corrected_t"
-    if how == "paired":
-        return "pairs" if _has_pairs(scores, metric) else None
-    if scores.apart:
-        return None
-    if metric.is_auroc:
-        return "delong"
-    return "records" if _over_records(metric) else None
-
-
-def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:
-    """Return the names of the intervals that a metric can have without refits.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    """
-    names = []
-    if metric.is_auroc:
-        if how == "pooled" and not scores.apart:
-            names += ["delong", "logit"]
-        names.append("influence")
-    if how == "per_fold":
-        names.append("corrected_t")
-    if how == "paired" and _has_pairs(scores, metric):
-        names.append("pairs")
-    if how == "pooled" and not scores.apart and _over_records(metric):
-        names.append("records")
-    if not _why_not_resampled(scores, metric, how):
-        names += ["bootstrap", "bca"]
-    return tuple(names)
-
-
-def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:
-    """Raise where a metric has no such interval, or it needs refits."""
-    if interval in REFITS:
-        raise MetricError(
-            f"interval={interval!r} needs refits, and these are predictions alone; "
-            "result.estimate() makes it."
-        )
-    possible = possible_intervals(scores, metric, how)
-    if interval in possible:
-        return
-    there = f"there {'is' if len(possible) == 1 else 'are'} {_listed(possible)}"
-    about = f"{metric.label} ({how.replace('_', ' ')})"
-    if interval not in INTERVALS:
-        hint = suggestion(interval, (*possible, *REFITS))
-        raise MetricError(
-            f"interval={interval!r} is unknown; for {about} {there}.{hint}"
-        )
-    why = ""
-    if interval in ("bootstrap", "bca"):
-        why = _why_not_resampled(scores, metric, how)
-    raise MetricError(
-        f"interval={interval!r} is not for {about}{f', since {why}' if why else ''}; "
-        f"{there}."
-    )
-
-
-def _has_pairs(scores: Scores, metric: Metric) -> bool:
-    """Tell whether pairs have an interval of their own."""
-    return lists_pairs(scores) if metric.rank else not scores.apart
-
-
-def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
-    """Say why records are not resampled; empty if they are."""
-    if how == "paired" and metric.name != "auroc":
-        return "its pairs are not resampled"
-    return why_not_resampled(scores, how)
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(map(repr, names)) or "none without refits"
-
-
-def _over_records(metric: Metric) -> bool:
-    return metric.casewise is not None or metric.root_of is not None
+def _interval(name: str, asked: Asked, values: Floats) -> Interval:
+    """Make the interval of that name."""
+    if asked.how == "pooled" and np.isnan(values).any():
+        return Interval.none(_undefined(asked.scores, values))
+    return INTERVALS[name].make(asked)
 
 
 def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
@@ -288,106 +175,6 @@ def _undefined(scores: Scores, values: Floats) -> str:
     unit = "splits" if scores.by_split else "repeats"
     count = int(np.isnan(values).sum())
     return f"it is undefined in {count} of {len(values)} {unit}"
-
-
-# ---- values and intervals ----
-
-
-def _values(scores: Scores, metric: Metric, how: str) -> Floats:
-    """Return what the estimate is the mean of."""
-    if how == "per_fold":
-        return values_by_split(scores, metric)
-    return values_by_repeat(scores, metric, how)
-
-
-def _interval(
-    scores: Scores,
-    metric: Metric,
-    how: str,
-    name: str,
-    values: Floats,
-    level: float,
-    seed: int,
-) -> Interval:
-    """Make the interval of that name."""
-    if how == "pooled" and np.isnan(values).any():
-        return Interval.none(_undefined(scores, values))
-    if name in ("delong", "logit"):
-        return _delong(scores, level, "wald" if name == "delong" else name)
-    if name == "influence":
-        return influence_interval(scores, how, level)
-    if name == "corrected_t":
-        return _corrected_t(scores, values, level)
-    if name == "pairs" and not metric.rank:
-        return slope_interval(scores, level)
-    if name == "pairs":
-        return _pairs(scores, metric, level)
-    if name == "records":
-        if metric.root_of is not None:
-            return _root(_records(scores, metric.root_of, level))
-        return _records(scores, metric, level)
-    return bootstrap_interval(scores, metric, how, level, seed=seed, bca=name == "bca")
-
-
-def _delong(scores: Scores, level: float, interval: str) -> Interval:
-    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
-    codes = scores.clusters
-    return delong_interval(
-        [scores.y[rows] for rows, _ in parts],
-        [scores.to_rank(predicted) for _, predicted in parts],
-        level,
-        interval=interval,
-        clusters=None if codes is None else [codes[rows] for rows, _ in parts],
-    )
-
-
-def _corrected_t(scores: Scores, values: Floats, level: float) -> Interval:
-    known, sizes = ~np.isnan(values), np.diff(scores.starts)
-    made = corrected_t_interval(
-        values[known], scores.n_train[known], sizes[known], level
-    )
-    if not scores.parted or np.isnan(made.lower):
-        return made
-    said = f"{plural(scores.parted, 'source')} with records in several folds"
-    return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
-
-
-def _pairs(scores: Scores, metric: Metric, level: float) -> Interval:
-    pairs = concordant_pairs(scores, metric)
-    if pairs is None:
-        return Interval.none(MIRRORED)
-    if not len(pairs.won) or np.isnan(pairs.shares).any():
-        return Interval.none(NO_PAIRS[metric.pairs])
-    if pairs.cells > 1 and pairs.sizes.min() < 2:
-        return Interval.none("of some two classes there is a single pair")
-    return pairs_interval(
-        pairs.first,
-        pairs.second,
-        pairs.won,
-        level,
-        scores.clusters,
-        share=float(pairs.shares.mean()),
-        moved=pairs.moved,
-    )
-
-
-def _records(scores: Scores, metric: Metric, level: float) -> Interval:
-    """Mean over records of each record's loss, averaged over repeats."""
-    rows, losses = casewise_by_record(scores, metric)
-    codes = scores.clusters
-    return mean_interval(losses, level, None if codes is None else codes[rows])
-
-
-def _root(interval: Interval) -> Interval:
-    """Turn an interval of the mean squared error into one of its root."""
-    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
-    return Interval(
-        float(lower),
-        float(upper),
-        float(interval.se / (lower + upper)),
-        f"root of the {interval.method}" if interval.method != "none" else "none",
-        interval.assumes,
-    )
 
 
 def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:

@@ -19,8 +19,8 @@ from statcv.errors import ArgumentError, FitError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan
 from statcv.folds.deletion import count_fits
 from statcv.folds.schemes.pairs import is_sample
-from statcv.inference.estimates.estimating import estimate, possible_intervals
 from statcv.inference.estimates.values import ranks_classes
+from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric
 from statcv.inference.refits.refitting import (
     affordable,
@@ -174,9 +174,7 @@ def jackknife_interval(
     Efron & Stein (1981), Annals of Statistics 9:586.
     """
     check_scale(scale)
-    repeats = len(scores.by_repeat)
-    of_one = np.zeros(repeats, dtype=np.intp)
-    value = float(mean_values(scores, metric, how, of_one, 1)[0])
+    value = _value(scores, metric, how)
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
     if scale == "logit" and metric.bounds != (0.0, 1.0):
@@ -279,6 +277,35 @@ def jackknife_values(
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
 
 
+Kept = dict[tuple[Metric, str], Jackknife | str]  # by metric, and how it is stated
+
+
+def keep_jackknife(
+    setup: Setup, scores: Scores, metric: Metric, how: str, kept: Kept, **running: Any
+) -> Jackknife | str:
+    """Return the jackknife, made before or now, or why there is none.
+
+    Parameters
+    ----------
+    setup, scores, metric, how
+        As :func:`jackknife_interval` takes them.
+    kept : dict
+        Jackknives that were made before; this one is put there.
+    **running
+        ``n_jobs`` and ``progress``.
+    """
+    key = (metric, how)
+    if key not in kept:
+        kept[key] = try_jackknife(setup, scores, metric, how, **running)
+    return kept[key]
+
+
+def _value(scores: Scores, metric: Metric, how: str) -> float:
+    """Return the estimate."""
+    of_one = np.zeros(len(scores.by_repeat), dtype=np.intp)
+    return float(mean_values(scores, metric, how, of_one, 1)[0])
+
+
 def check_scale(scale: str) -> None:
     """Raise where a scale is none."""
     if scale not in SCALES:
@@ -320,9 +347,6 @@ CORRECTED_ASSUMES = (
     "its variance is the mean of the jackknife's, which errs on the wide side, and of "
     "that which takes the fits as given, which is too narrow"
 )
-# What takes the fits as given; folds may be too small for a variance of their own.
-AS_GIVEN = {"pooled": ("pooled", "delong"), "per_fold": ("pooled", "delong")}
-AS_GIVEN |= {"paired": ("paired", "pairs")}
 
 
 def corrected_se(deleted: Jackknife, given: float) -> float:
@@ -365,14 +389,10 @@ def corrected_jackknife_interval(
         )
     if isinstance(deleted, str) or deleted.unmoved:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
-    value = estimate(scores, metric, how, level).value
+    value = _value(scores, metric, how)
     if not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")
-    other, name = AS_GIVEN[how]
-    possible = possible_intervals(scores, metric, other)
-    if name not in possible:
-        other, name = how, "influence"
-    given = estimate(scores, metric, other, level, name)
+    given = narrow_interval(scores, metric, how, level)
     if math.isnan(given.se):
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats

@@ -1,0 +1,161 @@
+"""Intervals from the held-out predictions alone, which take the fits as given."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import plural
+from statcv.inference.estimates.pairs import MIRRORED, concordant_pairs, lists_pairs
+from statcv.inference.estimates.slopes import slope_interval
+from statcv.inference.estimates.values import casewise_by_record
+from statcv.inference.intervals.influence import influence_interval
+from statcv.inference.intervals.interval import (
+    Interval,
+    corrected_t_interval,
+    delong_interval,
+    mean_interval,
+    pairs_interval,
+)
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+NO_PAIRS: dict[str | None, str] = {
+    "classes": "no fit left out records of both classes",
+    "each two classes": "of some two classes no fit left out records of both",
+    "numbers": "no fit left out records of different outcomes",
+}
+
+
+def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
+    """Interval of pooled auROC by DeLong's variance, averaged over repeats.
+
+    Parameters
+    ----------
+    scores : Scores
+    level : float
+    scale : {"wald", "logit"}
+    """
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    codes = scores.clusters
+    return delong_interval(
+        [scores.y[rows] for rows, _ in parts],
+        [scores.to_rank(predicted) for _, predicted in parts],
+        level,
+        interval=scale,
+        clusters=None if codes is None else [codes[rows] for rows, _ in parts],
+    )
+
+
+def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
+    """Interval of a mean over folds by the corrected t.
+
+    Parameters
+    ----------
+    scores : Scores
+    values : numpy.ndarray, shape (folds,)
+        The metric in each fold.
+    level : float
+    """
+    known, sizes = ~np.isnan(values), np.diff(scores.starts)
+    made = corrected_t_interval(
+        values[known], scores.n_train[known], sizes[known], level
+    )
+    if not scores.parted or np.isnan(made.lower):
+        return made
+    said = f"{plural(scores.parted, 'source')} with records in several folds"
+    return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
+
+
+def has_pairs(scores: Scores, metric: Metric) -> bool:
+    """Tell whether pairs have an interval of their own.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    """
+    return lists_pairs(scores) if metric.rank else not scores.apart
+
+
+def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
+    """Interval of a paired estimate: a share of pairs ranked right, or a slope.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    level : float
+    """
+    if not metric.rank:
+        return slope_interval(scores, level)
+    pairs = concordant_pairs(scores, metric)
+    if pairs is None:
+        return Interval.none(MIRRORED)
+    if not len(pairs.won) or np.isnan(pairs.shares).any():
+        return Interval.none(NO_PAIRS[metric.pairs])
+    if pairs.cells > 1 and pairs.sizes.min() < 2:
+        return Interval.none("of some two classes there is a single pair")
+    return pairs_interval(
+        pairs.first,
+        pairs.second,
+        pairs.won,
+        level,
+        scores.clusters,
+        share=float(pairs.shares.mean()),
+        moved=pairs.moved,
+    )
+
+
+def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
+    """Interval of a mean over records of each record's loss, averaged over repeats.
+
+    That of a root mean squared error is the root of that of the mean squared error.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    level : float
+    """
+    if metric.root_of is not None:
+        return _root(records_of(scores, metric.root_of, level))
+    rows, losses = casewise_by_record(scores, metric)
+    codes = scores.clusters
+    return mean_interval(losses, level, None if codes is None else codes[rows])
+
+
+def _root(interval: Interval) -> Interval:
+    """Turn an interval of the mean squared error into one of its root."""
+    lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
+    return Interval(
+        float(lower),
+        float(upper),
+        float(interval.se / (lower + upper)),
+        f"root of the {interval.method}" if interval.method != "none" else "none",
+        interval.assumes,
+    )
+
+
+def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:
+    """Interval of auROC that takes the fits as given, for a mean over folds too.
+
+    Folds may be too small for a variance of their own, so that theirs is that of the
+    pooled auROC.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    level : float
+    """
+    if how == "paired" and has_pairs(scores, metric):
+        return pairs_of(scores, metric, level)
+    if how != "paired" and not scores.apart:
+        return delong_of(scores, level)
+    return influence_interval(scores, how, level)

@@ -1,0 +1,370 @@
+"""Every interval of an estimate by its name: what it needs, and whom it serves.
+
+A new interval is an entry of `INTERVALS`; everything else reads it from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Setup
+from statcv.errors import MetricError, suggestion
+from statcv.inference.estimates.values import values_by_repeat, values_by_split
+from statcv.inference.intervals.at_boundary import at_end, interval_at_end
+from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
+from statcv.inference.intervals.given_fits import (
+    delong_of,
+    folds_of,
+    has_pairs,
+    pairs_of,
+    records_of,
+)
+from statcv.inference.intervals.influence import influence_interval
+from statcv.inference.intervals.interval import Interval
+from statcv.inference.refits.jackknife import (
+    Kept,
+    corrected_jackknife_interval,
+    jackknife_interval,
+    keep_jackknife,
+)
+from statcv.inference.refits.nested_cv import nested_cv_interval
+from statcv.inference.refits.refitting import fixed_threshold
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """The estimate whose interval is asked for.
+
+    Attributes
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    level : float
+        Confidence level.
+    seed : int
+        Seed for what is drawn.
+    setup : Setup or None
+        What was fitted; None if there are predictions alone.
+    kept : dict
+        Jackknives that were made before, to which this one is added.
+    running : dict
+        ``n_jobs`` and ``progress`` of refits.
+    """
+
+    scores: Scores
+    metric: Metric
+    how: str
+    level: float
+    seed: int = 0
+    setup: Setup | None = None
+    kept: Kept = field(default_factory=dict)
+    running: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def values(self) -> Floats:
+        """The values of which the estimate is the mean: by fold, or by repeat."""
+        return estimated_values(self.scores, self.metric, self.how)
+
+    @property
+    def value(self) -> float:
+        """The estimate."""
+        values = self.values
+        known = values[~np.isnan(values)]
+        return float(known.mean()) if len(known) else np.nan
+
+
+def estimated_values(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return the values of which an estimate is the mean: by fold, or by repeat.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    if how == "per_fold":
+        return values_by_split(scores, metric)
+    return values_by_repeat(scores, metric, how)
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """A way to make an interval.
+
+    Attributes
+    ----------
+    name : str
+        The name by which ``estimate(interval=)`` knows it.
+    sentence : str
+        What it is, in one sentence.
+    serves : callable
+        Whether it is available for a metric of scores, stated in one way.
+    make : callable
+        Makes it; without limits, and with the reason, if it cannot be had.
+    default_how : str
+        The way of stating a metric for which it is the default, if it serves.
+    refits : bool
+        Whether it fits everything again.
+    """
+
+    name: str
+    sentence: str
+    serves: Callable[[Scores, Metric, str], bool]
+    make: Callable[[Asked], Interval]
+    default_how: str = ""
+    refits: bool = False
+
+
+# ---- whom intervals serve ----
+
+
+def _pooled_auroc(scores: Scores, metric: Metric, how: str) -> bool:
+    return metric.is_auroc and how == "pooled" and not scores.apart
+
+
+def _auroc(scores: Scores, metric: Metric, how: str) -> bool:
+    return metric.is_auroc
+
+
+def _per_fold(scores: Scores, metric: Metric, how: str) -> bool:
+    return how == "per_fold"
+
+
+def _paired(scores: Scores, metric: Metric, how: str) -> bool:
+    return how == "paired" and has_pairs(scores, metric)
+
+
+def _mean_over_records(scores: Scores, metric: Metric, how: str) -> bool:
+    by_record = metric.casewise is not None or metric.root_of is not None
+    return by_record and how == "pooled" and not scores.apart
+
+
+def _resampled(scores: Scores, metric: Metric, how: str) -> bool:
+    return not _why_not_resampled(scores, metric, how)
+
+
+def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
+    """Say why records are not resampled; empty if they are."""
+    if how == "paired" and metric.name != "auroc":
+        return "its pairs are not resampled"
+    return why_not_resampled(scores, how)
+
+
+def _share(scores: Scores, metric: Metric, how: str) -> bool:
+    return metric.bounds == (0.0, 1.0)
+
+
+def _every(scores: Scores, metric: Metric, how: str) -> bool:
+    return True
+
+
+# ---- how they are made ----
+
+
+def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
+    return bootstrap_interval(
+        asked.scores, asked.metric, asked.how, asked.level, seed=asked.seed, bca=bca
+    )
+
+
+def _jackknife(asked: Asked, scale: str = "identity") -> Interval:
+    assert asked.setup is not None
+    scores, metric, how = asked.scores, asked.metric, asked.how
+    value, level = asked.value, asked.level
+    if scale == "logit" and at_end(metric, value):
+        made = Interval.none(f"the logit of {value:g} is infinite")
+        return interval_at_end(made, scores, metric, how, value, level)
+    deleted = keep_jackknife(
+        asked.setup, scores, metric, how, asked.kept, **asked.running
+    )
+    made = jackknife_interval(
+        asked.setup, scores, metric, how, level, scale=scale, deleted=deleted
+    )
+    return interval_at_end(made, scores, metric, how, value, level)
+
+
+def _corrected_jackknife(asked: Asked) -> Interval:
+    assert asked.setup is not None
+    scores, metric, how = asked.scores, asked.metric, asked.how
+    value, level = asked.value, asked.level
+    if at_end(metric, value):
+        made = Interval.none(f"the logit of {value:g} is infinite")
+        return interval_at_end(made, scores, metric, how, value, level)
+    deleted = keep_jackknife(
+        asked.setup, scores, metric, how, asked.kept, **asked.running
+    )
+    return corrected_jackknife_interval(scores, metric, how, level, deleted)
+
+
+def _nested_cv(asked: Asked) -> Interval:
+    assert asked.setup is not None
+    return nested_cv_interval(
+        asked.setup,
+        asked.metric,
+        asked.level,
+        seed=asked.seed,
+        threshold=fixed_threshold(asked.scores),
+        **asked.running,
+    )
+
+
+# ---- the table ----
+
+INTERVALS = {
+    method.name: method
+    for method in (
+        IntervalMethod(
+            "delong",
+            "DeLong's variance of a pooled auROC, by records or clusters.",
+            _pooled_auroc,
+            lambda asked: delong_of(asked.scores, asked.level),
+            default_how="pooled",
+        ),
+        IntervalMethod(
+            "logit",
+            "DeLong's variance on the logit scale, which keeps limits within 0 and 1.",
+            _pooled_auroc,
+            lambda asked: delong_of(asked.scores, asked.level, "logit"),
+        ),
+        IntervalMethod(
+            "influence",
+            "The influence of each record on an auROC, pooled, per fold or paired.",
+            _auroc,
+            lambda asked: influence_interval(asked.scores, asked.how, asked.level),
+        ),
+        IntervalMethod(
+            "corrected_t",
+            "A t interval over folds, corrected for overlapping training sets.",
+            _per_fold,
+            lambda asked: folds_of(asked.scores, asked.values, asked.level),
+            default_how="per_fold",
+        ),
+        IntervalMethod(
+            "pairs",
+            "The variance of a mean over pairs, which share records or clusters.",
+            _paired,
+            lambda asked: pairs_of(asked.scores, asked.metric, asked.level),
+            default_how="paired",
+        ),
+        IntervalMethod(
+            "records",
+            "The standard error of a mean over records or clusters.",
+            _mean_over_records,
+            lambda asked: records_of(asked.scores, asked.metric, asked.level),
+            default_how="pooled",
+        ),
+        IntervalMethod(
+            "bootstrap",
+            "Percentiles of the estimate over resampled records or clusters.",
+            _resampled,
+            _bootstrap,
+        ),
+        IntervalMethod(
+            "bca",
+            "Bootstrap percentiles, corrected for bias and acceleration.",
+            _resampled,
+            lambda asked: _bootstrap(asked, bca=True),
+        ),
+        IntervalMethod(
+            "jackknife",
+            "The jackknife: everything is fitted again without each record or cluster.",
+            _every,
+            _jackknife,
+            refits=True,
+        ),
+        IntervalMethod(
+            "jackknife_logit",
+            "The jackknife on the logit scale, for a share.",
+            _share,
+            lambda asked: _jackknife(asked, "logit"),
+            refits=True,
+        ),
+        IntervalMethod(
+            "corrected_jackknife",
+            "For auROC, the mean of the jackknife variance and that of fits as given.",
+            _auroc,
+            _corrected_jackknife,
+            refits=True,
+        ),
+        IntervalMethod(
+            "nested_cv",
+            "Nested cross-validation of a mean over records (Bates et al. 2023).",
+            _mean_over_records,
+            _nested_cv,
+            refits=True,
+        ),
+    )
+}
+
+
+# ---- which interval ----
+
+
+def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
+    """Return the name of the interval unless a caller names one; None for none.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    for method in INTERVALS.values():
+        if method.default_how == how and method.serves(scores, metric, how):
+            return method.name
+    return None
+
+
+def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:
+    """Return the names of the intervals that are available without refits.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    return tuple(
+        method.name
+        for method in INTERVALS.values()
+        if not method.refits and method.serves(scores, metric, how)
+    )
+
+
+def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> None:
+    """Raise if a metric has no such interval, or the interval needs refits."""
+    method = INTERVALS.get(interval)
+    if method is not None and method.refits:
+        raise MetricError(
+            f"interval={interval!r} needs refits, and these are predictions alone; "
+            "result.estimate() makes it."
+        )
+    if method is not None and method.serves(scores, metric, how):
+        return
+    possible = possible_intervals(scores, metric, how)
+    listed = ", ".join(map(repr, possible)) or "none without refits"
+    there = f"there {'is' if len(possible) == 1 else 'are'} {listed}"
+    about = f"{metric.label} ({how.replace('_', ' ')})"
+    if method is None:
+        with_refits = [one.name for one in INTERVALS.values() if one.refits]
+        hint = suggestion(interval, (*possible, *with_refits))
+        raise MetricError(
+            f"interval={interval!r} is unknown; for {about} {there}.{hint}"
+        )
+    why = ""
+    if interval in ("bootstrap", "bca"):
+        why = _why_not_resampled(scores, metric, how)
+    raise MetricError(
+        f"interval={interval!r} is not for {about}{f', since {why}' if why else ''}; "
+        f"{there}."
+    )
