@@ -19,8 +19,8 @@ if TYPE_CHECKING:
         load_irae,
     )
     from statcv.errors import StatcvError
+    from statcv.folds import by_hash, by_quantile, by_value
     from statcv.folds import sklearn as splitters
-    from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
     from statcv.models.tuning import Tuning
     from statcv.verbs.compare import compare
     from statcv.verbs.compare_settings import compare_settings
@@ -48,9 +48,9 @@ _HOME_OF = {
     "StatcvError": "statcv.errors",
     "Tuning": "statcv.models.tuning",
     "available_data": "statcv.datasets",
-    "by_hash": "statcv.folds.strata.resolve",
-    "by_quantile": "statcv.folds.strata.resolve",
-    "by_value": "statcv.folds.strata.resolve",
+    "by_hash": "statcv.folds",
+    "by_quantile": "statcv.folds",
+    "by_value": "statcv.folds",
     "compare": "statcv.verbs.compare",
     "compare_settings": "statcv.verbs.compare_settings",
     "cv": "statcv.verbs.cv",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 
 
@@ -163,6 +163,17 @@ def plural(count: int, noun: str) -> str:
     ('1 split', '3 splits')
     """
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Sequence[object], count: int | None = None, most: int = 6) -> str:
+    """Return the first names with commas, and how many more there are.
+
+    >>> listed(list("abc")), listed(list("abcd"), most=2), listed(list("ab"), 9)
+    ('a, b, c', 'a, b and 2 more', 'a, b and 7 more')
+    """
+    shown = ", ".join(map(str, names[:most]))
+    more = (len(names) if count is None else count) - min(len(names), most)
+    return f"{shown} and {more:,} more" if more else shown
 
 
 ALIKE = 0.6  # similarity from which on a name is suggested

@@ -1,5 +1,6 @@
 """What the package promises before anything is fitted."""
 
+import ast
 import configparser
 import inspect
 import json
@@ -52,6 +53,63 @@ def test_no_name_of_a_room_is_also_a_module_there():
         inside = {module.name for module in pkgutil.iter_modules(package.__path__)}
         for name in set(package.__all__) & inside:
             assert getattr(package, name) is import_module(f"statcv{room}.{name}")
+
+
+# ---- a room is entered by its own door ----
+
+WITH_DOORS = {"datasets", "engine", "folds", "formula", "models"}
+SUB_ROOMS = {
+    "statcv.folds.audit",
+    "statcv.folds.request",
+    "statcv.folds.sklearn",
+    "statcv.folds.strata",
+    "statcv.folds.theory",
+    "statcv.models.batched",
+    "statcv.models.thresholds",
+    "statcv.models.tuning",
+}
+NOT_YET = {"results", "studies", "verbs"}  # rooms that still import past a door
+
+
+def imports_of(path: Path) -> list[tuple[str, list[str]]]:
+    """Return the modules of the package that a file imports, and the names."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            found.append((str(node.module), [alias.name for alias in node.names]))
+        if isinstance(node, ast.Import):
+            found += [(alias.name, []) for alias in node.names]
+    return [one for one in found if one[0].startswith("statcv.")]
+
+
+def test_other_rooms_import_what_a_room_lists():
+    """Its ``__init__``, or that of a sub-room, lists what other rooms may use."""
+    past = []
+    for path in (ROOT / "statcv").rglob("*.py"):
+        own = path.relative_to(ROOT / "statcv").parts[0].removesuffix(".py")
+        for module, names in imports_of(path):
+            room = module.split(".")[1]
+            if room == own or room not in WITH_DOORS or own in NOT_YET:
+                continue
+            door = module == f"statcv.{room}" or module in SUB_ROOMS
+            listed = set(import_module(module).__all__) if door else set()
+            inside = {m for m in SUB_ROOMS if m.startswith(f"{module}.")}
+            listed |= {m.rpartition(".")[2] for m in inside}
+            if not door or not set(names) <= listed:
+                past.append((str(path.relative_to(ROOT)), module, names))
+    assert past == []
+
+
+def test_a_room_lists_names_that_it_has():
+    for module in [*(f"statcv.{room}" for room in WITH_DOORS), *SUB_ROOMS]:
+        door = import_module(module)
+        assert len(set(door.__all__)) == len(door.__all__)
+        assert all(hasattr(door, name) for name in door.__all__)
+
+
+@pytest.mark.parametrize("room", ["folds", "formula", "metrics", "models", "engine"])
+def test_a_room_is_light(room):
+    assert not loaded_by(f"import statcv.{room}") & set(HEAVY)
 
 
 def test_every_package_is_listed():

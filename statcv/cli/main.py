@@ -174,7 +174,7 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
     take it. If no scheme takes it, all get it, and cv() raises an error.
     """
     from statcv.folds import SCHEMES
-    from statcv.models.resolve import MODELS
+    from statcv.models import MODELS
 
     if (options.schemes is None) == (options.models is None):
         raise ArgumentError("compare takes either --schemes A,B or --models A,B.")
@@ -208,7 +208,7 @@ def _changes(options: Any, data: pd.DataFrame) -> dict[str, dict[str, Any]]:
 
 
 def _folds(options: argparse.Namespace) -> None:
-    from statcv.folds.schemes.build import DEFAULT_K
+    from statcv.folds import DEFAULT_K
     from statcv.verbs.fold_plan import fold_plan
 
     call = {name: getattr(options, name) for name in PLAN}
@@ -237,8 +237,8 @@ def _folds(options: argparse.Namespace) -> None:
 
 def _stratifier(options: argparse.Namespace) -> Any:
     """Return the stratifier that the options describe; the key is not an option."""
-    from statcv.folds.strata.resolve import by_hash, by_quantile, by_value
-    from statcv.folds.strata.thresholds import as_number
+    from statcv.folds import by_hash, by_quantile, by_value
+    from statcv.folds.strata import as_number
 
     names = _one_or_more(options.stratify)
     if options.plan is not None:
@@ -273,7 +273,7 @@ def _stratifier_of(options: argparse.Namespace) -> Any:
 
 
 def _is_binned(stratify: Any) -> bool:
-    from statcv.folds.strata.resolve import ByQuantile
+    from statcv.folds import ByQuantile
 
     return isinstance(stratify, ByQuantile)
 
@@ -281,8 +281,8 @@ def _is_binned(stratify: Any) -> bool:
 def _sql(stratify: Any, options: argparse.Namespace, k: int) -> str:
     """Return the folds as SQL, one expression per repeat."""
     from statcv.arguments import resolve_seed
-    from statcv.folds.strata.hashing_sql import sql_bins, sql_fold
-    from statcv.folds.strata.resolve import ByHash, ByQuantile
+    from statcv.folds import ByHash, ByQuantile
+    from statcv.folds.strata import sql_bins, sql_fold
 
     if options.data is None:
         unused = ["outcome", "scheme", "p", "pairs", "rebalance", "positive"]

@@ -1,23 +1,43 @@
 """Design × plan × model → predictions."""
 
 from statcv.engine.checkpoint import kept_seed
+from statcv.engine.parallel import check_jobs, one_thread, progress_bar
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
-from statcv.engine.permuted import Permutations, PermutedFits, run_permuted
-from statcv.engine.predictions import Held
+from statcv.engine.permuted import OF_THE_FITS, Permutations, PermutedFits, run_permuted
+from statcv.engine.predictions import (
+    Held,
+    Part,
+    check_training_sets,
+    plain,
+    warn_of_fits,
+)
+from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
+from statcv.engine.storage import write_whole
 
 __all__ = [
+    "OF_THE_FITS",
     "FoldFit",
     "Held",
     "Moments",
+    "Part",
     "Permutations",
     "PermutedFits",
+    "ResampledFits",
     "Setup",
+    "check_jobs",
+    "check_training_sets",
     "fit_all",
     "kept_seed",
+    "one_thread",
+    "plain",
     "prediction_moments",
+    "progress_bar",
     "read_fits",
     "run",
     "run_permuted",
+    "run_resampled",
+    "warn_of_fits",
+    "write_whole",
 ]

@@ -17,8 +17,7 @@ from statcv.engine.predictions import Floats, check_training_sets, where
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, StatcvError
 from statcv.models import Fit, TrainingSet
-from statcv.models.batched.fitted import FittedFolds, fit_all_folds
-from statcv.models.batched.folds import CELLS
+from statcv.models.batched import CELLS, FittedFolds, fit_all_folds
 from statcv.models.thresholds import training_weights
 
 Read = TypeVar("Read")

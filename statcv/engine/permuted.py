@@ -22,7 +22,7 @@ from statcv.errors import (
     SeparationWarning,
     UnseenLevelWarning,
 )
-from statcv.models.batched.fitted import fit_all_folds, permuted_folds
+from statcv.models.batched import fit_all_folds, permuted_folds
 from statcv.models.thresholds import NAME
 
 OF_THE_FITS = (ConvergenceWarning, SeparationWarning, UnseenLevelWarning)

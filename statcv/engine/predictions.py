@@ -23,7 +23,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
-from statcv.models.tuning.grid import chosen_table
+from statcv.models.tuning import chosen_table
 
 Floats = NDArray[np.float64]
 Curves = Mapping[str, Floats]

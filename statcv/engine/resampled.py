@@ -20,9 +20,8 @@ from statcv.engine.predictions import Floats, Part
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
 from statcv.errors import FitError, StatcvError
-from statcv.folds.ragged import Ragged
-from statcv.models.batched.fitted import fit_all_folds
-from statcv.models.batched.folds import Folds
+from statcv.folds import Ragged
+from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME
 
 Rows = NDArray[np.intp]

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
 from statcv.folds import FoldPlan
 from statcv.formula import Design
-from statcv.models import Fit, Model, TrainingSet
-from statcv.models.batched.folds import Folds
-from statcv.models.weights import with_given_weights
+from statcv.models import Fit, Model, TrainingSet, with_given_weights
+from statcv.models.batched import Folds
 
 Floats = NDArray[np.float64]
 

@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from statcv.engine.predictions import Curves, Floats, Part, plain, where
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
-from statcv.models import Fit, TrainingSet
-from statcv.models.base import FollowingModel
-from statcv.models.batched.fitted import fit_all_folds
+from statcv.models import Fit, FollowingModel, TrainingSet
+from statcv.models.batched import fit_all_folds
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:

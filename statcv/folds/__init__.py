@@ -1,9 +1,48 @@
 """Who is held out, and on whom each fold trains."""
 
 from statcv.folds import theory as theory
+from statcv.folds.deletion import choose_splits, count_fits, delete_records
 from statcv.folds.plan import FoldPlan
-from statcv.folds.rebalance.balance import Bags
-from statcv.folds.schemes.build import make_plan
+from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.balance import Bags, balance
+from statcv.folds.response import Response
+from statcv.folds.schemes.build import DEFAULT_K, make_plan
+from statcv.folds.schemes.holdout import Records
+from statcv.folds.schemes.pairs import count_unlike, is_sample
 from statcv.folds.schemes.table import SCHEMES, Scheme
+from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.resolve import (
+    ByHash,
+    ByQuantile,
+    ByValue,
+    Stratifier,
+    by_hash,
+    by_quantile,
+    by_value,
+)
 
-__all__ = ["SCHEMES", "Bags", "FoldPlan", "Scheme", "make_plan"]
+__all__ = [
+    "DEFAULT_K",
+    "SCHEMES",
+    "Bags",
+    "ByHash",
+    "ByQuantile",
+    "ByValue",
+    "FoldPlan",
+    "Ragged",
+    "Records",
+    "Response",
+    "Scheme",
+    "Strata",
+    "Stratifier",
+    "balance",
+    "by_hash",
+    "by_quantile",
+    "by_value",
+    "choose_splits",
+    "count_fits",
+    "count_unlike",
+    "delete_records",
+    "is_sample",
+    "make_plan",
+]

@@ -18,8 +18,9 @@ from statcv.folds.schemes.build import build_plan
 from statcv.folds.schemes.table import SCHEMES
 from statcv.folds.strata.resolve import Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
-from statcv.formula import Outcome
-from statcv.formula.frame import row_values
+from statcv.formula import Outcome, row_values
+
+__all__ = ["Holdout"]
 
 EVEN = 1e-9  # shares of classes in training that differ by less are the same
 

@@ -1,7 +1,42 @@
 """From a formula and a data frame to a :class:`Design`: outcome and matrix."""
 
-from statcv.formula.design import Design, make_design
-from statcv.formula.frame import as_frame
+from statcv.formula.design import (
+    Design,
+    counted,
+    dependent_columns,
+    in_words,
+    make_design,
+)
+from statcv.formula.frame import (
+    as_frame,
+    is_missing,
+    is_number,
+    plain_column,
+    row_values,
+    row_weights,
+)
 from statcv.formula.outcome import Outcome
+from statcv.formula.parse import Formula, parse_formula
+from statcv.formula.quoting import quoted
+from statcv.formula.terms import Terms
+from statcv.formula.updating import updated_formula
 
-__all__ = ["Design", "Outcome", "as_frame", "make_design"]
+__all__ = [
+    "Design",
+    "Formula",
+    "Outcome",
+    "Terms",
+    "as_frame",
+    "counted",
+    "dependent_columns",
+    "in_words",
+    "is_missing",
+    "is_number",
+    "make_design",
+    "parse_formula",
+    "plain_column",
+    "quoted",
+    "row_values",
+    "row_weights",
+    "updated_formula",
+]

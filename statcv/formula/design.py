@@ -28,7 +28,7 @@ from statcv.formula.frame import (
     shown_label,
 )
 from statcv.formula.outcome import Outcome, read_outcome
-from statcv.formula.parse import Formula, parse
+from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.terms import Matrix, Terms
 
@@ -171,7 +171,7 @@ def make_design(
             + suggestion(na_action, NA_ACTIONS)
         )
     frame = as_frame(data)
-    parsed = parse(formula, list(frame.columns), scope, not_in_dot)
+    parsed = parse_formula(formula, list(frame.columns), scope, not_in_dot)
     given = {n: frame[n] for n in (*parsed.outcome_columns, *parsed.columns)}
     kept, missing = _complete_rows(given, len(frame), parsed, na_action)
     index = frame.index

@@ -236,7 +236,7 @@ class _Module:
     name: str
 
 
-def parse(
+def parse_formula(
     text: object,
     columns: Collection[str],
     scope: Mapping[str, Any],

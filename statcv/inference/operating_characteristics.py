@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from statcv.folds import FoldPlan
-from statcv.folds.schemes.pairs import is_sample
+from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS
 
 if TYPE_CHECKING:

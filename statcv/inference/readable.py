@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Held
 from statcv.folds import FoldPlan
-from statcv.folds.audit.findings import Audit
+from statcv.folds.audit import Audit
 from statcv.formula import Design
 from statcv.inference import Estimate, HTest, Scores
 from statcv.inference.estimates.monte_carlo import MonteCarlo

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Held
 from statcv.folds import FoldPlan
-from statcv.folds.audit.audit import training_means
+from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]

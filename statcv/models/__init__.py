@@ -1,19 +1,30 @@
 """Models that are fitted in a fold: one small protocol, one module per family."""
 
-from statcv.models.base import Capabilities, Fit, Model, TrainingSet
-from statcv.models.boosting import XGBoost
+from statcv.models.base import (
+    Capabilities,
+    Fit,
+    FollowingModel,
+    Model,
+    TrainingSet,
+    WrappedFit,
+)
+from statcv.models.boosting import BoostedFit, XGBoost
 from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
 from statcv.models.resolve import MODELS, resolve_model
-from statcv.models.sklearn_estimator import Sklearn
-from statcv.models.statsmodels_model import Statsmodels
+from statcv.models.sklearn_estimator import Sklearn, SklearnFit
+from statcv.models.statsmodels_model import Statsmodels, unwrap_result
+from statcv.models.weights import with_given_weights
+from statcv.models.without_predictors import fitted_to_constant, predicted_without
 
 __all__ = [
     "MODELS",
+    "BoostedFit",
     "Capabilities",
     "Fit",
+    "FollowingModel",
     "Linear",
     "Logit",
     "Mean",
@@ -21,8 +32,14 @@ __all__ = [
     "NegMean",
     "Neighbors",
     "Sklearn",
+    "SklearnFit",
     "Statsmodels",
     "TrainingSet",
+    "WrappedFit",
     "XGBoost",
+    "fitted_to_constant",
+    "predicted_without",
     "resolve_model",
+    "unwrap_result",
+    "with_given_weights",
 ]

@@ -23,6 +23,16 @@ from statcv.models.base import (
 from statcv.models.batched.fitted import FittedFolds, fit_all_folds
 from statcv.models.batched.folds import CELLS, Folds, Numbers
 
+__all__ = [
+    "NAME",
+    "RULES",
+    "Thresholded",
+    "ThresholdedFit",
+    "best_thresholds",
+    "training_weights",
+    "with_threshold",
+]
+
 NAME = "threshold"  # of what is chosen
 
 

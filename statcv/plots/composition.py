@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, plural, suggestion
-from statcv.folds import FoldPlan
-from statcv.folds.response import Response
+from statcv.folds import FoldPlan, Response
 from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (

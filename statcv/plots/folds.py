@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.folds import FoldPlan
-from statcv.folds.ragged import Ragged
-from statcv.folds.response import Response
+from statcv.folds import FoldPlan, Ragged, Response
 from statcv.inference.readable import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (

@@ -22,7 +22,7 @@ from statcv.folds.request import Holdout
 from statcv.formula import as_frame
 from statcv.formula.design import counted
 from statcv.formula.frame import is_missing, row_values
-from statcv.formula.parse import parse
+from statcv.formula.parse import parse_formula
 from statcv.formula.scope import caller_scope
 from statcv.formula.updating import updated_formula
 from statcv.inference.paired.records import name_results
@@ -300,7 +300,7 @@ def _on_common_rows(
     used: dict[str, None] = {}
     for formula in formulas:
         text = updated_formula(formulas[0], formula)
-        parsed = parse(text, list(table.columns), scope, not_in_dot)
+        parsed = parse_formula(text, list(table.columns), scope, not_in_dot)
         used |= dict.fromkeys((*parsed.outcome_columns, *parsed.columns))
     absent = {name: is_missing(table[name]) for name in used}
     incomplete = np.any([*absent.values()], axis=0)

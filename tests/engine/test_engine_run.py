@@ -24,7 +24,7 @@ from statcv.errors import (
 )
 from statcv.folds import make_plan
 from statcv.formula import make_design
-from statcv.models import Linear, Logit, Mean
+from statcv.models import Linear, Logit, Mean, resolve_model
 from statcv.models.base import PlainFit
 
 pytestmark = pytest.mark.filterwarnings(
@@ -215,8 +215,9 @@ def test_each_fold_of_each_repeat_draws_from_its_own_stream(data):
 def test_all_rows_are_fitted_with_another_stream(data):
     design = make_design("y ~ a", data, scope={})
     model = Logger()
-    fit_all(design, model, seed=1)
-    run(design, make_plan("loocv", design.y, "binary"), model, seed=1)
+    learner = resolve_model(model, "binary")
+    fit_all(design, learner, seed=1)
+    run(design, make_plan("loocv", design.y, "binary"), learner, seed=1)
     seeds = [training.seed for training in model.trainings]
     assert len(set(seeds)) == 51
     assert len(model.trainings[0].y) == 50

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import statcv as scv
-from statcv.formula.parse import parse
+from statcv.formula.parse import parse_formula
 from statcv.formula.updating import updated_formula
 
 REFERENCE = Path(__file__).parents[1] / "reference" / "update_r.csv"
@@ -24,7 +24,7 @@ def cases():
 
 
 def read(text):
-    found = parse(text.replace("^", "**"), COLUMNS, {"np": np})
+    found = parse_formula(text.replace("^", "**"), COLUMNS, {"np": np})
     labels = [set(term) for term in found.terms if term]
     return found.outcome, labels, () in found.terms
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, DataError, FrameError, plural
+from statcv.errors import ArgumentError, DataError, FrameError, listed, plural
 from statcv.folds.audit.duplicates import (
     Columns,
     Tolerance,
@@ -16,7 +16,7 @@ from statcv.folds.audit.duplicates import (
     equal_records,
     near_records,
 )
-from statcv.folds.audit.findings import Finding, listed
+from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -139,14 +138,3 @@ def fixed(number: float, digits: int = 2) -> str:
     ('0.00', '-1.00')
     """
     return f"{round(float(number), digits) + 0.0:.{digits}f}"
-
-
-def listed(names: Sequence[object], count: int | None = None, most: int = 6) -> str:
-    """Return the first names with commas, and how many more there are.
-
-    >>> listed(list("abc")), listed(list("abcd"), most=2), listed(list("ab"), 9)
-    ('a, b, c', 'a, b and 2 more', 'a, b and 7 more')
-    """
-    shown = ", ".join(map(str, names[:most]))
-    more = (len(names) if count is None else count) - min(len(names), most)
-    return f"{shown} and {more:,} more" if more else shown

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import plural
-from statcv.folds.audit.findings import Finding, listed, span
+from statcv.errors import listed, plural
+from statcv.folds.audit.findings import Finding, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 

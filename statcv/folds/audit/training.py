@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.audit.findings import Finding, listed, span
+from statcv.errors import listed
+from statcv.folds.audit.findings import Finding, span
 from statcv.folds.plan import FoldPlan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import ClassWeights

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import plural
-from statcv.folds.audit.findings import Finding, listed
+from statcv.errors import listed, plural
+from statcv.folds.audit.findings import Finding
 from statcv.folds.plan import FoldPlan
 
 BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import FoldWarning, warn
-from statcv.folds.audit.findings import listed
+from statcv.errors import FoldWarning, listed, warn
 from statcv.folds.strata.identifiers import SEPARATOR
 
 NAMED = re.compile(

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError
-from statcv.folds.schemes.pairs import count_unlike
+from statcv.folds import count_unlike
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.scores import Scores

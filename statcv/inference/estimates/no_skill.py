@@ -27,12 +27,8 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import METRICS, Metric
-from statcv.models import TrainingSet
+from statcv.models import TrainingSet, fitted_to_constant, predicted_without
 from statcv.models.thresholds import RULES, Thresholded, best_thresholds
-from statcv.models.without_predictors import (
-    fitted_to_constant,
-    predicted_without,
-)
 
 
 def mean_model_hand_till(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
-from statcv.folds.audit.audit import LEANS
+from statcv.folds.audit import LEANS
 from statcv.inference.paired.delong import Side
 from statcv.inference.paired.tests import joined_clusters
 from statcv.inference.readable import Readable

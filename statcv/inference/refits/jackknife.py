@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import ArgumentError, FitError, OutcomeError, SchemeError
-from statcv.folds import FoldPlan
-from statcv.folds.deletion import count_fits
-from statcv.folds.schemes.pairs import is_sample
+from statcv.folds import FoldPlan, count_fits, is_sample
 from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.given_fits import narrow_interval
 from statcv.inference.intervals.interval import Interval, symmetric

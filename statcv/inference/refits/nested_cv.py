@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
-from statcv.engine import Setup
-from statcv.engine.parallel import progress_bar
+from statcv.engine import Setup, progress_bar
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -25,9 +24,7 @@ from statcv.errors import (
     OutcomeError,
     SchemeError,
 )
-from statcv.folds import FoldPlan
-from statcv.folds.ragged import Ragged
-from statcv.folds.schemes.build import make_plan
+from statcv.folds import FoldPlan, Ragged, make_plan
 from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.cost import made_together

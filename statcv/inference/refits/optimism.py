@@ -16,9 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE, is_whole
-from statcv.engine import Setup, fit_all
-from statcv.engine.parallel import progress_bar
-from statcv.engine.resampled import ResampledFits, run_resampled
+from statcv.engine import ResampledFits, Setup, fit_all, progress_bar, run_resampled
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,

@@ -12,12 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import Held, Setup, run
-from statcv.engine.parallel import progress_bar
-from statcv.engine.permuted import OF_THE_FITS
+from statcv.engine import OF_THE_FITS, Held, Setup, progress_bar, run
 from statcv.errors import ConvergenceWarning, SchemeError, warn
-from statcv.folds import FoldPlan
-from statcv.folds.deletion import choose_splits, count_fits, delete_records
+from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

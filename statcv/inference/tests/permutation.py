@@ -16,9 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTATION
-from statcv.engine import Held, Permutations, PermutedFits, Setup, run_permuted
-from statcv.engine.parallel import progress_bar
-from statcv.engine.predictions import check_training_sets
+from statcv.engine import (
+    Held,
+    Permutations,
+    PermutedFits,
+    Setup,
+    check_training_sets,
+    progress_bar,
+    run_permuted,
+)
 from statcv.errors import (
     ConvergenceWarning,
     OutcomeError,
@@ -28,7 +34,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import SCHEMES, FoldPlan
-from statcv.folds.audit.audit import training_means
+from statcv.folds.audit import training_means
 from statcv.inference.estimates.values import values_by_repeat
 from statcv.inference.refits.refitting import scores_of
 from statcv.inference.scores import LeftOut, Scores

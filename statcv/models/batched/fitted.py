@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.folds.ragged import Ragged
+from statcv.folds import Ragged
 from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.folds import FoldFits, Folds, Numbers
 

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.folds import FoldPlan
-from statcv.folds.ragged import Ragged
+from statcv.folds import FoldPlan, Ragged
 from statcv.models.base import Matrix, Model, TrainingSet
 
 Numbers = NDArray[np.intp]

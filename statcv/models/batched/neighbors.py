@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.folds.ragged import Ragged
+from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, Folds, Numbers
 

@@ -1,5 +1,6 @@
 """Hyperparameters chosen inside every training set."""
 
+from statcv.models.tuning.grid import chosen_table
 from statcv.models.tuning.resolve import model_to_tune, tuned_model
 from statcv.models.tuning.tuned import Tuned, TunedFit, choices, warn_of_edges
 from statcv.models.tuning.tuning import Tuning
@@ -9,6 +10,7 @@ __all__ = [
     "TunedFit",
     "Tuning",
     "choices",
+    "chosen_table",
     "model_to_tune",
     "tuned_model",
     "warn_of_edges",

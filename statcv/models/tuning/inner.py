@@ -9,12 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import PLAN
 from statcv.errors import ArgumentError, SchemeError, suggestion
-from statcv.folds import SCHEMES, FoldPlan
-from statcv.folds.ragged import Ragged
-from statcv.folds.rebalance.balance import balance
-from statcv.folds.response import Response
-from statcv.folds.schemes.holdout import Records
-from statcv.folds.strata.clusters import Strata
+from statcv.folds import SCHEMES, FoldPlan, Ragged, Records, Response, Strata, balance
 from statcv.models import TrainingSet
 
 INNER = (

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import fit_seeds
-from statcv.folds import FoldPlan
-from statcv.folds.ragged import Ragged
+from statcv.folds import FoldPlan, Ragged
 from statcv.models import TrainingSet
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Folds, Numbers
