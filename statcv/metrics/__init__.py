@@ -1,8 +1,8 @@
 """Metrics: arrays in, numbers out.
 
-Nothing here knows of folds, models or data frames. Higher scores mean positive,
-always. A metric that is undefined is NaN, without a warning: the caller, who knows
-in which fold it happened, counts.
+Nothing in this package refers to folds, models or data frames. Higher scores always
+point to the positive class. An undefined metric is NaN without a warning; the caller,
+who knows the fold, counts such cases.
 """
 
 from statcv.metrics.areas.delong_test import (

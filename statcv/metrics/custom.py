@@ -1,4 +1,4 @@
-"""Metrics of the user's own: a function of arrays, or a scikit-learn scorer."""
+"""User-defined metrics, made from a function of arrays or a scikit-learn scorer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
 
-_HANDED = {
+_PASSED = {
     "order": "scores",
     "classes": "predicted classes",
     "probabilities": "probabilities (or means)",
@@ -36,18 +36,20 @@ _HANDED = {
 
 
 @dataclass(frozen=True)
-class OwnFunction:
-    """A function of outcomes and predictions.
+class UserFunction:
+    """A user's function of outcomes and predictions.
 
     Attributes
     ----------
     name : str
-        What errors call it.
+        Name of the function in error messages.
     function : callable
+        The function itself.
     reads : {"order", "classes", "probabilities", "numbers"}
-        What it is handed; classes are made of the predictions.
+        Kind of prediction that the function receives; classes are derived from the
+        predictions.
     keywords : dict
-        Handed on.
+        Keyword arguments that are passed to the function.
     """
 
     name: str
@@ -58,10 +60,11 @@ class OwnFunction:
     def __call__(
         self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike = 0.5
     ) -> float:
-        """Return its value; NaN without records, or where a prediction is NaN.
+        """Return the function's value.
 
-        NaN as well where it divides by zero, or raises a ValueError on records that
-        lack a class.
+        The value is NaN if there are no records, if a prediction is NaN, if the
+        function divides by zero, or if it raises a ValueError on records that lack a
+        class.
         """
         outcome, read, known = self.arrays(y, prediction, threshold)
         if not known.size or not known.all():
@@ -81,7 +84,7 @@ class OwnFunction:
     def arrays(
         self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike
     ) -> tuple[NDArray[Any], NDArray[Any], Bools]:
-        """Return copies of what it is handed, and whose predictions are known."""
+        """Return new arrays for the function, and which predictions are not NaN."""
         if self.reads == "classes":
             codes, p = outcome_and_prediction(y, prediction)
             chosen = predicted_class(p, threshold)
@@ -92,27 +95,27 @@ class OwnFunction:
         return outcome, read, ~np.isnan(columns(read)).any(axis=1)
 
     def called(self, y: NDArray[Any], read: NDArray[Any]) -> Any:
-        """Return what it returns; NumPy's 0/0 is NaN without a warning."""
+        """Call the function; 0/0 in NumPy gives NaN without a warning."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.function(y, read, **self.keywords)
 
     def failure(self, error: Exception, n: int) -> MetricError:
-        """Return an error that says whose it is."""
+        """Return an error that names the function."""
         return MetricError(
             f"{self.name} failed for {plural(n, 'record')}: "
-            f"{reason(error).rstrip('.')}. It was handed the outcome and "
-            f"{_HANDED[self.reads]}; make_metric(..., reads=...) says which it takes."
+            f"{reason(error).rstrip('.')}. It received the outcome and "
+            f"{_PASSED[self.reads]}; make_metric(..., reads=...) sets what it receives."
         )
 
 
 @dataclass(frozen=True)
-class OwnCasewise(OwnFunction):
-    """A function of outcomes and predictions that has a value for each record."""
+class UserCasewise(UserFunction):
+    """A user's function of outcomes and predictions, with one value per record."""
 
     def __call__(  # type: ignore[override]
         self, y: ArrayLike, prediction: ArrayLike, threshold: ArrayLike = 0.5
     ) -> Floats:
-        """Return the records' values; NaN where a prediction is NaN."""
+        """Return one value per record, NaN where the prediction is NaN."""
         outcome, read, known = self.arrays(y, prediction, threshold)
         values = np.full(len(outcome), np.nan)
         if not known.any():
@@ -124,15 +127,15 @@ class OwnCasewise(OwnFunction):
         numbers = real_array(given, f"what {self.name} returns")
         if numbers.shape != (known.sum(),):
             raise MetricError(
-                f"{self.name} must return a number for each of {known.sum()} records, "
-                f"but returned shape {numbers.shape}."
+                f"{self.name} must return one number for each of {known.sum()} "
+                f"records, but returned an array of shape {numbers.shape}."
             )
         values[known] = numbers
         return values
 
 
 def _lacks_a_class(y: NDArray[Any], shape: tuple[int, ...]) -> bool:
-    """Whether outcomes are all alike, or fewer than the columns of classes."""
+    """Return whether a class has no record."""
     return len(np.unique(y)) < (shape[1] if len(shape) == 2 else 2)
 
 
@@ -150,7 +153,7 @@ def _number(value: Any, name: str) -> float:
     raise MetricError(f"{name} must return one number, not {reprlib.repr(value)}.")
 
 
-# ---- metrics of one's own: a function of arrays, or a scorer of scikit-learn ----
+# ---- a metric from a function of arrays, or from a scorer of scikit-learn ----
 
 _CLASSES = ("binary", "multiclass")
 _KINDS = (*_CLASSES, "continuous")
@@ -173,52 +176,55 @@ def make_metric(
     casewise: Callable[..., ArrayLike] | None = None,
     limits: tuple[float, float] | None = None,
 ) -> Metric:
-    """Make a metric of a function, or of a scorer of scikit-learn.
+    """Make a metric from a function, or from a scikit-learn scorer.
 
     Parameters
     ----------
     function : callable
-        ``function(y, prediction)``, which returns a number; or what scikit-learn's
-        ``make_scorer`` or ``get_scorer`` returns. `y` holds 0 and 1, the codes
+        ``function(y, prediction)``, which returns a number; or the return value of
+        scikit-learn's ``make_scorer`` or ``get_scorer``. `y` holds 0 and 1, the codes
         0 … K-1, or numbers.
     greater_is_better : bool, optional
-        Its direction. A scorer knows it. Where not given, a function whose name ends
-        in ``_score`` is taken for a gain, and in ``_error``, ``_loss`` or
-        ``_deviance`` for a loss, as scikit-learn names them.
+        Direction of the metric, which a scorer already has. By default a function
+        whose name ends in ``_score`` is a gain, and one whose name ends in ``_error``,
+        ``_loss`` or ``_deviance`` is a loss, by scikit-learn's naming convention.
     name, label : str, optional
-        What a user types, and what tables show; the function's name, with the
-        arguments fixed by a scorer or a ``functools.partial``.
+        The name that a user types, and the label in tables. Both default to the
+        function's name, with the arguments fixed by a scorer or a
+        ``functools.partial``.
     outcomes : str or iterable of str, optional
-        Kinds of outcome that it is for: "binary", "multiclass", "continuous".
-        Where not given, those that go with `reads`.
+        Kinds of outcome that the metric applies to: "binary", "multiclass",
+        "continuous". The default follows from `reads`.
     reads : {"probabilities", "classes", "order", "numbers"}, optional
-        What it takes for predictions: probabilities of 1 (or K columns of them);
-        predicted classes; scores, of which only the order counts; or predictions of
-        whatever kind. By default probabilities for classes, and numbers for
-        continuous outcomes. A scorer's response method tells, and scikit-learn's own
-        functions of predicted classes are known.
+        Predictions that the function receives: probabilities of 1 (or K columns of
+        them); predicted classes; scores of which only the order matters; or
+        predictions of any kind. The default is probabilities for classes, and numbers
+        for continuous outcomes. For a scorer it is taken from the response method, and
+        scikit-learn's own functions of predicted classes are recognised.
     casewise : callable, optional
-        ``casewise(y, prediction)``, a number for each record, where the metric is
-        their mean: gives it an interval and paired comparisons.
+        ``casewise(y, prediction)``, one number per record, if the metric is the mean
+        of these numbers. The metric then has an interval and paired comparisons.
     limits : tuple of float, optional
-        Its least and largest value, which an interval does not leave. None by
-        default.
+        Smallest and largest possible value, to which intervals are confined. By
+        default there are no limits.
 
     Returns
     -------
     Metric
-        Its value is the function's: a scorer's sign is its direction, and is not
-        multiplied in. NaN where there is no record, or a prediction is NaN. NaN, too,
-        where the function divides by zero, or raises a ValueError on records that
-        lack a class; its warnings about those are kept back.
+        A metric whose value is that of the function. The sign of a scorer sets the
+        direction and is not multiplied in. The value is NaN if there are no records,
+        if a prediction is NaN, if the function divides by zero, or if it raises a
+        ValueError on records that lack a class; its warnings about such records are
+        suppressed.
 
     Raises
     ------
     MetricError
-        If the name is taken, or direction, outcomes or name cannot be told; when it
-        is called, if the function fails, or returns anything but a number.
+        If the name is taken, or if the direction, outcomes or name cannot be
+        inferred. When the metric is called, if the function fails or does not return
+        a number.
     ArgumentTypeError
-        If `function` cannot be called, or an argument has the wrong type.
+        If `function` is not callable, or an argument has the wrong type.
 
     Examples
     --------
@@ -234,10 +240,10 @@ def make_metric(
     >>> make_metric(make_scorer(fbeta_score, beta=2)).label
     'fbeta_score(beta=2)'
     """
-    told = _told(function)
-    named = _name(told.name if name is None else name)
-    higher = _direction(greater_is_better, told, named)
-    kinds, read = _outcomes_and_reads(outcomes, reads, told, named)
+    found = _described(function)
+    named = _name(found.name if name is None else name)
+    higher = _direction(greater_is_better, found, named)
+    kinds, read = _outcomes_and_reads(outcomes, reads, found, named)
     if label is not None and not isinstance(label, str):
         raise ArgumentTypeError(f"label must be a string, not {label!r}.")
     if casewise is not None and not callable(casewise):
@@ -247,23 +253,23 @@ def make_metric(
     return Metric(
         name=named,
         label=label or named,
-        function=OwnFunction(named, told.function, read, told.keywords),
+        function=UserFunction(named, found.function, read, found.keywords),
         greater_is_better=higher,
         outcomes=kinds,
         reads=read,
-        casewise=casewise and OwnCasewise(f"casewise of {named}", casewise, read),
+        casewise=casewise and UserCasewise(f"casewise of {named}", casewise, read),
         limits=_limits(limits),
     )
 
 
 def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
-    """Return a metric by its name, or made of a function or a scorer.
+    """Return a metric by name, or make one from a function or a scorer.
 
     Parameters
     ----------
     metric : str, Metric or callable
-        One of `METRICS`; a `Metric`, which is returned as it is; a function or a
-        scorer that `make_metric` understands without further arguments.
+        The name of one of `METRICS`; a `Metric`, which is returned unchanged; or a
+        function or scorer that `make_metric` accepts without further arguments.
 
     Returns
     -------
@@ -273,7 +279,8 @@ def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
     Raises
     ------
     MetricError
-        If there is none of that name; the nearest is suggested. Or as `make_metric`.
+        If there is no metric of that name, with a suggestion of the nearest; or as in
+        `make_metric`.
 
     Examples
     --------
@@ -297,13 +304,13 @@ def get_metric(metric: str | Metric | Callable[..., Any]) -> Metric:
     answer = metric_answer(metric)
     if answer:
         raise MetricError(f"there is no metric {metric!r}; {answer}.")
-    hint = suggestion(metric, METRICS) or f" There are: {', '.join(METRICS)}."
+    hint = suggestion(metric, METRICS) or f" The metrics are {', '.join(METRICS)}."
     raise MetricError(f"there is no metric {metric!r}.{hint}")
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a function tells of itself; None where it does not."""
+class _Description:
+    """Properties inferred from a function; None where one is unknown."""
 
     function: Callable[..., Any]
     name: str | None
@@ -314,14 +321,14 @@ class _Told:
     scorer: bool = False
 
 
-def _told(function: Callable[..., Any]) -> _Told:
+def _described(function: Callable[..., Any]) -> _Description:
     if not callable(function):
         raise ArgumentTypeError(
-            "a metric is made of a function of (y, prediction), or of a scorer, not "
-            f"of {function!r}."
+            "a metric is made from a function of (y, prediction) or from a scorer, "
+            f"not from {function!r}."
         )
     if hasattr(function, "_score_func") and hasattr(function, "_sign"):
-        return _told_by_scorer(function)
+        return _described_by_scorer(function)
     keywords: Mapping[str, Any] = {}
     if isinstance(function, partial) and not function.args:
         keywords, function = function.keywords, function.func
@@ -332,11 +339,13 @@ def _told(function: Callable[..., Any]) -> _Told:
     elif base.endswith(("_error", "_loss", "_deviance")):
         higher = False
     reads = "classes" if _takes_classes(function) else None
-    return _Told(function, _with_keywords(base, keywords), higher, keywords, reads)
+    return _Description(
+        function, _with_keywords(base, keywords), higher, keywords, reads
+    )
 
 
 def _takes_classes(function: Callable[..., Any]) -> bool:
-    """Tell whether a function of scikit-learn takes predicted classes."""
+    """Return whether a scikit-learn function takes predicted classes."""
     if getattr(function, "__module__", "") != "sklearn.metrics._classification":
         return False
     names = [*inspect.signature(function).parameters]
@@ -344,8 +353,8 @@ def _takes_classes(function: Callable[..., Any]) -> bool:
     return of_classes and "log_loss" not in function.__name__
 
 
-def _told_by_scorer(scorer: Any) -> _Told:
-    """Read a scorer's function, sign and arguments, and what it asks a model for."""
+def _described_by_scorer(scorer: Any) -> _Description:
+    """Read a scorer's function, sign, arguments and response method."""
     function, keywords = scorer._score_func, scorer._kwargs
     method = getattr(scorer, "_response_method", "predict")
     methods = (method,) if isinstance(method, str) else tuple(method)
@@ -361,7 +370,9 @@ def _told_by_scorer(scorer: Any) -> _Told:
     elif theirs:
         outcomes = ("continuous",) if module == "_regression" else _CLASSES
     name = _with_keywords(getattr(function, "__name__", ""), keywords)
-    return _Told(function, name, scorer._sign > 0, keywords, reads, outcomes, True)
+    return _Description(
+        function, name, scorer._sign > 0, keywords, reads, outcomes, True
+    )
 
 
 def _with_keywords(base: str, keywords: Mapping[str, Any]) -> str | None:
@@ -373,33 +384,33 @@ def _with_keywords(base: str, keywords: Mapping[str, Any]) -> str | None:
 
 def _name(name: str | None) -> str:
     if name is None:
-        raise MetricError("the function has no name of its own; give one by name=.")
+        raise MetricError("the function has no name; give the metric one with name=.")
     if not isinstance(name, str):
         raise ArgumentTypeError(f"name must be a string, not {name!r}.")
     if not name.strip():
         raise MetricError("name is empty; give the metric a name.")
     if name in METRICS:
         raise MetricError(
-            f"there is a metric {name!r} already; give yours another name by "
+            f"there is already a metric {name!r}; give yours another name with "
             "make_metric(..., name=...)."
         )
     return name
 
 
-def _direction(given: bool | None, told: _Told, name: str) -> bool:
+def _direction(given: bool | None, found: _Description, name: str) -> bool:
     if given is not None and not isinstance(given, bool):
         raise ArgumentTypeError(
             f"greater_is_better must be True or False, not {given!r}."
         )
-    if told.scorer and given is not None and given != told.greater_is_better:
+    if found.scorer and given is not None and given != found.greater_is_better:
         raise MetricError(
-            f"greater_is_better={given}, but the scorer {name} says the opposite."
+            f"greater_is_better={given} contradicts the sign of the scorer {name}."
         )
-    higher = told.greater_is_better if given is None else given
+    higher = found.greater_is_better if given is None else given
     if higher is None:
         raise MetricError(
-            f"whether more of {name} is better cannot be told from its name; say "
-            "make_metric(..., greater_is_better=True), or False."
+            f"the name {name} does not show whether greater values are better; pass "
+            "greater_is_better=True or False to make_metric()."
         )
     return higher
 
@@ -411,34 +422,41 @@ def _limits(limits: tuple[float, float] | None) -> tuple[float, float]:
         low, high = map(float, limits)
     except (TypeError, ValueError):
         raise ArgumentTypeError(
-            f"limits must be the least and the largest value, not {limits!r}."
+            f"limits must be the smallest and the largest value, not {limits!r}."
         ) from None
     if not low < high:
-        raise MetricError(f"limits must rise, not be {limits!r}.")
+        raise MetricError(
+            f"the first of the limits must be below the second, unlike {limits!r}."
+        )
     return low, high
 
 
 def _outcomes_and_reads(
-    outcomes: str | Iterable[str] | None, reads: str | None, told: _Told, name: str
+    outcomes: str | Iterable[str] | None,
+    reads: str | None,
+    found: _Description,
+    name: str,
 ) -> tuple[frozenset[str], str]:
-    """Return what is given, else what the function tells, else what goes together."""
+    """Return the arguments, or else what is inferred, or else a matching default."""
     if reads is not None:
         one_of(reads, _OUTCOMES, "reads")
-    kinds = told.outcomes if outcomes is None else _kinds(outcomes)
-    reads = reads or told.reads
-    if reads is None and told.scorer:
+    kinds = found.outcomes if outcomes is None else _kinds(outcomes)
+    reads = reads or found.reads
+    if reads is None and found.scorer:
         if kinds is None or len({kind == "continuous" for kind in kinds}) > 1:
             raise MetricError(
-                f"the scorer {name} reads what a model predicts, which may be classes "
-                "or numbers; say make_metric(..., outcomes='continuous'), or "
-                "outcomes=('binary', 'multiclass')."
+                f"the scorer {name} takes a model's predictions, which may be classes "
+                "or numbers; pass outcomes='continuous' or outcomes=('binary', "
+                "'multiclass') to make_metric()."
             )
         reads = "numbers" if "continuous" in kinds else "classes"
     if reads is None:
         reads = "numbers" if kinds == ("continuous",) else "probabilities"
     kinds = kinds or _OUTCOMES[reads]
     if reads == "classes" and "continuous" in kinds:
-        raise MetricError(f"{name} reads classes, which continuous outcomes have not.")
+        raise MetricError(
+            f"{name} reads classes, which a continuous outcome does not have."
+        )
     return frozenset(kinds), reads
 
 
@@ -447,7 +465,7 @@ def _kinds(outcomes: str | Iterable[str]) -> tuple[str, ...]:
         raise ArgumentTypeError(f"outcomes must be kinds of outcome, not {outcomes!r}.")
     kinds = (outcomes,) if isinstance(outcomes, str) else tuple(outcomes)
     if not kinds:
-        raise MetricError("outcomes is empty; leave it out, or name one.")
+        raise MetricError("outcomes is empty; omit it, or name at least one kind.")
     for kind in kinds:
         one_of(kind, _KINDS, "outcomes")
     return kinds

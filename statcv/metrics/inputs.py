@@ -1,4 +1,4 @@
-"""What a metric accepts: checked once here, refused in words."""
+"""Checks of the arrays and options that metrics accept."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Ints = NDArray[np.intp]
 
 
 def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Return numbers as a float array (its own precision where it has one).
+    """Return numbers as a float array, which keeps the precision of a float input.
 
-    What is masked is NaN.
+    Masked values become NaN.
     """
     if isinstance(values, np.ma.MaskedArray) and values.dtype.kind in "fbiu":
         kept = values.dtype if values.dtype.kind == "f" else np.dtype(np.float64)
@@ -27,7 +27,9 @@ def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except ValueError as error:
-        raise MetricError(f"{name} is no array: its rows differ in length.") from error
+        raise MetricError(
+            f"{name} is not an array: its rows differ in length."
+        ) from error
     if array.dtype.kind == "f":
         return array
     if array.dtype.kind in "biu":
@@ -38,18 +40,20 @@ def real_array(values: ArrayLike, name: str) -> NDArray[Any]:
     try:
         return array.astype(np.float64)
     except OverflowError as error:
-        raise MetricError(f"{name} holds a number beyond those of a double.") from error
+        raise MetricError(
+            f"{name} holds a number too large for double precision."
+        ) from error
 
 
 def real_number(value: object, name: str) -> float:
-    """Return one number."""
+    """Check that a value is a number, and return it as a float."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise MetricError(f"{name} must be a number, not {value!r}.")
     return float(value)
 
 
 def vector(values: ArrayLike, name: str) -> Floats:
-    """Return numbers as a float64 array of one dimension."""
+    """Return numbers as a one-dimensional float64 array."""
     array = real_array(values, name).astype(np.float64, copy=False)
     if array.ndim != 1:
         raise MetricError(f"{name} has shape {array.shape}; it must be (n,).")
@@ -57,7 +61,7 @@ def vector(values: ArrayLike, name: str) -> Floats:
 
 
 def per_record(values: ArrayLike, n: int, name: str) -> Floats:
-    """Return one number, or one for each of n records, as one for each."""
+    """Return one number per record, from a single number or from n of them."""
     array = real_array(values, name).astype(np.float64, copy=False)
     if array.ndim == 0:
         return np.full(n, float(array))
@@ -66,35 +70,35 @@ def per_record(values: ArrayLike, n: int, name: str) -> Floats:
 
 
 def same_length(n_y: int, n_other: int, name: str) -> None:
-    """Refuse arrays that do not go record by record."""
+    """Check that another array has as many records as y."""
     if n_y != n_other:
         raise MetricError(
-            f"y has {n_y} records and {name} has {n_other}; pass one for each record."
+            f"y has {n_y} records and {name} has {n_other}; pass one value per record."
         )
 
 
 def binary_outcome(y: ArrayLike) -> Bools:
-    """Return an outcome of 0 and 1 as True where positive."""
+    """Return an outcome of 0 and 1 as booleans, True for positive records."""
     values = vector(y, "y")
     odd = values[(values != 0) & (values != 1)]
     if odd.size:
         raise MetricError(
-            f"y must hold 0 and 1 only, but {odd.size} of {values.size} values are "
-            f"others, such as {odd[0]:g}; code the positive class as 1."
+            f"y must hold only 0 and 1, but {odd.size} of {values.size} values differ, "
+            f"such as {odd[0]:g}; code the positive class as 1."
         )
     positive: Bools = values == 1
     return positive
 
 
 def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:
-    """Return a binary outcome and one score a record."""
+    """Return a binary outcome and one score per record."""
     positive, values = binary_outcome(y), vector(score, "score")
     same_length(positive.size, values.size, "score")
     return positive, values
 
 
 def score_rows(scores: ArrayLike, n: int) -> Floats:
-    """Return m scores of n records, a row each."""
+    """Return m scores of n records, one row per score."""
     rows = real_array(scores, "scores").astype(np.float64, copy=False)
     if rows.ndim != 2:
         raise MetricError(f"scores has shape {rows.shape}; it must be (m, n).")
@@ -108,7 +112,7 @@ def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
 
     labels = np.asarray(clusters)
     if labels.dtype.kind in "US" and not isinstance(clusters, np.ndarray):
-        labels = np.asarray(clusters, dtype=object)  # as text NaN were a label
+        labels = np.asarray(clusters, dtype=object)  # as text, NaN would be a label
     if labels.ndim != 1:
         raise MetricError(f"clusters has shape {labels.shape}; it must be (n,).")
     same_length(n, labels.size, "clusters")
@@ -116,26 +120,26 @@ def cluster_codes(clusters: ArrayLike, n: int) -> Ints:
     missing = int((codes < 0).sum())
     if missing:
         raise MetricError(
-            f"{missing} of {n} records have no cluster; give each its own where it "
-            "shares none."
+            f"{missing} of {n} records have no cluster; give each of them a cluster of "
+            "its own if it shares none."
         )
     return codes
 
 
 def class_codes(y: ArrayLike, n_classes: int) -> Ints:
-    """Return an outcome of codes 0 … n_classes - 1 as integers."""
+    """Return the class codes 0 … n_classes - 1 as integers."""
     values = vector(y, "y")
     known = (values >= 0) & (values < n_classes) & (values == np.floor(values))
     if not known.all():
         raise MetricError(
-            f"y must hold the class codes 0 to {n_classes - 1}, the columns of p, "
-            f"but has values such as {values[~known][0]:g}."
+            f"y must hold the class codes 0 to {n_classes - 1}, one for each column of "
+            f"p, but has values such as {values[~known][0]:g}."
         )
     return values.astype(np.intp)
 
 
 def one_of(value: str, known: Iterable[str], name: str) -> str:
-    """Return an option, or say which there are."""
+    """Check that an option is among the known ones, and return it."""
     options = tuple(known)
     if value not in options:
         listed = " or ".join(repr(option) for option in options)

@@ -1,4 +1,4 @@
-"""A metric, with what the other rooms must know of it."""
+"""The class of metrics, with the properties that the rest of statcv reads."""
 
 from __future__ import annotations
 
@@ -15,57 +15,58 @@ from statcv.metrics.discrimination.ranking import round_probabilities
 from statcv.metrics.inputs import Floats
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
-RANDOM_ORDER = "_in_random_order"  # what the name of such a metric ends in
+RANDOM_ORDER = "_in_random_order"  # the ending of such a metric's name
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric, and what it means.
+    """A metric and its properties.
 
     Attributes
     ----------
     name, label : str
-        What a user types, and what tables and plots show.
+        The name that a user types, and the label in tables and plots.
     function : callable
-        ``function(y, prediction)``, a float; with ``threshold`` where it reads
-        classes.
+        ``function(y, prediction)``, which returns a float; also called with
+        ``threshold`` if the metric reads classes.
     greater_is_better : bool
-        Its direction.
+        Whether greater values are better.
     outcomes : frozenset of str
         Kinds of outcome: "binary", "multiclass", "continuous".
     reads : {"order", "classes", "probabilities", "numbers"}
-        What it reads of the predictions.
+        Aspect of the predictions that the metric depends on.
     casewise : callable or None
-        ``casewise(y, prediction)``, the records' values whose mean the metric is,
-        with ``threshold`` as above; None where it is no such mean.
+        ``casewise(y, prediction)``, one value per record, whose mean is the metric,
+        with ``threshold`` as above. None for a metric that is not a mean over records.
     uses_baseline : bool
-        Whether it takes ``baseline``, a prediction made without a model.
+        Whether the metric takes ``baseline``, a prediction made without a model.
     takes_threshold : bool
-        Whether it takes ``threshold`` though it reads probabilities; a metric that
-        reads classes does anyhow.
+        Whether the metric takes ``threshold`` although it reads probabilities. (All
+        metrics that read classes take one.)
     target : float, optional
-        The value of a perfect model, where neither more nor less is better.
+        The value of a perfect model, if neither greater nor smaller values are better.
     limits : tuple of float or callable, optional
-        Its least and largest value, where they are not those of a share or a loss; a
-        function of the number of classes where they depend on that.
+        Smallest and largest possible value, if they are not those of a share or a
+        loss; a function of the number of classes if they depend on it.
     pairs : {"classes", "each two classes", "numbers", "slope"}, optional
-        What it is of pairs of records that one fit left out: the share ranked right of
-        a positive and a negative record (the auROC), of records of two classes,
-        averaged over every two classes, or of records with different numbers; or a
-        slope over pairs. None where it is no metric of pairs.
+        How the metric can be computed from pairs of records held out by the same fit:
+        as the share of pairs that are ranked correctly, for a positive and a negative
+        record (the auROC), for records of two classes, averaged over every two
+        classes, or for records with different numbers; or as a slope over pairs. None
+        if the metric cannot be computed from pairs.
     no_skill : float or callable, optional
-        Its value without skill under every outcome, such as 0.5 for auROC; a function
-        of the number of classes where it depends on that. None where it depends on
-        the outcome, as for accuracy.
+        The value without skill if it is the same for every outcome, such as 0.5 for
+        auROC; a function of the number of classes if it depends on that. None if it
+        depends on the outcome, as for accuracy.
     root_of : Metric, optional
-        The mean over records whose square root it is.
+        The mean over records of which the metric is the square root.
     against_mean : bool
-        Whether it compares the model with a prediction of the mean outcome, as do the
-        metrics that take ``baseline``.
+        Whether the metric compares the model with a prediction of the mean outcome, as
+        the metrics that take ``baseline`` do.
     in_random_order : callable, optional
-        ``in_random_order(y, prediction)``, its mean over all orders of predictions of
-        which as many are equal; None for a metric of ranks that then has one value,
-        and for others.
+        ``in_random_order(y, prediction)``, the mean of the metric over all orders of
+        the predictions, with their ties unchanged. None if this mean does not depend
+        on the ties, and for metrics that are not rank metrics.
 
     Examples
     --------
@@ -94,7 +95,7 @@ class Metric:
     in_random_order: Callable[..., float] | None = None
 
     def without_skill(self, classes: int) -> float | None:
-        """Return its value without skill; None where it depends on the outcome.
+        """Return the value without skill; None if it depends on the outcome.
 
         >>> from statcv.metrics import METRICS
         >>> METRICS["balanced_accuracy"].without_skill(4)
@@ -106,16 +107,16 @@ class Metric:
 
     @property
     def is_auroc(self) -> bool:
-        """Whether it is the share of pairs of two classes that are ranked right."""
+        """Whether the metric is the share of correctly ranked pairs of two classes."""
         return self.pairs == "classes"
 
     @property
     def is_of_random_order(self) -> bool:
-        """Whether it is the mean of another metric over all orders."""
+        """Whether the metric is the mean of another metric over all orders."""
         return self.name.endswith(RANDOM_ORDER)
 
     def of_random_order(self) -> Metric | None:
-        """Return its mean over all orders as a metric by itself, if it has one.
+        """Return the mean over all orders as a metric of its own, if there is one.
 
         >>> from statcv.metrics import METRICS
         >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
@@ -129,7 +130,7 @@ class Metric:
         )
 
     def check_outcome(self, kind: str, name: str) -> None:
-        """Raise MetricError where it is not for outcomes of this kind."""
+        """Raise MetricError if the metric does not apply to this kind of outcome."""
         if kind not in self.outcomes:
             raise MetricError(
                 f"{self.label} needs a {' or '.join(sorted(self.outcomes))} outcome, "
@@ -138,12 +139,12 @@ class Metric:
 
     @property
     def cuts(self) -> bool:
-        """Whether it depends on a threshold of the predictions."""
+        """Whether the metric depends on a threshold of the predictions."""
         return self.takes_threshold or self.reads == "classes"
 
     @property
     def rank(self) -> bool:
-        """Whether it depends on the order of the predictions only.
+        """Whether the metric depends only on the order of the predictions.
 
         Pooled over folds, such a metric compares predictions of different fits.
         """
@@ -155,21 +156,22 @@ class Metric:
         probabilities: bool = True,
         threshold: ArrayLike | None = None,
     ) -> Floats:
-        """Return what the metric reads of predictions.
+        """Return predictions in the form that the metric reads.
 
-        Predictions that are no probabilities but scores, positive where they speak
-        for class 1, have an order and a class; a metric of probabilities then
-        reads NaN. Probabilities of two classes are rounded before they are ranked, as
-        by `round_probabilities`, so that it does not matter which class is positive.
+        Predictions that are scores and not probabilities, with positive scores for
+        class 1, have an order and a class; a metric of probabilities reads them as
+        NaN. Probabilities of two classes are rounded by `round_probabilities` before
+        they are ranked, so that it does not matter which class is positive.
 
         Parameters
         ----------
         prediction : numpy.ndarray
+            Predictions of a model.
         probabilities : bool
-            Whether they are probabilities (or means), not scores.
+            Whether the predictions are probabilities (or means) and not scores.
         threshold : float or array_like of shape (n,), optional
-            What the metric is about to be called with. Scores then stay scores, to
-            be compared with it; without one they are compared with 0.
+            Threshold with which the metric will be called. Scores are then returned
+            unchanged; without a threshold they are compared with 0.
 
         Examples
         --------
@@ -195,11 +197,11 @@ class Metric:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The values it can take: a loss from 0, a share to 1, R² below 1."""
+        """Smallest and largest possible value: from 0 for a loss, to 1 for a share."""
         return self.bounds_with(3)
 
     def bounds_with(self, classes: int) -> tuple[float, float]:
-        """Return the values it can take with so many classes.
+        """Return the smallest and largest possible value for a number of classes.
 
         >>> from statcv.metrics import METRICS
         >>> METRICS["brier"].bounds_with(2), METRICS["brier"].bounds_with(3)
@@ -220,25 +222,26 @@ class Metric:
         baseline: ArrayLike | None = None,
         threshold: ArrayLike | None = None,
     ) -> float:
-        """Return the metric.
+        """Return the value of the metric.
 
         Parameters
         ----------
         y : array_like of shape (n,)
             Outcome.
         prediction : array_like of shape (n,) or (n, K)
-            Score, probability or number; probabilities of K classes.
+            Scores, probabilities or numbers; or the probabilities of K classes.
         baseline : array_like of shape (n,), optional
-            Handed on where `uses_baseline`; the other metrics have no use for it,
-            so that all can be called alike.
+            Predictions made without a model. A metric without `uses_baseline` ignores
+            them, so that all metrics can be called in the same way.
         threshold : float or array_like of shape (n,), optional
-            Above which class 1 is predicted, 0.5 where not given. Handed on where
-            the metric depends on it; of classes there must then be two.
+            Threshold above which class 1 is predicted; 0.5 by default. A metric that
+            does not depend on a threshold ignores it. With a threshold there must be
+            two classes.
 
         Returns
         -------
         float
-            The value; NaN where it is undefined.
+            The value; NaN if it is undefined.
         """
         if self.uses_baseline:
             return self.function(y, prediction, baseline=baseline)

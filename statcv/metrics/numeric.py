@@ -1,4 +1,4 @@
-"""Metrics of predicted numbers."""
+"""Metrics of a continuous outcome."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from statcv.metrics.inputs import Floats, per_record, same_length, vector
 
-_SAME = 1e-14  # relative distance at which a number is its own rounded mean
+_SAME = 1e-14  # relative distance from a mean that is due to rounding
 
 
 def mse(y: ArrayLike, yhat: ArrayLike) -> float:
@@ -16,17 +16,17 @@ def mse(y: ArrayLike, yhat: ArrayLike) -> float:
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        Observed and predicted numbers.
+        Observed and predicted values.
 
     Returns
     -------
     float
-        The error; NaN when a number is NaN or there is no record.
+        The error; NaN if a value is NaN or there are no records.
 
     Raises
     ------
     MetricError
-        If the arrays are not numbers in one dimension, or of different length.
+        If the arrays are not numeric and one-dimensional, or differ in length.
 
     Examples
     --------
@@ -42,12 +42,12 @@ def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
     Parameters
     ----------
     y, yhat
-        As in `mse`, which is the mean of these.
+        As in `mse`, which is the mean of these losses.
 
     Returns
     -------
     ndarray of shape (n,)
-        The losses.
+        The squared errors.
 
     Raises
     ------
@@ -63,22 +63,22 @@ def casewise_mse(y: ArrayLike, yhat: ArrayLike) -> Floats:
 
 
 def rmse(y: ArrayLike, yhat: ArrayLike) -> float:
-    """Root of the mean squared error, in the unit of the outcome.
+    """Root mean squared error, in the unit of the outcome.
 
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        Observed and predicted numbers.
+        Observed and predicted values.
 
     Returns
     -------
     float
-        The error; NaN when a number is NaN or there is no record.
+        The error; NaN if a value is NaN or there are no records.
 
     Raises
     ------
     MetricError
-        If the arrays are not numbers in one dimension, or of different length.
+        If the arrays are not numeric and one-dimensional, or differ in length.
 
     Examples
     --------
@@ -94,17 +94,17 @@ def mae(y: ArrayLike, yhat: ArrayLike) -> float:
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        Observed and predicted numbers.
+        Observed and predicted values.
 
     Returns
     -------
     float
-        The error; NaN when a number is NaN or there is no record.
+        The error; NaN if a value is NaN or there are no records.
 
     Raises
     ------
     MetricError
-        If the arrays are not numbers in one dimension, or of different length.
+        If the arrays are not numeric and one-dimensional, or differ in length.
 
     Examples
     --------
@@ -120,12 +120,12 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
     Parameters
     ----------
     y, yhat
-        As in `mae`, which is the mean of these.
+        As in `mae`, which is the mean of these losses.
 
     Returns
     -------
     ndarray of shape (n,)
-        The losses.
+        The absolute errors.
 
     Raises
     ------
@@ -142,34 +142,36 @@ def casewise_mae(y: ArrayLike, yhat: ArrayLike) -> Floats:
 
 
 def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> float:
-    """R²: the share of the variation about a baseline that the prediction removes.
+    """R²: the share of the variation about a baseline that the prediction explains.
 
-    1 - Σ(y - ŷ)² / Σ(y - baseline)². Below 0 where the baseline predicts better.
+    R² is 1 - Σ(y - ŷ)² / Σ(y - baseline)². It is negative if the baseline predicts
+    better.
 
-    The metric ``"r2"`` of :func:`statcv.cv` takes the mean of the held-out outcomes
-    for the baseline, as scikit-learn's ``r2_score`` of all held-out predictions does.
-    It is undefined for a fold of one record. That mean is known only after the fact,
-    and under leave-one-out even the model that predicts it best without predictors
-    has 1 - (n / (n - 1))². The metric ``"r2_training"`` takes the mean of each training
-    set instead (Q², the form of the Brier skill), for which that model has 0.
+    In :func:`statcv.cv` the baseline of the metric ``"r2"`` is the mean of the held-out
+    outcomes, as in scikit-learn's ``r2_score`` of all held-out predictions. The metric
+    is undefined for a fold of one record. That mean is known only after the fact: under
+    leave-one-out even the best model without predictors, the training mean, has an R²
+    of 1 - (n / (n - 1))². The baseline of the metric ``"r2_training"`` is the mean of
+    each training set (Q², which has the form of the Brier skill score), for which that
+    model has the value 0.
 
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        Observed and predicted numbers.
+        Observed and predicted values.
     baseline : array_like of shape (n,) or float, optional
-        What would be predicted without a model. By default the mean of `y`.
+        Prediction without a model; the mean of `y` by default.
 
     Returns
     -------
     float
-        The share; NaN when the baseline has no error (up to rounding), when a
-        number is NaN, or when there is no record.
+        The share; NaN if the baseline has no error (up to rounding), if a value is
+        NaN, or if there are no records.
 
     Raises
     ------
     MetricError
-        If the arrays are not numbers in one dimension, or of different length.
+        If the arrays are not numeric and one-dimensional, or differ in length.
 
     Examples
     --------

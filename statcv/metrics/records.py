@@ -1,4 +1,4 @@
-"""Records that curves and groups are counted from, and bootstrap samples of them."""
+"""The records that curves and groups are made from, and bootstrap samples of them."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ from statcv.metrics.inputs import (
 
 
 def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
-    """Return a binary outcome and the probability of 1 of each record."""
+    """Return a binary outcome, and the probability of 1 for each record."""
     positive, values = binary_outcome(y), vector(p, "p")
     same_length(positive.size, values.size, "p")
     return positive, values
 
 
 def improper(p: Floats) -> str:
-    """Say why these cannot be used as probabilities, or nothing."""
+    """Return why values cannot be used as probabilities; empty if they can."""
     if not p.size:
-        return "there is no record"
+        return "there are no records"
     odd = int((~((p >= 0) & (p <= 1))).sum())
-    return f"{odd} of the {p.size} values of p are no probabilities" if odd else ""
+    return f"{odd} of the {p.size} values of p are not probabilities" if odd else ""
 
 
 def quantile_groups(p: Floats, groups: int) -> Ints:
-    """Return the quantile group of each record, from 0; equal values never part."""
+    """Return the quantile group of each record, from 0; ties share a group."""
     if not is_whole(groups) or groups < 1:
-        raise MetricError(f"groups must be a whole number from 1 on, not {groups!r}.")
+        raise MetricError(f"groups must be an integer of at least 1, not {groups!r}.")
     if not p.size:
         return np.empty(0, dtype=np.intp)
     values = round_significant(p)
@@ -50,23 +50,25 @@ def quantile_groups(p: Floats, groups: int) -> Ints:
 
 
 def clusters_of(clusters: ArrayLike | None, n: int) -> Ints:
-    """Return the cluster of each record, from 0; without clusters, one a record."""
+    """Return the cluster of each record, from 0; by default one per record."""
     return np.arange(n) if clusters is None else cluster_codes(clusters, n)
 
 
 def sum_of_squares(values: Floats, codes: Ints) -> Floats:
-    """Sum over clusters of the products of their sums, times G / (G - 1).
+    """Sum the cross-products of cluster totals over G clusters, times G / (G - 1).
 
     Parameters
     ----------
     values : ndarray of shape (n, k)
-        Columns that sum to zero.
+        Values of the records, with columns that sum to zero.
+    codes : ndarray of int, shape (n,)
+        Cluster of each record, from 0.
 
     Returns
     -------
     ndarray of shape (k, k)
-        Where every record is its own cluster, the covariance matrix of the sum of
-        n independent records. All NaN for one cluster.
+        The covariance matrix of the column sums, with clusters taken as independent.
+        All NaN for a single cluster.
     """
     n = int(codes.max(initial=-1)) + 1
     if n < 2:
@@ -78,21 +80,21 @@ def sum_of_squares(values: Floats, codes: Ints) -> Floats:
     return total
 
 
-# ---- bootstrap samples of scored records, as the counts that curves are made of ----
+# ---- bootstrap samples of scored records, as counts for curves ----
 
 _N_BOOT = 2000
 
 
 def number_of_draws(n_boot: int | None) -> int:
-    """Return how many samples are drawn."""
+    """Return the number of bootstrap samples, 2000 by default."""
     draws = _N_BOOT if n_boot is None else n_boot
     if not is_whole(draws) or draws < 1:
-        raise MetricError(f"n_boot must be a whole number from 1, not {n_boot!r}.")
+        raise MetricError(f"n_boot must be an integer of at least 1, not {n_boot!r}.")
     return draws
 
 
 def shares_at(at: ArrayLike) -> Floats:
-    """Return the rates at which a band is asked for."""
+    """Check the rates at which a band is wanted, and return them."""
     where = vector(at, "at")
     if not ((where >= 0) & (where <= 1)).all():
         raise MetricError("at must hold numbers from 0 to 1.")
@@ -100,14 +102,14 @@ def shares_at(at: ArrayLike) -> Floats:
 
 
 def percentiles(values: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the limits that samples (rows) give at each point."""
+    """Return the percentile limits at each point (column) over samples (rows)."""
     lower, upper = np.quantile(values, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return lower, upper
 
 
 @dataclass(frozen=True, eq=False)
 class Falling:
-    """Records by falling score, and where each distinct score ends."""
+    """Records in descending order of their scores, and the end of each tie."""
 
     order: Ints
     ends: Ints
@@ -115,7 +117,7 @@ class Falling:
 
     @classmethod
     def of(cls, positive: Bools, score: Floats, tie_tol: float) -> Falling:
-        """Sort the records by falling score."""
+        """Sort the records in descending order of their scores."""
         values = -round_significant(score, tie_tol)
         order = np.argsort(values, kind="stable")
         values = values[order]
@@ -123,7 +125,13 @@ class Falling:
         return cls(order, ends, positive[order])
 
     def counts(self, times: Floats) -> tuple[Floats, Floats]:
-        """Return true and false positives, from 0, of records drawn so many times."""
+        """Return cumulative true and false positives, from 0, of a bootstrap sample.
+
+        Parameters
+        ----------
+        times : ndarray of shape (n,)
+            Number of times that each record is drawn.
+        """
         drawn = times[self.order]
         true, false = (
             np.concatenate([[0.0], np.cumsum(drawn * of_class)[self.ends]])
@@ -135,11 +143,11 @@ class Falling:
 def drawn_times(
     positive: Bools, order: Ints, unit: Ints | None, draws: int, seed: int
 ) -> Iterator[Floats]:
-    """Yield how often each record is drawn.
+    """Yield the number of times that each record is drawn, for each bootstrap sample.
 
-    A unit is a record, or the cluster `unit` tells of. Units are drawn among those
-    that hold records of the same classes, as often as there are such. They are
-    numbered along `order`, so that the order of the records is nothing.
+    The sampling units are the records, or the clusters in `unit`. The bootstrap is
+    stratified by the classes that a unit contains. Units are numbered along `order`,
+    so that the draws do not depend on the order of the records.
     """
     own = np.empty(order.size, dtype=np.intp)
     if unit is None:

@@ -1,4 +1,4 @@
-"""The metrics by name, and those shown where none is asked for."""
+"""The metrics by name, and the default metrics of each kind of outcome."""
 
 from __future__ import annotations
 
@@ -280,18 +280,18 @@ _AT_A_THRESHOLD = (
 
 
 def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
-    """Return the names of the metrics shown for a kind of outcome.
+    """Return the names of the default metrics for a kind of outcome.
 
-    For two classes these are of discrimination, calibration and overall performance,
-    which need no threshold. Metrics of classes join them where a threshold is given,
-    with net benefit beside (Van Calster et al. 2025).
+    For two classes these measure discrimination, calibration and overall performance,
+    and need no threshold. If a threshold is given, net benefit and metrics of predicted
+    classes are added (Van Calster et al. 2025).
 
     Parameters
     ----------
     kind : {"binary", "multiclass", "continuous"}
         The kind of outcome.
     threshold : bool, default False
-        Whether a threshold of the predictions is given.
+        Whether there is a threshold of the predictions.
 
     Returns
     -------
@@ -316,7 +316,7 @@ def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     if kind not in _DEFAULTS:
         known = ", ".join(repr(name) for name in _DEFAULTS)
         raise MetricError(
-            f"An outcome is {known}, not {kind!r}.{suggestion(kind, _DEFAULTS)}"
+            f"kind must be one of {known}, not {kind!r}.{suggestion(kind, _DEFAULTS)}"
         )
     more = _AT_A_THRESHOLD if threshold and kind == "binary" else ()
     return (*_DEFAULTS[kind], *more)

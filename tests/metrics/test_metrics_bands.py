@@ -28,11 +28,11 @@ def tied_samples(draw):
     return np.array(y), np.array(score)
 
 
-# --- the curve itself ---------------------------------------------------------
+# --- the curve ----------------------------------------------------------------
 
 
 @given(tied_samples())
-def test_the_estimate_goes_through_the_points_of_the_roc_curve(sample):
+def test_the_estimate_passes_through_the_points_of_the_roc_curve(sample):
     curve = roc_curve(*sample)
     rates = np.unique(curve.fpr)
     highest = [curve.tpr[curve.fpr == rate].max() for rate in rates]
@@ -49,7 +49,7 @@ def test_the_estimate_goes_through_the_points_of_the_roc_curve(sample):
 
 
 @given(tied_samples())
-def test_the_estimate_goes_through_the_points_of_the_precision_curve(sample):
+def test_the_estimate_passes_through_the_points_of_the_precision_curve(sample):
     curve = pr_curve(*sample)
     recalls = np.unique(curve.recall[1:])
     recalls = recalls[recalls > 0]
@@ -69,7 +69,7 @@ def test_precision_between_points_and_at_its_limit():
     np.testing.assert_allclose(found.estimate, [0, 1 / 3, 0.5])
 
 
-def test_rates_that_are_whole_counts_are_so_in_spite_of_rounding():
+def test_rates_at_integer_counts_are_exact_despite_rounding():
     y = np.repeat([0, 1], [30, 2])
     score = np.append(np.arange(30), [26.5, 27.5])
     found = roc_band(y, score, at=[0.1, 0.1 + 1e-13, 3 / 30], n_boot=1, seed=0)
@@ -80,7 +80,7 @@ def test_rates_that_are_whole_counts_are_so_in_spite_of_rounding():
 
 
 def slow_limits(y, score, at, level, draws, seed):
-    """Limits by sampling the records of each class and drawing the curve anew."""
+    """Limits from curves of bootstrap samples of the records of each class."""
     rng = np.random.default_rng(seed)
     ones, zeros = score[y == 1], score[y == 0]
     heights = []
@@ -111,7 +111,7 @@ def read_rows(name):
 
 
 @pytest.mark.parametrize("case", sorted({r["case"] for r in read_rows("bands_r.csv")}))
-def test_numbers_of_proc(case):
+def test_values_equal_those_of_proc(case):
     records = [row for row in read_rows("delong_cases.csv") if row["case"] == case]
     y, a = ([float(row[name]) for row in records] for name in ("y", "a"))
     rows = [row for row in read_rows("bands_r.csv") if row["case"] == case]
@@ -127,7 +127,7 @@ def test_numbers_of_proc(case):
 
 
 @pytest.mark.parametrize("make", [roc_band, pr_band])
-def test_a_seed_gives_the_same_band(make):
+def test_the_same_seed_gives_the_same_band(make):
     y, score = noisy()
     one = make(y, score, n_boot=50, seed=5)
     for other in (
@@ -145,7 +145,7 @@ def test_a_seed_gives_the_same_band(make):
 
 
 @pytest.mark.parametrize("make", [roc_band, pr_band])
-def test_the_default_grid_and_what_a_band_holds(make):
+def test_the_default_grid_and_the_fields_of_a_band(make):
     band = make(*noisy(), seed=1, n_boot=200, level=0.9)
     assert (band.level, band.method, band.reason) == (0.9, "pointwise", "")
     assert band.at.size == (101 if make is roc_band else 100)
@@ -168,18 +168,18 @@ def test_pointwise_coverage():
     assert (np.abs(covered / 120 - 0.95) < 0.06).all()
 
 
-def test_precision_at_full_recall_of_a_worst_positive():
+def test_precision_at_full_recall_when_a_positive_ranks_last():
     y, score = np.repeat([0, 1], [20, 10]), np.append(np.arange(20), np.full(10, -1))
     band = pr_band(y, score, at=[1.0], n_boot=100, seed=0)
     assert (band.lower, band.estimate, band.upper) == (1 / 3, 1 / 3, 1 / 3)
-    assert "no sample moves the curve" in band.reason
+    assert "the curve is the same in all" in band.reason
 
 
 # --- clusters -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("make", [roc_band, pr_band])
-def test_copies_of_records_add_no_information(make):
+def test_duplicates_of_records_add_no_information(make):
     y, score = noisy(40)
     who = np.repeat(np.arange(40), 4)
     more = {"n_boot": 1500, "seed": 2, "at": [0.2, 0.5, 0.8]}
@@ -211,7 +211,7 @@ def test_kolmogorov_region_by_hand():
     y = np.repeat([0, 1], 10)
     score = np.append(np.arange(10), np.arange(10) + 4.5)
     band = roc_band(y, score, level=0.95**2, method="simultaneous", at=[0, 0.3, 0.8, 1])
-    d = 0.40925  # the 5 % point of the two-sided statistic of 10 records, as tabled
+    d = 0.40925  # the 5 % point of the two-sided statistic of 10 records, as tabulated
     curve = roc_curve(y, score)
     highest = [curve.tpr[curve.fpr <= rate + d].max() for rate in band.at]
     lowest = [curve.tpr[curve.fpr >= rate - d].min() for rate in band.at]
@@ -223,7 +223,7 @@ def test_kolmogorov_region_by_hand():
 
 
 @pytest.mark.parametrize("digits", [8, 0])
-def test_the_whole_curve_is_inside_often_enough(digits):
+def test_the_simultaneous_band_contains_the_whole_curve_at_its_level(digits):
     rng = np.random.default_rng(11)
     y = np.repeat([0, 1], [25, 15])
     cuts = np.arange(-30, 31) / 10 if digits else np.arange(-3, 5) - 0.5
@@ -236,7 +236,7 @@ def test_the_whole_curve_is_inside_often_enough(digits):
     assert 0.78 < inside / 400 <= 1
 
 
-def test_the_region_narrows_to_the_curve():
+def test_the_simultaneous_band_narrows_to_the_curve():
     rng = np.random.default_rng(12)
     y = np.arange(200_000) % 2
     band = roc_band(y, y + rng.normal(size=y.size), method="simultaneous")
@@ -244,7 +244,7 @@ def test_the_region_narrows_to_the_curve():
     assert ((band.lower <= band.estimate) & (band.estimate <= band.upper)).all()
 
 
-# --- what is undefined, and what is refused -------------------------------------
+# --- undefined values, and invalid arguments ----------------------------------
 
 
 @pytest.mark.parametrize("make", [roc_band, pr_band])
@@ -258,7 +258,7 @@ def test_the_region_narrows_to_the_curve():
         ([], "no positive record"),
     ],
 )
-def test_too_few_records_give_nan_and_the_reason(make, y, reason):
+def test_with_too_few_records_the_values_are_nan_with_a_reason(make, y, reason):
     band = make(y, np.arange(len(y)), at=[0.5, 1], seed=0)
     assert np.isnan([band.lower, band.upper]).all()
     assert reason in band.reason
@@ -278,14 +278,14 @@ def test_the_simultaneous_band_without_a_class():
     assert one.upper == 1
 
 
-def test_a_perfect_ranking_has_a_line_and_says_so():
+def test_a_perfect_ranking_has_a_band_without_width_and_a_reason():
     y = np.repeat([0, 1], 9)
     band = roc_band(y, y, n_boot=50, seed=0)
     assert (band.lower == 1).all()
-    assert "no sample moves the curve" in band.reason
+    assert "the curve is the same in all" in band.reason
 
 
-def test_bad_input_is_refused_in_words():
+def test_invalid_input_raises_an_error_that_explains():
     y, score = noisy(10)
     for make in (roc_band, pr_band):
         with pytest.raises(MetricError, match="1 of 2 scores are NaN"):
@@ -297,7 +297,7 @@ def test_bad_input_is_refused_in_words():
         with pytest.raises(MetricError, match="level must lie between 0 and 1"):
             make(y, score, level=95)
         for n_boot in (0, 2.5, True):
-            with pytest.raises(MetricError, match="n_boot must be a whole number"):
+            with pytest.raises(MetricError, match="n_boot must be an integer"):
                 make(y, score, n_boot=n_boot)
         with pytest.raises(MetricError, match="y has 10 records and clusters has 2"):
             make(y, score, clusters=[1, 2])

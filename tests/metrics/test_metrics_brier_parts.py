@@ -57,7 +57,7 @@ def total(parts):
 
 
 @pytest.mark.parametrize(("groups", "prefix"), [(None, "values_"), (4, "groups_")])
-def test_parts_are_those_of_the_definitions_in_r(case, groups, prefix):
+def test_parts_equal_their_definitions_in_r(case, groups, prefix):
     y, p, r = case
     found = brier_parts(y, p, groups=groups)
     for part in PARTS:
@@ -86,7 +86,7 @@ def test_the_parts_sum_to_the_score(sample, groups):
 
 @given(samples())
 def test_parts_by_the_double_sum(sample):
-    """Murphy's partition value by value, as a loop."""
+    """Murphy's decomposition, computed by a loop over the forecasts."""
     y, p = sample
     reliability = resolution = 0.0
     for value in set(p):
@@ -99,8 +99,8 @@ def test_parts_by_the_double_sum(sample):
     assert (found.within_variance, found.within_covariance) == (0, 0)
 
 
-def test_the_correction_takes_off_the_bias_of_reliability():
-    """Exactly: over all outcomes of two groups, each with its probability."""
+def test_the_correction_removes_the_bias_of_reliability():
+    """The check is exact: it runs over all outcomes with their probabilities."""
     p = np.repeat([0.3, 0.6], [3, 4])
     truth = np.repeat([0.2, 0.7], [3, 4])
     expected = found = raw = 0.0
@@ -113,13 +113,13 @@ def test_the_correction_takes_off_the_bias_of_reliability():
     assert raw > expected + 0.01
 
 
-def test_equal_up_to_rounding_is_one_forecast():
+def test_forecasts_equal_up_to_rounding_are_one_forecast():
     found = brier_parts([0, 1, 1], [0.3, 0.1 + 0.2, 0.8])
     assert found.n_groups == 2
     assert found.resolution == pytest.approx((2 * (1 / 6) ** 2 + (1 / 3) ** 2) / 3)
 
 
-def test_what_cannot_be_had_says_why():
+def test_parts_that_are_undefined_have_a_reason():
     single = brier_parts([0, 1, 1], [0.2, 0.2, 0.7], bias_corrected=True)
     assert np.isnan([single.reliability, single.resolution]).all()
     assert single.uncertainty == pytest.approx(1 / 3)
@@ -136,7 +136,7 @@ def test_what_cannot_be_had_says_why():
 
 
 @given(samples())
-def test_skill_is_the_share_of_the_score_of_the_mean_removed(sample):
+def test_skill_is_the_relative_reduction_of_the_score_of_the_mean(sample):
     y, p = sample
     if 0 < y.sum() < len(y):
         parts = brier_parts(y, p)
@@ -158,7 +158,7 @@ def test_skill_against_a_baseline():
     assert brier_skill([1, 1], [0.8, 0.9], baseline=0.5) == pytest.approx(0.9)
 
 
-def test_skill_that_is_none():
+def test_undefined_skill_is_nan():
     assert np.isnan(brier_skill([1, 1], [0.8, 0.9], baseline=[1, 1]))
     assert np.isnan(brier_skill([0, 1], [0.8, 0.9], baseline=[0.2, 1.4]))
     assert np.isnan(brier_skill([0, 1], [0.8, np.nan]))

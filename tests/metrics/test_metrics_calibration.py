@@ -23,7 +23,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def r_cases():
-    """The cases that R read, and what it made of them."""
+    """Return the cases that R read, and the results of R."""
     records, numbers = defaultdict(list), defaultdict(dict)
     with (REFERENCE / "calibration_cases.csv").open() as file:
         for row in csv.DictReader(file):
@@ -39,7 +39,7 @@ CASES = r_cases()
 
 
 def numbered(numbers, what):
-    """Return what R wrote as what1, what2, …"""
+    """Return the values that R stored as name1, name2, …"""
     found = []
     while f"{what}{len(found) + 1}" in numbers:
         found.append(numbers[f"{what}{len(found) + 1}"])
@@ -57,7 +57,7 @@ def _case(request):
 COEFFICIENTS = ("slope", "intercept", "joint_intercept")
 
 
-def test_coefficients_with_wald_intervals_are_those_of_r(case):
+def test_coefficients_and_wald_intervals_agree_with_r(case):
     y, p, _, r = case
     found = calibration(y, p)
     assert found.reason == ""
@@ -71,7 +71,7 @@ def test_coefficients_with_wald_intervals_are_those_of_r(case):
         assert getattr(found, name) == pytest.approx(r[name], rel=1e-12)
 
 
-def test_profile_intervals_are_those_of_r(case):
+def test_profile_intervals_agree_with_r(case):
     y, p, _, r = case
     found = calibration(y, p, interval="profile")
     for name in COEFFICIENTS:
@@ -80,7 +80,7 @@ def test_profile_intervals_are_those_of_r(case):
             assert getattr(found, f"{name}_{side}") == pytest.approx(expected, abs=1e-9)
 
 
-def test_standard_errors_of_clusters_are_those_of_sandwich(case):
+def test_standard_errors_with_clusters_agree_with_sandwich(case):
     y, p, cluster, r = case
     found = calibration(y, p, clusters=cluster)
     for name in COEFFICIENTS:
@@ -94,7 +94,7 @@ def test_standard_errors_of_clusters_are_those_of_sandwich(case):
 
 @st.composite
 def samples(draw):
-    """Outcomes of both classes, with probabilities on a coarse grid (ties)."""
+    """Draw outcomes of both classes, and probabilities on a coarse grid with ties."""
     n = draw(st.integers(4, 25))
     y = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
     p = draw(st.lists(st.integers(1, 19), min_size=n, max_size=n))
@@ -103,7 +103,7 @@ def samples(draw):
 
 
 def overlap(y, p):
-    """Whether a likelihood of two coefficients has a maximum: by brute force."""
+    """Return whether a likelihood of two coefficients has a maximum, by brute force."""
     pairs = [(a, b) for a in p[y == 1] for b in p[y == 0]]
     return any(a < b for a, b in pairs) and any(a > b for a, b in pairs)
 
@@ -130,7 +130,7 @@ def test_the_slope_exists_where_classes_overlap_and_maximises_the_likelihood(sam
 
 
 @given(samples())
-def test_the_intercept_makes_the_mean_right(sample):
+def test_the_intercept_makes_the_mean_correct(sample):
     y, p = sample
     found = calibration(y, p)
     assert expit(logit(p) + found.intercept).sum() == pytest.approx(y.sum())
@@ -140,7 +140,7 @@ def test_the_intercept_makes_the_mean_right(sample):
 
 
 @given(samples())
-def test_records_as_their_own_clusters(sample):
+def test_clusters_of_one_record_give_the_robust_errors(sample):
     y, p = sample
     n = len(y)
     own, none = calibration(y, p, clusters=np.arange(n)), calibration(y, p)
@@ -166,7 +166,7 @@ def test_a_recalibrated_model_has_slope_one_and_intercept_zero(case):
 
 
 def test_logits_far_from_zero():
-    """Most weights vanish, and steps from far away are still bounded."""
+    """Most weights vanish, but the steps of the fit are still bounded."""
     x = np.r_[np.linspace(-30, 30, 61), -300, 300]
     y = (x > 0).astype(int)
     y[:3], y[-3:-1] = 1, 0
@@ -182,15 +182,15 @@ def test_logits_far_from_zero():
 @pytest.mark.parametrize(
     ("y", "p", "reason"),
     [
-        ([], [], "there is no record"),
-        ([0, 1, 1], [0.2, np.nan, 0.8], "1 of the 3 values of p are no probabilities"),
-        ([0, 1, 1], [0.2, 1.2, -0.1], "2 of the 3 values of p are no probabilities"),
+        ([], [], "there are no records"),
+        ([0, 1, 1], [0.2, np.nan, 0.8], "1 of the 3 values of p are not probabilities"),
+        ([0, 1, 1], [0.2, 1.2, -0.1], "2 of the 3 values of p are not probabilities"),
         ([0, 1, 1], [0.0, 0.5, 1.0], "2 of the 3 values of p are exactly 0 or 1"),
         ([1, 1, 1], [0.3, 0.5, 0.6], "all records are positive"),
         ([0, 0, 0], [0.3, 0.5, 0.6], "all records are negative"),
     ],
 )
-def test_what_has_neither_slope_nor_intercept_says_why(y, p, reason):
+def test_without_slope_and_intercept_there_is_a_reason(y, p, reason):
     found = calibration(y, p)
     assert np.isnan([found.slope, found.slope_se, found.intercept]).all()
     assert np.isnan([found.intercept_upper, found.joint_intercept_lower]).all()
@@ -206,15 +206,15 @@ def test_what_has_neither_slope_nor_intercept_says_why(y, p, reason):
 @pytest.mark.parametrize(
     ("p", "reason"),
     [
-        ([0.3, 0.3, 0.3, 0.3], "all p are equal"),
-        ([0.3, 0.1 + 0.2, 0.3, 0.3], "all p are equal"),
+        ([0.3, 0.3, 0.3, 0.3], "all values of p are equal"),
+        ([0.3, 0.1 + 0.2, 0.3, 0.3], "all values of p are equal"),
         ([0.2, 0.3, 0.4, 0.6], "p separates the classes"),
         ([0.2, 0.3, 0.3, 0.6], "p separates the classes"),
         ([0.6, 0.4, 0.3, 0.2], "p separates the classes"),
         ([0.2, 0.1 + 0.2, 0.3, 0.6], "p separates the classes"),
     ],
 )
-def test_the_intercept_stays_where_only_the_slope_is_lost(p, reason):
+def test_the_intercept_exists_where_only_the_slope_does_not(p, reason):
     found = calibration([0, 0, 1, 1], p)
     assert np.isnan([found.slope, found.slope_se, found.joint_intercept]).all()
     assert np.isfinite([found.intercept, found.intercept_se]).all()
@@ -224,7 +224,7 @@ def test_the_intercept_stays_where_only_the_slope_is_lost(p, reason):
     assert np.isnan(profile.slope_lower)
 
 
-def test_observed_over_expected_at_its_edges():
+def test_observed_over_expected_in_extreme_cases():
     none = calibration([0, 0], [0.2, 0.4])
     assert (none.observed_expected, none.reason.count(";")) == (0, 1)
     assert np.isnan(none.observed_expected_lower)
@@ -232,7 +232,7 @@ def test_observed_over_expected_at_its_edges():
     perfect = calibration([0, 1], [0.0, 1.0])
     assert (perfect.observed_expected, perfect.n_positive) == (1, 1)
     assert np.isnan(perfect.observed_expected_upper)
-    assert "no variation" in perfect.reason
+    assert "variance of observed over expected is 0" in perfect.reason
 
 
 def test_too_few_clusters():
@@ -246,7 +246,7 @@ def test_too_few_clusters():
     assert np.isfinite(two.slope)
     pairs = calibration([0, 1] * 3, [0.4] * 6, clusters=[1, 1, 2, 2, 3, 3])
     assert np.isnan(pairs.intercept_se)
-    assert "clusters do not vary" in pairs.reason
+    assert "clusters do not differ" in pairs.reason
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_too_few_clusters():
         {"clusters": [1, 2, None]},
     ],
 )
-def test_arguments_out_of_range_are_refused(arguments):
+def test_arguments_out_of_range_raise_an_error(arguments):
     with pytest.raises(MetricError):
         calibration([0, 1, 1], [0.2, 0.5, 0.6], **arguments)
     with pytest.raises(MetricError):
@@ -273,13 +273,13 @@ def test_arguments_out_of_range_are_refused(arguments):
 
 
 @pytest.mark.parametrize("knots", [3, 4, 5])
-def test_splines_are_those_of_r(case, knots):
+def test_splines_agree_with_r(case, knots):
     y, p, cluster, r = case
     at = np.quantile(p, [0, 0.2, 0.5, 0.9, 1])
     found = calibration_curve(y, p, at=at, knots=knots)
     if f"spline{knots}_ici" not in r:
         assert len(found.knots) < knots
-        assert f"no spline of {knots} knots" in found.reason
+        assert f"no spline with {knots} knots" in found.reason
         return
     assert (len(found.knots), found.reason) == (knots, "")
     for part in ("ici", "e50", "e90", "emax"):
@@ -292,19 +292,19 @@ def test_splines_are_those_of_r(case, knots):
     np.testing.assert_allclose(grouped.lower, expected, rtol=0, atol=1e-9)
 
 
-def test_loess_is_that_of_r(case):
+def test_loess_agrees_with_r(case):
     y, p, _, r = case
     at = np.quantile(p, [0, 0.2, 0.5, 0.9, 1])
     found = calibration_curve(y, p, at=at, smooth="loess")
     expected = np.clip(numbered(r, "loess_curve"), 0, 1)
     np.testing.assert_allclose(found.observed, expected, rtol=0, atol=1e-10)
-    near = 5e-3 if len(np.unique(p)) > 201 else 1e-9  # interpolated, or not
+    near = 5e-3 if len(np.unique(p)) > 201 else 1e-9  # interpolated or exact
     assert found.ici == pytest.approx(r["loess_ici"], rel=near)
     assert found.e50 == pytest.approx(r["loess_e50"], rel=near)
 
 
-def test_the_band_of_a_loess_is_that_of_its_weights():
-    """Its value is linear in the outcome: weights by unit outcomes, one by one."""
+def test_the_band_of_a_loess_follows_from_its_weights():
+    """The loess is linear in the outcome; its weights follow from unit outcomes."""
     rng = np.random.default_rng(3)
     p, y = rng.random(30), rng.integers(0, 2, 30)
     found = calibration_curve(y, p, at=[p[4]], smooth="loess", level=0.5)
@@ -329,20 +329,20 @@ def test_the_band_of_a_loess_is_that_of_its_weights():
     assert found.upper[0] - found.observed[0] == pytest.approx(1.959963984540054 * se)
 
 
-def test_two_distinct_values_have_a_straight_line_through_their_shares():
+def test_with_two_distinct_values_the_curve_is_a_line_through_their_shares():
     y = [0, 0, 1, 0, 1, 1, 1, 0, 1]
     p = np.repeat([0.2, 0.7], [4, 5])
     found = calibration_curve(y, p, at=[0.2, 0.7, 0.9])
     assert found.method == "straight line on the logit scale"
     assert found.knots.size == 0
-    assert found.reason.startswith("no spline of 3 knots: p has too few distinct")
+    assert found.reason.startswith("there is no spline with 3 knots: p has too few")
     assert found.reason.endswith("1 point outside the range of p")
     np.testing.assert_allclose(found.observed, [0.25, 0.8, np.nan])
     assert found.ici == pytest.approx((4 * 0.05 + 5 * 0.1) / 9)
 
 
-def test_a_spline_that_separates_gives_way_to_a_line():
-    """One in the middle, zeros on either side: no line separates, a spline does."""
+def test_a_spline_that_separates_is_replaced_by_a_line():
+    """With ones between zeros, a spline separates the classes and a line does not."""
     p = np.linspace(0.05, 0.95, 19)
     y = (np.abs(p - 0.5) < 0.2).astype(int)
     found = calibration_curve(y, p)
@@ -351,7 +351,7 @@ def test_a_spline_that_separates_gives_way_to_a_line():
     assert np.isfinite(found.observed).all()
 
 
-def test_knots_follow_the_smaller_class():
+def test_the_number_of_knots_depends_on_the_smaller_class():
     p = np.linspace(0.05, 0.95, 120)
     y = np.arange(120) % 2
     assert len(calibration_curve(y, p).knots) == 4
@@ -373,7 +373,7 @@ def test_the_curve_of_a_true_model_lies_on_the_diagonal():
         assert (found.upper - found.lower < 0.025).all()
 
 
-def test_loess_takes_certain_probabilities_and_stays_in_range():
+def test_loess_accepts_probabilities_of_0_and_1_and_stays_in_range():
     p = np.linspace(0, 1, 21)
     y = (p > 0.45).astype(int)
     found = calibration_curve(y, p, smooth="loess")
@@ -388,12 +388,12 @@ def test_loess_takes_certain_probabilities_and_stays_in_range():
     ("y", "p", "reason"),
     [
         ([0, 1, 1], [0.2, 0.2, 0.4], "p has 2 distinct values"),
-        ([0, 1] * 10, [0.2] * 17 + [0.4, 0.5, 0.6], "fewer than three distinct p"),
+        ([0, 1] * 10, [0.2] * 17 + [0.4, 0.5, 0.6], "fewer than three distinct"),
         ([0, 0, 0], [0.2, 0.3, 0.4], "all records are negative"),
         ([0, 1, 0], [0.2, np.nan, 0.4], "1 of the 3 values"),
     ],
 )
-def test_a_loess_that_is_none_says_why(y, p, reason):
+def test_an_undefined_loess_has_a_reason(y, p, reason):
     found = calibration_curve(y, p, smooth="loess")
     assert np.isnan([found.ici, found.e90, found.observed[0]]).all()
     assert reason in found.reason
@@ -403,7 +403,7 @@ def test_a_loess_that_is_none_says_why(y, p, reason):
     "arguments",
     [{"knots": 2}, {"knots": 3, "smooth": "loess"}, {"smooth": "lowess"}, {"level": 0}],
 )
-def test_curves_that_are_none_are_refused(arguments):
+def test_invalid_arguments_of_curves_raise_an_error(arguments):
     with pytest.raises(MetricError):
         calibration_curve([0, 1, 1], [0.2, 0.5, 0.6], **arguments)
 
@@ -411,7 +411,7 @@ def test_curves_that_are_none_are_refused(arguments):
 # --- groups, and Spiegelhalter's test -----------------------------------------
 
 
-def test_groups_are_those_of_r(case):
+def test_groups_agree_with_r(case):
     y, p, _, r = case
     found = calibration_groups(y, p, groups=4)
     for part in ("observed", "predicted", "lower", "upper"):
@@ -437,7 +437,7 @@ def test_groups_of_distinct_values_are_of_equal_size():
     p = np.random.default_rng(0).permutation(97) / 100
     count = calibration_groups(np.arange(97) % 2, p, groups=10).count
     assert (len(count), np.ptp(count)) == (10, 1)
-    assert calibration_groups([], []).reason == "there is no record"
+    assert calibration_groups([], []).reason == "there are no records"
     nothing = calibration_groups([0, 1], [0.2, np.nan])
     assert nothing.count.size == 0
     assert "1 of the 2" in nothing.reason
@@ -446,7 +446,7 @@ def test_groups_of_distinct_values_are_of_equal_size():
             calibration_groups([0, 1], [0.2, 0.3], groups=groups)
 
 
-def test_spiegelhalter_is_that_of_r(case):
+def test_spiegelhalter_agrees_with_r(case):
     y, p, _, r = case
     found = spiegelhalter_test(y, p)
     assert found.statistic == pytest.approx(r["spiegelhalter"], abs=1e-12)
@@ -454,7 +454,7 @@ def test_spiegelhalter_is_that_of_r(case):
 
 
 def test_spiegelhalter_standardises_the_brier_score():
-    """Its moments over all outcomes, each with its probability, are 0 and 1."""
+    """Over all outcomes with their probabilities, the mean is 0 and the variance 1."""
     p = np.array([0.1, 0.35, 0.6, 0.8])
     outcomes = np.array(np.meshgrid(*[[0, 1]] * 4)).reshape(4, -1).T
     chance = np.where(outcomes, p, 1 - p).prod(axis=1)
@@ -463,13 +463,13 @@ def test_spiegelhalter_standardises_the_brier_score():
     assert chance @ values**2 == pytest.approx(1)
 
 
-def test_spiegelhalter_at_its_edges():
+def test_spiegelhalter_in_extreme_cases():
     flat = spiegelhalter_test([0, 1, 1], [0.5, 0.5, 1.0])
     assert np.isnan([flat.statistic, flat.p_value]).all()
     assert "does not vary" in flat.reason
-    assert "no probabilities" in spiegelhalter_test([0, 1], [0.5, 2]).reason
+    assert "not probabilities" in spiegelhalter_test([0, 1], [0.5, 2]).reason
     assert np.isnan(spiegelhalter_test([], []).p_value)
     refuted = spiegelhalter_test([1, 0, 1], [0.0, 0.5, 0.5])
     assert (refuted.statistic, refuted.p_value) == (np.inf, 0)
-    assert refuted.reason == "1 record had probability 0 and happened"
+    assert refuted.reason == "1 outcome of probability 0 occurred"
     assert spiegelhalter_test([0, 0, 1], [1.0, 0.1, 0.8]).p_value == 0

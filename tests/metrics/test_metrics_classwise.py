@@ -67,7 +67,7 @@ def test_several_classes_agree_with_scikit_learn(seed):
 
 
 @given(seeds)
-def test_two_columns_say_the_same_as_one(seed):
+def test_two_columns_give_the_same_value_as_one(seed):
     y, p = two_classes(seed)
     columns = np.column_stack([1 - p, p])
     assert accuracy(y, columns) == accuracy(y, p)
@@ -86,7 +86,7 @@ def test_the_metric_is_the_mean_of_its_casewise_values(metric, casewise, sample)
     assert casewise(y, p).tolist() == each
 
 
-def test_classes_are_decided_strictly_above_the_threshold():
+def test_class_1_is_predicted_strictly_above_the_threshold():
     p = np.array([0.3, 0.5, 0.7])
     assert casewise_accuracy([0, 0, 1], p).tolist() == [1, 1, 1]
     assert casewise_accuracy([0, 1, 1], p, 0.3).tolist() == [1, 1, 1]
@@ -94,7 +94,7 @@ def test_classes_are_decided_strictly_above_the_threshold():
     assert balanced_accuracy([0, 0, 1], p, threshold=0.4) == 0.75
 
 
-def test_rounding_noise_decides_nothing():
+def test_rounding_noise_has_no_effect():
     rng = np.random.default_rng(0)
     p = 0.5 + 1e-16 * rng.integers(-3, 4, 50)
     y = np.arange(50) % 2
@@ -105,7 +105,7 @@ def test_rounding_noise_decides_nothing():
     assert casewise_accuracy(y, columns).tolist() == (y == 0).tolist()
 
 
-def test_a_sure_mistake_costs_a_finite_loss_by_precision():
+def test_a_certain_but_wrong_prediction_has_a_finite_loss_by_precision():
     for dtype in (np.float32, np.float64):
         wrong = log_loss([1, 0], np.array([0, 1], dtype=dtype))
         assert wrong == pytest.approx(-np.log(float(np.finfo(dtype).eps)), rel=1e-9)
@@ -122,7 +122,7 @@ def test_balanced_accuracy_needs_every_class():
     assert np.isnan(balanced_accuracy([0, 1], np.full((2, 3), 1 / 3)))
 
 
-def test_what_is_no_probability_is_nan_where_it_stands():
+def test_only_records_without_a_probability_are_nan():
     p = [0.5, -0.1, 1.1, np.nan, np.inf, 1.0]
     for casewise in (casewise_brier, casewise_log_loss):
         values = casewise([1] * 6, p)
@@ -140,7 +140,7 @@ def test_single_precision_rows_count_as_summing_to_one():
     assert log_loss(y, p.astype(np.float32)) == pytest.approx(log_loss(y, p), abs=1e-5)
 
 
-def test_classes_can_be_decided_by_scores_but_not_by_nan():
+def test_classes_can_be_predicted_from_scores_but_not_from_nan():
     assert accuracy([0, 1], [-3, 7], threshold=0) == 1
     assert accuracy([0, 1], [-np.inf, np.inf]) == 1
     hits = casewise_accuracy([0, 1], [np.nan, 0.9])
@@ -151,7 +151,7 @@ def test_classes_can_be_decided_by_scores_but_not_by_nan():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_no_record_is_nan_without_a_warning(metric):
+def test_without_records_the_value_is_nan_without_a_warning(metric):
     assert np.isnan(metric([], []))
     assert np.isnan(metric([], np.empty((0, 3))))
 
@@ -160,7 +160,7 @@ def test_no_record_is_nan_without_a_warning(metric):
     ("y", "p", "message"),
     [
         ([0, 1], [0.5], "y has 2 records and p has 1"),
-        ([0, 2], [0.5, 0.5], "0 and 1 only.* such as 2"),
+        ([0, 2], [0.5, 0.5], "only 0 and 1.*differ, such as 2"),
         ([0, 2], [[0.5, 0.5], [0.5, 0.5]], "codes 0 to 1.* such as 2"),
         ([0, 0.5], [[0.5, 0.5], [0.5, 0.5]], "codes 0 to 1.* such as 0.5"),
         ([0, np.nan], [[0.5, 0.5], [0.5, 0.5]], "such as nan"),
@@ -171,7 +171,7 @@ def test_no_record_is_nan_without_a_warning(metric):
     ],
 )
 @pytest.mark.parametrize("metric", METRICS)
-def test_bad_input_is_refused_in_words(metric, y, p, message):
+def test_invalid_input_raises_an_error_that_explains(metric, y, p, message):
     with pytest.raises(MetricError, match=message):
         metric(y, p)
 

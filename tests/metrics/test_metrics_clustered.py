@@ -15,7 +15,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def textbook(y, scores, clusters):
-    """Obuchowski's covariance by loops over clusters, records and pairs."""
+    """Compute Obuchowski's covariance by loops over clusters, records and pairs."""
 
     def psi(x, z):
         return 1.0 if z < x else 0.5 if z == x else 0.0
@@ -52,7 +52,7 @@ def clustered_samples(draw):
 
 
 @given(clustered_samples())
-def test_covariance_is_that_of_the_paper(sample):
+def test_covariance_agrees_with_the_paper(sample):
     y, scores, clusters = sample
     areas, covariance = delong_covariance(y, scores, clusters=clusters)
     np.testing.assert_array_equal(areas, auroc(y, scores))
@@ -74,13 +74,13 @@ def test_the_pair_has_the_variance_of_the_contrast(sample):
 
 
 @given(clustered_samples())
-def test_records_that_stand_alone_give_delong_exactly(sample):
+def test_clusters_of_one_record_give_delong_exactly(sample):
     y, scores, _ = sample
     _, covariance = delong_covariance(y, scores)
     _, alone = delong_covariance(y, scores, clusters=np.arange(len(y)))
     np.testing.assert_allclose(alone, covariance, rtol=1e-12, atol=1e-17)
     variances = np.diag(alone), np.diag(covariance)
-    np.testing.assert_allclose(*variances, rtol=1e-12, atol=0)  # zero where it is zero
+    np.testing.assert_allclose(*variances, rtol=1e-12, atol=0)  # with exact zeros
 
 
 @given(clustered_samples())
@@ -91,7 +91,7 @@ def test_a_variance_is_never_negative(sample):
 
 
 @pytest.mark.parametrize("copies", [2, 5])
-def test_copies_of_records_add_no_information(copies):
+def test_duplicates_of_records_add_no_information(copies):
     rng = np.random.default_rng(3)
     y = np.repeat([0, 1], 30)
     score = y + rng.normal(size=60)
@@ -104,7 +104,7 @@ def test_copies_of_records_add_no_information(copies):
     assert naive.se < plain.se / np.sqrt(copies) * 1.01
 
 
-def test_pairs_of_both_classes_cancel_what_they_share():
+def test_pairs_of_both_classes_cancel_their_shared_effect():
     rng = np.random.default_rng(5)
     shared = np.repeat(3 * rng.normal(size=40), 2)
     y = np.tile([0, 1], 40)
@@ -137,7 +137,7 @@ def read_rows(name):
 @pytest.mark.parametrize(
     "expected", read_rows("clustered_r.csv"), ids=lambda row: row["case"]
 )
-def test_numbers_of_the_r_script(expected):
+def test_values_equal_those_of_the_r_script(expected):
     case, dealt = expected["case"].split(":")
     rows = [row for row in read_rows("delong_cases.csv") if row["case"] == case]
     y = [int(row["y"]) for row in rows]
@@ -157,7 +157,7 @@ def test_numbers_of_the_r_script(expected):
     assert found == pytest.approx(numbers, rel=1e-10, abs=1e-10)
 
 
-# --- clusters as they come ----------------------------------------------------
+# --- labels of clusters -------------------------------------------------------
 
 Y, SCORE = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6]
 SE = delong(Y, SCORE, clusters=[0, 1, 2, 0, 1, 2]).se
@@ -179,19 +179,19 @@ def test_labels_of_any_kind_are_clusters(clusters):
     assert delong(Y, SCORE, clusters=clusters).se == SE
 
 
-def test_the_labels_and_order_do_not_matter():
+def test_labels_and_order_do_not_matter():
     order = [3, 1, 5, 0, 2, 4]
     y, score, clusters = np.array([Y, SCORE, [0, 1, 2, 0, 1, 2]])[:, order]
     found = delong(y, score, clusters=clusters)
     assert found.se == pytest.approx(SE, rel=1e-14)
 
 
-def test_too_few_clusters_give_nan_and_the_reason():
+def test_with_too_few_clusters_the_values_are_nan_with_a_reason():
     y = [0, 0, 0, 1, 1]
     for clusters, reason in (
-        ([0, 1, 2, 3, 3], "all 2 positive records are of one cluster"),
-        ([1, 1, 1, 2, 3], "all 3 negative records are of one cluster"),
-        ([1, 1, 1, 1, 1], "all 2 positive records are of one cluster"),
+        ([0, 1, 2, 3, 3], "all 2 positive records belong to one cluster"),
+        ([1, 1, 1, 2, 3], "all 3 negative records belong to one cluster"),
+        ([1, 1, 1, 1, 1], "all 2 positive records belong to one cluster"),
     ):
         d = delong(y, SCORE[:5], clusters=clusters)
         assert d.auc == auroc(y, SCORE[:5])
@@ -211,13 +211,13 @@ def test_too_few_clusters_give_nan_and_the_reason():
     assert "no positive" in delong([], [], clusters=[]).reason
 
 
-def test_a_missing_score_gives_nan_and_the_reason():
+def test_with_a_missing_score_the_values_are_nan_with_a_reason():
     d = delong(Y, [np.nan, *SCORE[1:]], clusters=[0, 1, 2, 0, 1, 2])
     assert np.isnan([d.auc, d.se]).all()
     assert "1 of the scores are NaN" in d.reason
 
 
-def test_clusters_that_do_not_vary_say_so():
+def test_clusters_without_variation_have_a_reason():
     y, score = np.tile([0, 0, 1, 1], 5), np.tile([1, 3, 2, 4], 5)
     d = delong(y, score, clusters=np.arange(20) // 4)
     assert (d.auc, d.se, d.lower, d.upper) == (0.75, 0, 0.75, 0.75)
@@ -229,7 +229,7 @@ def test_clusters_that_do_not_vary_say_so():
     assert thirds.se == 0
 
 
-def test_bad_clusters_are_refused_in_words():
+def test_invalid_clusters_raise_an_error_that_explains():
     with pytest.raises(MetricError, match="2 of 6 records have no cluster"):
         delong(Y, SCORE, clusters=["a", None, "b", "c", np.nan, "d"])
     with pytest.raises(MetricError, match="clusters has 2"):

@@ -17,7 +17,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 
 
 def textbook(y, p):
-    """Loop over pairs; the share, and how many there are."""
+    """Return the share and the number of pairs, by a loop over pairs."""
     won, pairs = 0.0, 0
     for i, j in itertools.combinations(range(len(y)), 2):
         if y[i] != y[j]:
@@ -47,7 +47,7 @@ def test_concordance_is_the_share_of_pairs_in_order(sample):
     assert pairs.tolist() == [count for _, count in each]
 
 
-def test_concordance_is_that_of_survival_and_hmisc():
+def test_concordance_agrees_with_survival_and_hmisc():
     cases = pd.read_csv(REFERENCE / "concordance_cases.csv")
     with (REFERENCE / "concordance_r.csv").open() as stored:
         rows = list(csv.DictReader(stored))
@@ -62,7 +62,7 @@ def test_concordance_is_that_of_survival_and_hmisc():
         assert pairs[0] == float(row["pairs"])
 
 
-def test_of_many_records_it_is_kendalls_tau():
+def test_with_many_records_it_agrees_with_kendalls_tau():
     rng = np.random.default_rng(1)
     y = rng.normal(size=30_000)
     p = y + rng.normal(size=30_000)
@@ -70,7 +70,7 @@ def test_of_many_records_it_is_kendalls_tau():
     assert concordance(y, p) == pytest.approx((1 + tau) / 2, abs=1e-12)
 
 
-def test_of_two_values_it_is_auroc():
+def test_for_two_outcome_values_it_is_auroc():
     rng = np.random.default_rng(2)
     y, p = rng.integers(0, 2, 80), rng.normal(size=80).round(1)
     assert concordance(y, p) == pytest.approx(auroc(y, p), abs=1e-14)
@@ -83,7 +83,7 @@ def test_predictions_equal_but_for_rounding_tie_and_outcomes_do_not():
     assert concordance([1, 2], [0.1 + 0.2, 0.3], tie_tol=0) == 0.0
 
 
-def test_where_it_means_nothing_it_is_nan():
+def test_where_concordance_is_undefined_it_is_nan():
     for y, p in ([], []), ([1.0], [1.0]), ([2, 2], [1, 3]), ([1, 2], [np.nan, 1]):
         assert np.isnan(concordance(y, p))
     assert concordance([1, 2, 3], [5, 5, 5]) == 0.5
@@ -94,7 +94,7 @@ def test_where_it_means_nothing_it_is_nan():
         concordance_by_group([1, 2], [1, 2], [0, 1], 1)
 
 
-def test_it_is_a_rank_metric_of_numbers():
+def test_it_is_a_rank_metric_of_continuous_outcomes():
     metric = METRICS["concordance"]
     assert metric.rank
     assert metric.pairs == "numbers"

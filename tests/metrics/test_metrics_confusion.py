@@ -40,7 +40,7 @@ def several_classes(seed, classes=4):
 
 
 def counted(y, p, threshold):
-    """Counts by a loop, [[TN, FP], [FN, TP]]."""
+    """Return the counts [[TN, FP], [FN, TP]], by a loop."""
     counts = [[0, 0], [0, 0]]
     for observed, score, cut in zip(y, p, threshold, strict=True):
         counts[observed][int(score > cut)] += 1
@@ -52,7 +52,7 @@ def ratio(part, whole):
 
 
 @given(seeds)
-def test_two_classes_are_shares_of_counts_with_a_threshold_for_each(seed):
+def test_two_classes_are_shares_of_counts_with_one_threshold_per_record(seed):
     y, p = two_classes(seed)
     threshold = np.random.default_rng(seed + 1).integers(0, 10, y.size) / 10 + 0.05
     (tn, fp), (fn, tp) = counted(y, p, threshold)
@@ -127,7 +127,7 @@ def test_matthews_is_a_correlation_of_indicators(seed):
 @given(seeds)
 def test_swapping_the_classes_swaps_the_metrics(seed):
     y, p = two_classes(seed)
-    p = p + 0.03  # none at the threshold, which belongs to class 0
+    p = p + 0.03  # no score equals the threshold, which would give class 0
     for metric, other in ((sensitivity, specificity), (precision, npv)):
         np.testing.assert_equal(metric(y, p), other(1 - y, 1 - p))
     np.testing.assert_equal(matthews(y, p), matthews(1 - y, 1 - p))
@@ -137,14 +137,14 @@ def test_swapping_the_classes_swaps_the_metrics(seed):
 
 
 @given(seeds)
-def test_two_columns_say_the_same_as_one(seed):
+def test_two_columns_give_the_same_value_as_one(seed):
     y, p = two_classes(seed)
     columns = np.column_stack([1 - p, p])
     for metric in TWO + BOTH:
         np.testing.assert_equal(metric(y, columns), metric(y, p))
 
 
-def test_what_is_undefined_is_nan_and_what_is_bad_is_zero():
+def test_undefined_shares_are_nan_and_the_worst_are_zero():
     none, all_ = [0.1, 0.2], [0.8, 0.9]
     assert np.isnan(precision([0, 1], none))
     assert precision([0, 0], all_) == 0
@@ -163,7 +163,7 @@ def test_what_is_undefined_is_nan_and_what_is_bad_is_zero():
     assert np.isnan(ber([0, 0], none))
 
 
-def test_matthews_is_exactly_one_and_minus_one():
+def test_matthews_reaches_exactly_one_and_minus_one():
     for n in (3, 7, 10, 49, 1000):
         y = np.arange(n) % 2
         assert matthews(y, y) == 1
@@ -172,7 +172,7 @@ def test_matthews_is_exactly_one_and_minus_one():
         assert matthews(y, np.eye(3)[y]) == 1
 
 
-def test_a_class_that_is_never_seen_keeps_its_place():
+def test_a_class_without_records_keeps_its_place():
     y, p = [0, 0, 1], np.array([[0.8, 0.2, 0], [0.1, 0.1, 0.8], [0, 1, 0]])
     assert f1(y, p, average=None) == pytest.approx([2 / 3, 1, 0])
     assert f1(y, p, average="macro") == pytest.approx(5 / 9)
@@ -203,7 +203,7 @@ def test_a_threshold_that_equals_a_score_is_not_exceeded():
 
 
 @pytest.mark.parametrize("metric", TWO + BOTH)
-def test_no_record_is_nan_without_a_warning(metric):
+def test_without_records_the_value_is_nan_without_a_warning(metric):
     assert np.isnan(metric([], []))
     assert np.isnan(metric([], [], []))
 
@@ -227,18 +227,18 @@ def test_a_million_records_are_counted_exactly():
         ("high", "threshold must hold numbers, not values such as 'high'"),
     ],
 )
-def test_bad_thresholds_are_refused_in_words(metric, threshold, message):
+def test_invalid_thresholds_raise_an_error_that_explains(metric, threshold, message):
     with pytest.raises(MetricError, match=message):
         metric([0, 1, 1], [0.2, 0.3, 0.9], threshold)
 
 
 @pytest.mark.parametrize("metric", TWO)
-def test_metrics_of_two_classes_refuse_three(metric):
+def test_metrics_of_two_classes_raise_an_error_for_three(metric):
     with pytest.raises(MetricError, match="is for two classes, but p has 3 columns"):
         metric([0, 1, 2], np.eye(3))
 
 
-def test_a_threshold_or_an_average_that_means_nothing_is_refused():
+def test_a_meaningless_threshold_or_average_raises_an_error():
     with pytest.raises(MetricError, match="threshold=an array means nothing for 3"):
         matthews([0, 1, 2], np.eye(3), [0.5, 0.5, 0.5])
     with pytest.raises(MetricError, match="Did you mean 'macro'"):

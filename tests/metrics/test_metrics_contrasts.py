@@ -27,7 +27,7 @@ def read_rows(name):
 @pytest.mark.parametrize(
     "expected", read_rows("delong_comparisons_r.csv"), ids=lambda row: row["case"]
 )
-def test_three_areas_by_procs_covariances(expected):
+def test_three_areas_agree_with_covariances_of_proc(expected):
     rows = [r for r in read_rows("delong_cases.csv") if r["case"] == expected["case"]]
     y = [int(row["y"]) for row in rows]
     a, b = ([float(row[name]) for row in rows] for name in "ab")
@@ -50,7 +50,7 @@ def test_the_formula_of_the_paper():
 
 
 @given(st.integers(0, 10**6))
-def test_two_scores_have_the_square_of_the_test(seed):
+def test_with_two_scores_the_statistic_is_the_squared_test(seed):
     y, scores = several(30, 2, seed)
     pair, test = delong_test(y, *scores), delong_contrast(y, scores)
     assert test.statistic == pytest.approx(pair.statistic**2, abs=1e-12)
@@ -59,7 +59,7 @@ def test_two_scores_have_the_square_of_the_test(seed):
 
 
 @given(st.integers(0, 10**6), st.booleans())
-def test_equality_does_not_depend_on_how_it_is_said(seed, clustered):
+def test_a_test_of_equality_does_not_depend_on_the_contrasts(seed, clustered):
     y, scores = several(40, 3, seed)
     more = {"clusters": np.arange(40) // 2} if clustered else {}
     said = [None, [[1, 0, -1], [0, 1, -1]], [[1, -0.5, -0.5], [0, 7, -7], [3, 3, -6]]]
@@ -69,7 +69,7 @@ def test_equality_does_not_depend_on_how_it_is_said(seed, clustered):
         assert test.statistic == pytest.approx(chi[0].statistic, rel=1e-7)
 
 
-def test_scores_that_rank_alike_take_no_degree_of_freedom():
+def test_scores_that_rank_alike_add_no_degree_of_freedom():
     y, scores = several()
     a, b = scores[:2]
     pair = delong_contrast(y, [a, b])
@@ -91,12 +91,12 @@ def test_contrasts_that_do_not_vary_and_are_not_zero():
             test = delong_contrast(y, scores)
         assert (test.statistic, test.p_value) == (np.inf, 0)
         assert "estimated variance is 0" in test.reason
-    with pytest.warns(DegenerateVarianceWarning):  # neither alone, but their sum
+    with pytest.warns(DegenerateVarianceWarning):  # only the sum of both does not vary
         test = delong_contrast(y, [perfect, -perfect, noise], [[1, 0, -1], [0, 1, -1]])
     assert test.statistic == np.inf
 
 
-def test_one_pair_of_records_among_many_counts():
+def test_one_discordant_pair_among_many_counts():
     y = np.repeat([0, 1], 3000)
     score = np.arange(6000.0)
     swapped = score.copy()
@@ -117,7 +117,7 @@ def test_size_under_equality():
     assert np.mean(np.array(p) < 0.05) == pytest.approx(0.05, abs=0.035)
 
 
-def test_shortages_and_missing_scores():
+def test_too_few_records_and_missing_scores():
     test = delong_contrast([0, 0, 1], [[1, 2, 3], [3, 2, 1]])
     assert np.isnan([test.statistic, test.p_value]).all()
     assert "one positive record" in test.reason
@@ -128,9 +128,9 @@ def test_shortages_and_missing_scores():
     assert "one cluster" in delong_contrast(y, scores[[0, 2]], clusters=one).reason
 
 
-def test_bad_contrasts_are_refused_in_words():
+def test_invalid_contrasts_raise_an_error_that_explains():
     y, scores = several()
-    with pytest.raises(MetricError, match="1 of at least two rows"):
+    with pytest.raises(MetricError, match="at least two rows to compare, but has 1"):
         delong_contrast(y, scores[:1])
     with pytest.raises(MetricError, match=r"contrast has shape \(1, 3\)"):
         delong_contrast(y, scores, [1, -1, 0])

@@ -35,7 +35,7 @@ def _case(request):
     return request.param[1]
 
 
-def test_net_benefit_is_that_of_r(case):
+def test_net_benefit_agrees_with_r(case):
     y, p, cluster, r = case
     found = net_benefit(y, p, [0.1, 0.3])
     grouped = net_benefit(y, p, [0.1, 0.3], clusters=cluster)
@@ -53,7 +53,7 @@ def test_net_benefit_is_that_of_r(case):
             value, expected = getattr(curve, ours)[k], r[cut + theirs]
             if ours.endswith("se") and expected == 0:
                 assert np.isnan(value)
-                assert "nothing varies" in curve.reason
+                assert "there is no variation" in curve.reason
                 continue
             assert value == pytest.approx(expected, rel=1e-10, abs=1e-13)
             compared += 1
@@ -98,7 +98,7 @@ def test_net_benefit_by_counting(sample, step):
         assert found.se == pytest.approx([expected])
     else:
         assert np.isnan([found.se, found.lower, found.upper]).all()
-        assert found.reason.startswith("at 1 threshold nothing varies")
+        assert found.reason.startswith("at 1 threshold there is no variation")
 
 
 def test_perfect_prediction_and_treating_all_or_none():
@@ -130,7 +130,7 @@ def test_a_threshold_of_zero_treats_all_at_no_cost():
     assert np.isnan(found.avoided[0])
 
 
-def test_a_threshold_a_record():
+def test_one_threshold_per_record():
     y, p, cuts = [0, 1, 0, 1], [0.3, 0.3, 0.6, 0.1], [0.2, 0.4, 0.5, 0.1]
     expected = np.mean([-0.25, 0, -1, 1])
     assert net_benefit_at(y, p, cuts) == pytest.approx(expected)
@@ -138,8 +138,8 @@ def test_a_threshold_a_record():
         net_benefit_at(y, p, [0.2, 0.4])
 
 
-def test_copies_as_clusters_count_once():
-    """Each record doubled, as one cluster: the standard error is the single one's."""
+def test_duplicates_in_one_cluster_count_once():
+    """If each record is duplicated in a cluster, the standard error does not change."""
     rng = np.random.default_rng(5)
     p, y = rng.random(40), rng.integers(0, 2, 40)
     cuts = [0.2, 0.5]
@@ -157,7 +157,7 @@ def test_copies_as_clusters_count_once():
 
 
 def test_the_interval_covers():
-    """The share of samples whose interval holds the net benefit of the population."""
+    """Estimate the coverage of the net benefit in the population by simulation."""
     rng = np.random.default_rng(11)
     grid = (np.arange(200_000) + 0.5) / 200_000
     truth = np.mean(np.where(grid >= 0.3, grid - (1 - grid) * 0.3 / 0.7, 0))
@@ -169,7 +169,7 @@ def test_the_interval_covers():
     assert 930 <= inside <= 970
 
 
-def test_what_cannot_be_had():
+def test_undefined_values_have_a_reason():
     for y, p in (([], []), ([0, 1], [0.2, np.nan]), ([0, 1], [-0.2, 0.4])):
         found = net_benefit(y, p, [0.2, 0.4])
         assert np.isnan([found.net_benefit, found.se, found.avoided]).all()
@@ -187,7 +187,7 @@ def test_what_cannot_be_had():
 
 
 @pytest.mark.parametrize("cut", [1, -0.1, np.nan, 30])
-def test_thresholds_out_of_range_are_refused(cut):
+def test_thresholds_out_of_range_raise_an_error(cut):
     with pytest.raises(MetricError, match="threshold"):
         net_benefit([0, 1], [0.2, 0.4], [0.5, cut])
     with pytest.raises(MetricError, match="threshold"):
@@ -197,7 +197,7 @@ def test_thresholds_out_of_range_are_refused(cut):
 @pytest.mark.parametrize(
     "arguments", [{"prevalence": 0}, {"prevalence": 20}, {"level": 95}]
 )
-def test_arguments_out_of_range_are_refused(arguments):
+def test_arguments_out_of_range_raise_an_error(arguments):
     with pytest.raises(MetricError):
         net_benefit([0, 1], [0.2, 0.4], [0.5], **arguments)
     with pytest.raises(MetricError, match="shape"):

@@ -32,7 +32,7 @@ NAMES = list(CASES)
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_unpaired_numbers_of_proc(name):
+def test_unpaired_values_equal_those_of_proc(name):
     with open(REFERENCE / "delong_comparisons_r.csv", newline="") as file:
         (expected,) = (row for row in csv.DictReader(file) if row["case"] == name)
     y, a, _ = CASES[name]
@@ -83,7 +83,7 @@ def test_unpaired_interval_and_p_value_agree():
 
 
 @given(st.integers(0, 10**6))
-def test_unpaired_samples_of_records_are_clusters_of_one(seed):
+def test_unpaired_clusters_of_one_record_change_nothing(seed):
     y, a = noisy(20, seed)
     y_b, b = noisy(12, seed + 1)
     plain = delong_test(y, a, b, paired=False, y_b=y_b)
@@ -94,7 +94,7 @@ def test_unpaired_samples_of_records_are_clusters_of_one(seed):
     assert own.df == pytest.approx(plain.df, rel=1e-12)
 
 
-def test_unpaired_clusters_count_as_records_do():
+def test_unpaired_degrees_of_freedom_count_clusters():
     y, a = noisy(40, 3)
     y_b, b = noisy(24, 4)
     twice = {"clusters": np.arange(40) // 2, "clusters_b": np.arange(24) // 3}
@@ -107,19 +107,19 @@ def test_unpaired_clusters_count_as_records_do():
     assert test.df == pytest.approx((v + w) ** 2 / (v**2 / 19 + w**2 / 7))
 
 
-def test_unpaired_shortage_names_the_sample():
+def test_unpaired_reason_names_the_sample_that_is_too_small():
     y, a = noisy(40, 3)
     test = delong_test(y, a, [1, 2, 3], paired=False, y_b=[0, 0, 1])
     assert np.isnan([test.se, test.statistic, test.p_value, test.lower, test.df]).all()
-    assert test.reason.startswith("of b, one positive record")
+    assert test.reason.startswith("in b, one positive record")
     test = delong_test([0, 0], [1, 2], [1, 2], paired=False)
-    assert "of a, no positive" in test.reason
-    assert "of b, no positive" in test.reason
+    assert "in a, no positive" in test.reason
+    assert "in b, no positive" in test.reason
 
 
-def test_a_second_sample_of_paired_scores_is_refused():
+def test_a_second_sample_for_paired_scores_raises_an_error():
     for more in ({"y_b": [0, 1]}, {"clusters_b": [1, 2]}):
-        with pytest.raises(MetricError, match="say paired=False"):
+        with pytest.raises(MetricError, match="use paired=False"):
             delong_test([0, 1], [0, 1], [0, 1], **more)
     with pytest.raises(MetricError, match="clusters has 3"):
         delong_test([0, 1], [0, 1], [0], y_b=[1], paired=False, clusters=[1, 2, 3])
@@ -150,7 +150,7 @@ def test_equal_areas_that_do_not_vary(score, paired):
     assert (test.lower, test.upper) == (0, 0)
 
 
-def test_equal_areas_of_unlike_scores_still_vary():
+def test_equal_areas_of_different_scores_still_vary():
     y = [0, 0, 1, 1]
     test = delong_test(y, [1, 4, 2, 3], [4, 1, 3, 2])
     assert (test.estimate, test.statistic, test.p_value) == (0, 0, 1)

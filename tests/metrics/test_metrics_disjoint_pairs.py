@@ -1,4 +1,4 @@
-"""The exact bound on pairs that share no record, by SciPy and by trying all pairs."""
+"""The exact bound from disjoint pairs, checked by SciPy and by exhaustive search."""
 
 import itertools
 
@@ -18,7 +18,7 @@ from statcv.metrics.areas.placements import (
 
 
 def most_disjoint(pairs):
-    """Return the largest number of the pairs that share nothing, by trying all."""
+    """Return the largest number of disjoint pairs, by exhaustive search."""
     if not pairs:
         return 0
     (a, b), *rest = pairs
@@ -31,7 +31,7 @@ def most_disjoint(pairs):
 
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.999])
 @pytest.mark.parametrize("pairs", [2, 7, 5000])
-def test_limits_are_clopper_and_pearson_s(pairs, level):
+def test_limits_are_those_of_clopper_and_pearson(pairs, level):
     for area in (0.0, 1.0):
         peer = stats.binomtest(int(area * pairs), pairs).proportion_ci(level, "exact")
         found = limits_at_end(area, pairs, level)
@@ -40,7 +40,7 @@ def test_limits_are_clopper_and_pearson_s(pairs, level):
 
 @pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
 @pytest.mark.parametrize("area", [0.0, 1.0])
-def test_p_is_that_of_the_sign_test(area, alternative):
+def test_p_equals_that_of_the_sign_test(area, alternative):
     for pairs in (2, 9):
         right = int(area * pairs)
         peer = stats.binomtest(right, pairs, 0.5, alternative).pvalue
@@ -56,7 +56,7 @@ def test_limits_and_p_agree(null, pairs, area):
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 4)), min_size=1, max_size=8))
-def test_as_many_pairs_share_no_cluster_as_trying_all_finds(records):
+def test_the_number_of_disjoint_pairs_agrees_with_exhaustive_search(records):
     positive = np.array([one for one, _ in records])
     codes = np.array([code for _, code in records])
     ones, zeros = set(codes[positive]), set(codes[~positive])
@@ -69,19 +69,19 @@ def test_as_many_pairs_share_no_cluster_as_trying_all_finds(records):
 @given(
     st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
 )
-def test_picked_pairs_are_at_least_half_of_what_there_are(pairs):
+def test_the_greedy_search_finds_at_least_half_of_the_disjoint_pairs(pairs):
     first, second = np.array(pairs).T
     most = most_disjoint(sorted({tuple(sorted(pair)) for pair in pairs}))
     assert most / 2 <= pick_disjoint(first, second) <= most
 
 
 @pytest.mark.parametrize(("ones", "zeros"), [(1, 5), (4, 4), (7, 3)])
-def test_of_all_pairs_as_many_are_picked_as_the_smaller_class_has(ones, zeros):
+def test_among_all_pairs_the_search_finds_the_size_of_the_smaller_class(ones, zeros):
     first, second = map(np.ravel, np.indices((ones, zeros)))
     assert pick_disjoint(first, ones + second) == min(ones, zeros)
 
 
-def test_a_chain_of_pairs_is_taken_from_its_ends():
+def test_a_chain_of_pairs_is_searched_from_its_ends():
     assert pick_disjoint(np.array([1, 0, 2]), np.array([2, 1, 3])) == 2
 
 
@@ -104,7 +104,7 @@ def test_an_area_of_one_or_zero_has_an_interval_on_the_logit_scale(ones, zeros, 
     assert (point.lower, point.upper) == (1, 1)
 
 
-def test_of_clusters_pairs_share_no_cluster():
+def test_with_clusters_the_pairs_share_no_cluster():
     y = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0])
     visits = np.array(list("aabcadeff"))  # a, b, c and a, d, e, f: three pairs
     found = delong(y, y, interval="logit", clusters=visits)
@@ -115,22 +115,22 @@ def test_of_clusters_pairs_share_no_cluster():
     assert "too few for an interval" in two.reason
 
 
-def test_scores_that_all_tie_keep_their_point():
+def test_scores_that_all_tie_have_a_point_interval():
     tied = delong([0, 0, 1, 1], [1, 1, 1, 1], interval="logit")
     assert (tied.lower, tied.upper) == (0.5, 0.5)
     assert "do not vary" in tied.reason
 
 
 @pytest.mark.parametrize("digits", [None, 0])
-def test_an_area_of_one_is_no_likelier_than_its_disjoint_pairs_say(digits):
+def test_an_area_of_one_is_at_most_as_likely_as_the_bound(digits):
     rng = np.random.default_rng(3)
     y, times = np.repeat([1, 0], [3, 5]), 4000
     drawn = rng.normal(size=(times, 8)) + 0.4 * y
     scores = drawn if digits is None else drawn.round(digits)
     areas = np.array([auroc(y, score) for score in scores])
-    truth = areas.mean()  # unbiased, of 4000 samples
+    truth = areas.mean()  # unbiased, from 4000 samples
     perfect = scores[areas == 1]
     assert 0 < len(perfect) / times < truth**3
     found = [delong(y, score, interval="logit", level=0.5) for score in perfect]
     missed = sum(d.lower > truth for d in found)
-    assert 0 < missed / times < 0.25  # what a lower limit may at this level
+    assert 0 < missed / times < 0.25  # the nominal error of a lower limit at this level

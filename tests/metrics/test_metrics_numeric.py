@@ -48,7 +48,7 @@ def test_r2_against_a_baseline():
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 1 / 3, 1e6 + 0.1])
 @pytest.mark.parametrize("n", [1, 3, 7, 1000])
-def test_r2_of_a_constant_outcome_is_nan_whatever_the_rounding(value, n):
+def test_r2_of_a_constant_outcome_is_nan_despite_rounding(value, n):
     y = np.full(n, value)
     assert np.isnan(r2(y, y + 1))
     assert np.isnan(r2(y, y + 1, baseline=y * (1 + 2e-16)))
@@ -62,7 +62,7 @@ def test_a_small_spread_about_a_large_mean_is_kept():
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_undefined_is_nan_without_a_warning(metric):
+def test_undefined_values_are_nan_without_a_warning(metric):
     assert np.isnan(metric([], []))
     assert np.isnan(metric([1, 2], [1, np.nan]))
     assert np.isnan(metric([1, np.nan], [1, 2]))
@@ -78,12 +78,12 @@ def test_undefined_is_nan_without_a_warning(metric):
     ],
 )
 @pytest.mark.parametrize("metric", METRICS)
-def test_bad_input_is_refused_in_words(metric, y, yhat, message):
+def test_invalid_input_raises_an_error_that_explains(metric, y, yhat, message):
     with pytest.raises(MetricError, match=message):
         metric(y, yhat)
 
 
-def test_a_baseline_of_another_length_is_refused():
+def test_a_baseline_of_another_length_raises_an_error():
     with pytest.raises(MetricError, match="y has 2 records and baseline has 3"):
         r2([1, 2], [1, 2], baseline=[1, 2, 3])
     with pytest.raises(MetricError, match="baseline must hold numbers"):

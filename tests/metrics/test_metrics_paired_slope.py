@@ -1,4 +1,4 @@
-"""The calibration slope of pairs, by statsmodels and by its own definition."""
+"""The calibration slope of pairs, checked by statsmodels and by its definition."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ differences = st.lists(
 
 
 @given(differences, st.floats(1e-9, 1e9))
-def test_the_slope_is_where_the_likelihood_is_flat(drawn, unit):
+def test_the_slope_is_where_the_score_is_zero(drawn, unit):
     d = np.array([*drawn, 0.5, -0.5]) * unit
     slope = slope_of_pairs(d)
     score, scale = d * expit(-slope * d), np.abs(d).max()
@@ -40,7 +40,7 @@ def test_it_is_a_conditional_logistic_regression():
     fitted = ConditionalLogit(y, x[:, None], groups=pair).fit(disp=False)
     assert slope == pytest.approx(fitted.params[0], rel=1e-5)
     d = first - second
-    origin = sm.Logit(np.ones(40), d[:, None])  # all of one outcome: no intercept
+    origin = sm.Logit(np.ones(40), d[:, None])  # a constant outcome, no intercept
     assert origin.score(np.array([slope]))[0] == pytest.approx(0, abs=1e-9)
     information = -origin.hessian(np.array([slope]))[0, 0]
     moved = slope_influence(d, slope)
@@ -49,7 +49,7 @@ def test_it_is_a_conditional_logistic_regression():
 
 
 @given(st.integers(0, 2**32 - 1))
-def test_influence_is_the_derivative_by_a_pair_s_weight(seed):
+def test_influence_is_the_derivative_by_the_weight_of_a_pair(seed):
     rng = np.random.default_rng(seed)
     d = np.append(rng.normal(0.4, 1, 12), [1.0, -1.0])
     times = 100_000
@@ -67,7 +67,7 @@ def _weighted(d, weights, slope):
     return slope
 
 
-def test_without_intercepts_of_fits_it_is_near_the_slope_of_all_records():
+def test_with_a_common_intercept_it_is_near_the_slope_of_all_records():
     rng = np.random.default_rng(5)
     log_odds = rng.normal(0.0, 1.5, 4000)
     y = rng.random(4000) < expit(0.6 * log_odds - 0.3)
@@ -79,15 +79,15 @@ def test_without_intercepts_of_fits_it_is_near_the_slope_of_all_records():
 @pytest.mark.parametrize(
     ("d", "reason"),
     [
-        ([], "no fit left out records of both classes"),
+        ([], "no fit held out records of both classes"),
         ([0.5, 1.0], "the slope is infinite"),
         ([-0.5, -1.0, 0.0], "the slope is infinite"),
         ([0.0, 0.0], "equal predictions"),
-        ([1.0, np.inf, -1.0], "exactly 0 or 1"),
-        ([1.0, np.nan, -1.0], "no probability"),
+        ([1.0, np.inf, -1.0], "a prediction is 0, 1 or not"),
+        ([1.0, np.nan, -1.0], "not a probability"),
     ],
 )
-def test_where_there_is_none_it_says_why(d, reason):
+def test_an_undefined_slope_has_a_reason(d, reason):
     assert reason in no_slope(np.array(d))
     assert np.isnan(slope_of_pairs(d))
     assert no_slope(np.array([1.0, -2.0])) == ""
@@ -95,14 +95,14 @@ def test_where_there_is_none_it_says_why(d, reason):
 
 def test_extreme_pairs_have_a_finite_slope():
     nearly = slope_of_pairs([1.0, -1e-12])
-    assert 20 < nearly < 40  # log of 1e12, about
+    assert 20 < nearly < 40  # about log(1e12)
     assert slope_of_pairs([3.0, -3.0]) == 0
     assert slope_of_pairs(np.append(np.full(10**6, 700.0), -700.0)) == pytest.approx(
         np.log(10**6) / 700, rel=1e-9
     )
 
 
-def test_rounding_is_no_difference():
+def test_differences_due_to_rounding_are_zero():
     p = np.array([0.3, 0.9, 1e-9])
     nearly = p * (1 + 1e-15)
     assert not log_odds_difference(p, nearly).any()
@@ -113,7 +113,7 @@ def test_rounding_is_no_difference():
     assert np.isnan(log_odds_difference(np.array([1.0]), np.array([1.0]))).all()
 
 
-def test_a_prediction_without_a_logit_is_no_tie():
+def test_a_prediction_without_a_finite_logit_is_not_a_tie():
     found = log_odds_difference(
         np.array([0.0, 0.5, 0.0, 1.0, 1.2]), np.array([0.5, 1.0, 0.0, 0.0, 0.5])
     )
@@ -122,6 +122,6 @@ def test_a_prediction_without_a_logit_is_no_tie():
     assert np.isnan(slope_of_pairs([*found[:1], 1.0, -1.0]))
 
 
-def test_what_is_no_vector_is_refused():
+def test_an_array_that_is_not_a_vector_raises_an_error():
     with pytest.raises(MetricError, match="difference has shape"):
         slope_of_pairs([[1.0, -1.0]])

@@ -35,7 +35,7 @@ def read_rows(name):
 @pytest.mark.parametrize(
     "case", sorted({r["case"] for r in read_rows("partial_r.csv")})
 )
-def test_numbers_of_proc(case):
+def test_values_equal_those_of_proc(case):
     records = [row for row in read_rows("delong_cases.csv") if row["case"] == case]
     y, a = ([float(row[name]) for row in records] for name in ("y", "a"))
     rows = [row for row in read_rows("partial_r.csv") if row["case"] == case]
@@ -120,7 +120,7 @@ def test_chance_and_perfection():
     assert partial_auroc(y, y, range=(1, 0.9)) == pytest.approx(0.1)
 
 
-def test_undefined_is_nan_without_a_warning():
+def test_undefined_values_are_nan_without_a_warning():
     assert np.isnan(partial_auroc([1, 1], [1, 2], range=(0.5, 1)))
     assert np.isnan(partial_auroc([0, 0], [1, 2], range=(0.5, 1)))
     assert np.isnan(partial_auroc([], [], range=(0.5, 1)))
@@ -131,11 +131,11 @@ def test_undefined_is_nan_without_a_warning():
 @pytest.mark.parametrize(
     "ends", [(0.5, 0.5), (-0.1, 1), (0, 1.1), (0, np.nan), 0.9, "ab", (0, 0.5, 1), (0,)]
 )
-def test_a_senseless_range_is_refused(ends):
+def test_a_meaningless_range_raises_an_error(ends):
     with pytest.raises(MetricError, match="range must be two different numbers"):
         partial_auroc([0, 1], [0, 1], range=ends)
 
 
-def test_a_focus_that_is_none_is_refused():
+def test_an_unknown_focus_raises_an_error():
     with pytest.raises(MetricError, match="Did you mean 'sensitivity'"):
         partial_auroc([0, 1], [0, 1], range=(0, 1), focus="sensitivty")

@@ -17,7 +17,7 @@ DEGENERATE = "statcv.errors.DegenerateVarianceWarning"
 
 
 def textbook(y, scores):
-    """DeLong's structural components by double loop, as in the paper."""
+    """Compute DeLong's structural components by a double loop, as in the paper."""
 
     def psi(x, z):
         return 1.0 if z < x else 0.5 if z == x else 0.0
@@ -39,7 +39,7 @@ def paired_samples(draw):
 
 
 @given(paired_samples())
-def test_covariance_is_that_of_the_textbook(sample):
+def test_covariance_agrees_with_the_textbook(sample):
     aucs, covariance = delong_covariance(*sample)
     expected_aucs, expected = textbook(*sample)
     np.testing.assert_allclose(aucs, expected_aucs, atol=1e-14)
@@ -63,7 +63,7 @@ def test_one_score_and_the_pair_agree_with_the_covariance(sample):
 
 @pytest.mark.filterwarnings(f"ignore::{DEGENERATE}")
 @given(paired_samples())
-def test_swapping_the_scores_turns_the_sign(sample):
+def test_swapping_the_scores_reverses_the_sign(sample):
     y, (a, b) = sample
     one, other = delong_test(y, a, b), delong_test(y, b, a)
     assert one.estimate == -other.estimate
@@ -105,7 +105,7 @@ CASES, R = read_cases(), read_reference()
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_numbers_of_proc(case):
+def test_values_equal_those_of_proc(case):
     y, a, b = CASES[case]
     found = {}
     for letter, score in (("a", a), ("b", b)):
@@ -126,7 +126,7 @@ def test_numbers_of_proc(case):
 
 def test_the_stored_numbers_are_complete_and_need_no_r(monkeypatch):
     assert list(R) == list(CASES)
-    monkeypatch.setenv("PATH", "")  # no Rscript can be found from here on
+    monkeypatch.setenv("PATH", "")  # from here on Rscript cannot be found
     assert read_reference() == R
     started = re.compile(r"\b(Rscript|rpy2)\b")
     for file in Path(__file__).parent.glob("*.py"):
@@ -189,13 +189,13 @@ def test_logit_interval_next_to_a_perfect_ranking_stays_inside(sign):
         ([1, 1, 1, 1], 0.5, "logit"),
     ],
 )
-def test_constant_placements_give_a_point_and_say_so(score, auc, interval):
+def test_constant_placements_give_a_point_and_a_reason(score, auc, interval):
     d = delong([0, 0, 1, 1], score, interval=interval)
     assert (d.auc, d.se, d.lower, d.upper) == (auc, 0, auc, auc)
     assert "do not vary" in d.reason
 
 
-# --- what is undefined ----------------------------------------------------------
+# --- undefined values -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_constant_placements_give_a_point_and_say_so(score, auc, interval):
     ],
 )
 @pytest.mark.parametrize("interval", ["wald", "logit"])
-def test_too_few_records_give_nan_and_the_reason(y, reason, interval):
+def test_with_too_few_records_the_values_are_nan_with_a_reason(y, reason, interval):
     a, b = [1, 2, 3, 4], [1, 2, 4, 3]
     d = delong(y, a, interval=interval)
     np.testing.assert_equal(d.auc, auroc(y, a))
@@ -220,7 +220,7 @@ def test_too_few_records_give_nan_and_the_reason(y, reason, interval):
     assert np.isnan(delong_covariance(y, [a, b])[1]).all()
 
 
-def test_missing_scores_give_nan_and_the_reason():
+def test_with_missing_scores_the_values_are_nan_with_a_reason():
     y, a, b = noisy()
     a[3] = np.nan
     d, test = delong(y, a), delong_test(y, b, a)
@@ -233,7 +233,7 @@ def test_missing_scores_give_nan_and_the_reason():
     assert np.isnan([aucs[1], covariance[0, 1], covariance[1, 1]]).all()
 
 
-def test_rounding_noise_is_no_difference():
+def test_rounding_noise_is_not_a_difference():
     y, a, _ = noisy()
     noise = 1 + 1e-15 * np.random.default_rng(0).normal(size=a.size)
     coarse = np.round(a, 1)
@@ -251,7 +251,7 @@ def test_far_tails_do_not_round_to_zero():
     assert test.p_value == pytest.approx(2 * stats.norm.sf(test.statistic))
 
 
-def test_many_records_are_no_trouble():
+def test_many_records_are_handled():
     rng = np.random.default_rng(6)
     y = rng.integers(0, 2, 100_000)
     d = delong(y, y + rng.normal(size=y.size))
@@ -259,14 +259,14 @@ def test_many_records_are_no_trouble():
 
 
 @pytest.mark.parametrize("level", [0, 1, 95, -0.5, np.nan])
-def test_a_senseless_level_is_refused(level):
+def test_a_meaningless_level_raises_an_error(level):
     with pytest.raises(MetricError, match="level must lie between 0 and 1"):
         delong([0, 1], [0, 1], level=level)
     with pytest.raises(MetricError, match="level must lie between 0 and 1"):
         delong_test([0, 1], [0, 1], [0, 1], level=level)
 
 
-def test_bad_input_is_refused_in_words():
+def test_invalid_input_raises_an_error_that_explains():
     with pytest.raises(MetricError, match="interval must be 'wald' or 'logit'"):
         delong([0, 1], [0, 1], interval="profile")
     with pytest.raises(MetricError, match=r"scores has shape \(2,\)"):
@@ -277,12 +277,12 @@ def test_bad_input_is_refused_in_words():
         delong_test([0, 1], [0, 1], [0, 1, 2])
 
 
-def test_records_of_each_class_are_counted_by_their_own_name():
+def test_the_variance_divides_by_the_size_of_the_right_class():
     y, score = np.repeat([1, 0], [2, 5]), np.array([5.0, 3, 4, 2, 1, 0, 6])
     for clusters in (None, np.arange(7), np.array([0, 1, 0, 1, 2, 2, 3])):
         found = delong(y, score, clusters=clusters)
         assert (found.n_positive, found.n_negative) == (2, 5)
-    # the textbook's variance: of 2 means over 5, and of 5 means over 2
+    # the variance by definition: 2 means over 5 records, and 5 means over 2
     placed = np.array([4, 3]) / 5, np.array([1, 2, 2, 2, 0]) / 2
     expected = sum(np.var(own, ddof=1) / len(own) for own in placed)
     assert delong(y, score).se == pytest.approx(np.sqrt(expected))

@@ -25,7 +25,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 
 @st.composite
 def tied_samples(draw):
-    """Both classes, and scores on a coarse grid: many ties."""
+    """Draw both classes, and scores on a coarse grid with many ties."""
     n = draw(st.integers(2, 40))
     y = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
     score = draw(st.lists(st.integers(-8, 8), min_size=n, max_size=n))
@@ -43,12 +43,12 @@ def count_pairs(y, score):
 
 
 @given(tied_samples())
-def test_auroc_is_the_share_of_pairs_ranked_right(sample):
+def test_auroc_is_the_share_of_pairs_ranked_correctly(sample):
     assert auroc(*sample) == pytest.approx(count_pairs(*sample), abs=1e-15)
 
 
 @given(st.lists(tied_samples(), min_size=1, max_size=6), st.randoms(), st.booleans())
-def test_groups_have_the_auroc_of_each(samples, random, unknown):
+def test_each_group_has_its_own_auroc(samples, random, unknown):
     y, score = (np.concatenate(parts) for parts in zip(*samples, strict=True))
     group = np.repeat(np.arange(len(samples)), [len(one) for one, _ in samples])
     shuffled = np.array(random.sample(range(len(y)), len(y)))
@@ -68,7 +68,7 @@ def test_auroc_is_the_mean_over_pairs_of_who_is_ranked_higher(sample):
     assert won.mean() == pytest.approx(auroc(y, score), abs=1e-15)
 
 
-def test_who_is_ranked_higher_at_the_ends():
+def test_ranked_higher_in_extreme_cases():
     one = [np.inf, np.inf, -np.inf, np.nan, 1.0]
     other = [np.inf, 1.0, 1.0, 1.0, np.nan]
     expected = [0.5, 1.0, 0.0, np.nan, np.nan]
@@ -137,7 +137,7 @@ def test_area_under_the_drawn_curve_is_auroc(sample):
 
 
 @given(tied_samples(), st.integers(0, 5), st.booleans())
-def test_rows_of_scores_have_the_area_of_each(sample, m, unknown):
+def test_each_row_of_scores_has_its_own_area(sample, m, unknown):
     y, score = sample
     rows = np.stack([np.roll(score, k) for k in range(m)] or [score])[:m]
     if unknown and m:
@@ -147,10 +147,10 @@ def test_rows_of_scores_have_the_area_of_each(sample, m, unknown):
     np.testing.assert_array_equal(areas, [auroc(y, row) for row in rows])
 
 
-def test_rows_are_ranked_in_parts_that_do_not_matter():
+def test_ranking_rows_in_chunks_does_not_change_the_areas():
     rng = np.random.default_rng(4)
     y = rng.integers(0, 2, 900)
-    rows = rng.integers(0, 50, (2400, 900))  # more than are ranked together
+    rows = rng.integers(0, 50, (2400, 900))  # more than are ranked in one chunk
     areas = auroc(y, rows)
     picked = [0, 1163, 1164, 1165, 1166, 2399]
     assert areas[picked].tolist() == [auroc(y, rows[k]) for k in picked]
@@ -158,7 +158,7 @@ def test_rows_are_ranked_in_parts_that_do_not_matter():
     assert np.corrcoef(areas, ones)[0, 1] > 0.5
 
 
-def test_rows_of_any_kind_of_number():
+def test_rows_of_any_numeric_type():
     y = [0, 1, 1]
     assert auroc(y, [[True, False, True]]).tolist() == [0.25]
     assert auroc(y, np.float32([[0.1, 0.3, 0.2]])).tolist() == [1.0]
@@ -172,7 +172,7 @@ def test_rows_of_any_kind_of_number():
 
 
 def davis_goadrich(y, score):
-    """The paper's interpolation, a whole number of true positives at a time."""
+    """Compute the paper's interpolation at each integer number of true positives."""
     positives, area, tp, fp = (y == 1).sum(), 0.0, 0, 0
     for threshold in np.unique(score)[::-1]:
         tp_next = ((y == 1) & (score >= threshold)).sum()
@@ -188,7 +188,7 @@ def davis_goadrich(y, score):
 
 
 @given(tied_samples())
-def test_interpolated_area_by_the_papers_steps(sample):
+def test_interpolated_area_agrees_with_the_steps_of_the_paper(sample):
     found = auprc(*sample, method="interpolated")
     assert found == pytest.approx(davis_goadrich(*sample), abs=1e-14)
 
@@ -225,7 +225,7 @@ def read_rows(name):
 
 
 @pytest.mark.parametrize("expected", read_rows("pr_r.csv"), ids=lambda row: row["case"])
-def test_interpolated_numbers_of_the_r_script(expected):
+def test_interpolated_values_equal_those_of_the_r_script(expected):
     rows = [r for r in read_rows("delong_cases.csv") if r["case"] == expected["case"]]
     y = [int(row["y"]) for row in rows]
     for score in "ab":
@@ -233,7 +233,7 @@ def test_interpolated_numbers_of_the_r_script(expected):
         assert found == pytest.approx(float(expected[score]), rel=1e-12)
 
 
-def test_interpolated_number_of_the_authors_program():
+def test_interpolated_value_equals_that_of_the_authors_program():
     rows = read_rows("pr_uniform.csv")
     y, score = ([float(row[name]) for row in rows] for name in ("y", "score"))
     found = auprc(y, score, method="interpolated")
@@ -260,7 +260,7 @@ def test_mean_predictor_under_rloocv_is_at_chance():
     for i in range(y.size):
         partner = rng.choice(np.flatnonzero(y != y[i]))
         kept = rng.permutation(np.setdiff1d(np.arange(y.size), [i, partner]))
-        weight = rng.dirichlet(np.ones(3))  # any route to the same mean
+        weight = rng.dirichlet(np.ones(3))  # different computations of the same mean
         prediction[i] = sum(w * y[kept].mean() for w in weight)
     assert np.unique(prediction).size > 1
     assert auroc(y, prediction) == 0.5
@@ -303,7 +303,7 @@ def test_rounding_keeps_the_order(values):
 
 
 @pytest.mark.parametrize("exponent", [-300, -30, -5, 0, 5, 30, 300])
-def test_numbers_on_both_sides_of_a_power_of_ten_tie(exponent):
+def test_numbers_on_either_side_of_a_power_of_ten_tie(exponent):
     power = float(f"1e{exponent}")
     below, above = np.nextafter(power, 0), np.nextafter(power, np.inf)
     assert np.unique(round_significant([below, power, above])).size == 1
@@ -315,14 +315,14 @@ def test_tiny_scores_keep_their_order():
     assert auroc([0, 0, 1, 1, 1], score) == 1
 
 
-def test_special_values_stay():
+def test_special_values_are_unchanged():
     values = [0.0, -0.0, np.inf, -np.inf, np.nan]
     np.testing.assert_array_equal(round_significant(values), values)
     assert round_significant(np.float64(1 / 3), 1e-2).shape == ()
     assert round_significant([[1 / 3]], 1e-2).tolist() == [[0.33]]
 
 
-def test_no_rounding_on_request_and_the_input_is_left_alone():
+def test_rounding_can_be_disabled_and_the_input_is_unchanged():
     score = np.array([1 / 3, 2 / 3])
     assert (round_significant(score, 0) == score).all()
     assert (round_significant(score, 1e-20) == score).all()
@@ -331,7 +331,7 @@ def test_no_rounding_on_request_and_the_input_is_left_alone():
 
 
 @pytest.mark.parametrize("tie_tol", [-1e-12, 1.0, np.nan, np.inf])
-def test_a_senseless_tolerance_is_refused(tie_tol):
+def test_a_meaningless_tolerance_raises_an_error(tie_tol):
     with pytest.raises(MetricError, match="tie_tol must be"):
         round_significant([1.0], tie_tol)
 
@@ -349,7 +349,7 @@ def test_midranks_of_infinite_and_missing_values():
     assert midrank([]).size == 0
 
 
-# --- what is undefined, and what is refused -----------------------------------
+# --- undefined values, and invalid arguments ----------------------------------
 
 
 def test_undefined_areas_are_nan_without_a_warning():
@@ -362,13 +362,13 @@ def test_undefined_areas_are_nan_without_a_warning():
     assert auprc([1, 1], [1, 2]) == 1
 
 
-def test_infinite_scores_rank():
+def test_infinite_scores_are_ranked():
     score = [-np.inf, 0, 0, np.inf]
     assert auroc([0, 0, 1, 1], score) == 0.875
     assert auprc([0, 0, 1, 1], score) == auprc([0, 0, 1, 1], [-9, 0, 0, 9])
 
 
-def test_bools_lists_and_objects_are_outcomes():
+def test_bools_lists_and_objects_are_valid_outcomes():
     score = [0.1, 0.4, 0.35, 0.8]
     assert auroc([False, False, True, True], score) == 0.75
     assert auroc(np.array([0, 0, 1, 1], dtype=object), score) == 0.75
@@ -379,8 +379,8 @@ def test_bools_lists_and_objects_are_outcomes():
     ("y", "score", "message"),
     [
         ([0, 1], [1, 2, 3], "y has 2 records and score has 3"),
-        ([0, 2], [1, 2], "0 and 1 only.* such as 2"),
-        ([0, np.nan], [1, 2], "0 and 1 only.* such as nan"),
+        ([0, 2], [1, 2], "only 0 and 1.*differ, such as 2"),
+        ([0, np.nan], [1, 2], "only 0 and 1.*differ, such as nan"),
         (["no", "yes"], [1, 2], "y must hold numbers.*'no'"),
         ([0, 1], ["a", "b"], "score must hold numbers.*'a'"),
         (np.array([0, None], dtype=object), [1, 2], "numbers.*None"),
@@ -390,17 +390,17 @@ def test_bools_lists_and_objects_are_outcomes():
     ],
 )
 @pytest.mark.parametrize("metric", [auroc, auprc, roc_curve, pr_curve])
-def test_bad_input_is_refused_in_words(metric, y, score, message):
+def test_invalid_input_raises_an_error_that_explains(metric, y, score, message):
     with pytest.raises(MetricError, match=message):
         metric(y, score)
 
 
-def test_unknown_method_is_refused_with_the_nearest():
+def test_an_unknown_method_raises_an_error_that_suggests_the_nearest():
     with pytest.raises(MetricError, match="Did you mean 'trapezoid'"):
         auprc([0, 1], [0, 1], method="trapezoidal")
 
 
-def test_curves_refuse_missing_scores_and_show_a_missing_class():
+def test_curves_raise_for_missing_scores_and_are_nan_for_a_missing_class():
     with pytest.raises(MetricError, match="1 of 2 scores are NaN"):
         roc_curve([0, 1], [1, np.nan])
     curve = roc_curve([1, 1], [1, 2])

@@ -73,7 +73,7 @@ def test_order_and_labels():
 
 
 @pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
-def test_every_metric_is_callable_alike(metric, kind):
+def test_all_metrics_are_called_in_the_same_way(metric, kind):
     y, prediction = sample(kind)
     value = metric(y, prediction)
     assert type(value) is float
@@ -83,7 +83,7 @@ def test_every_metric_is_callable_alike(metric, kind):
 
 
 @pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
-def test_casewise_values_average_to_the_metric(metric, kind):
+def test_the_mean_of_casewise_values_is_the_metric(metric, kind):
     y, prediction = sample(kind)
     assert (metric.casewise is not None) == (metric.name in MEANS)
     if metric.casewise is not None:
@@ -92,7 +92,7 @@ def test_casewise_values_average_to_the_metric(metric, kind):
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
-def test_a_threshold_goes_to_what_reads_classes(metric):
+def test_a_threshold_is_passed_to_metrics_that_read_classes(metric):
     if "binary" not in metric.outcomes:
         return
     y, p = sample("binary")
@@ -138,11 +138,11 @@ def test_values_lie_within_the_bounds_and_the_best_is_reached(metric, kind):
     low, high = metric.bounds
     for given in (prediction, 1 - prediction, perfect(y, kind), 1 - perfect(y, kind)):
         assert low <= metric(y, given) <= high or np.isnan(metric(y, given))
-    if metric.target is not None:  # of probabilities that are certain there is none
+    if metric.target is not None:  # not defined for probabilities of 0 and 1
         assert low < metric.target < high
         return
     best = high if metric.greater_is_better else low
-    if metric.name == "net_benefit":  # all positive records, and nobody else
+    if metric.name == "net_benefit":  # all positive records are treated, and no others
         best = y.mean()
     assert metric(y, perfect(y, kind)) == pytest.approx(best, abs=1e-14)
 
@@ -156,11 +156,11 @@ def test_bounds():
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
-def test_direction_is_what_it_says(metric):
+def test_the_direction_is_correct(metric):
     kind = sorted(metric.outcomes)[0]
     y, prediction = sample(kind)
     gain = metric(y, perfect(y, kind)) - metric(y, prediction)
-    if metric.target is not None:  # better is nearer to that
+    if metric.target is not None:  # better values are nearer to the target
         gain = abs(metric(y, prediction) - metric.target)
         gain -= abs(metric(y, perfect(y, kind)) - metric.target)
         assert np.isnan(gain) or gain > 0
@@ -169,7 +169,7 @@ def test_direction_is_what_it_says(metric):
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
-def test_rank_metrics_see_the_order_only(metric):
+def test_rank_metrics_depend_only_on_the_order(metric):
     y, prediction = sample(sorted(metric.outcomes)[0])
     same = metric(y, prediction**3 / 2) == metric(y, prediction)
     assert same == metric.rank
@@ -192,15 +192,15 @@ def test_defaults_begin_with_the_headline():
     assert [default_metrics(kind)[0] for kind in KINDS] == ["auroc", "accuracy", "rmse"]
 
 
-def test_a_metric_is_found_by_name_or_is_itself():
+def test_get_metric_accepts_a_name_or_a_metric():
     assert get_metric("brier") is METRICS["brier"]
     assert get_metric(METRICS["brier"]) is METRICS["brier"]
 
 
-def test_unknown_names_are_refused_with_the_nearest():
+def test_unknown_names_raise_an_error_that_suggests_the_nearest():
     with pytest.raises(MetricError, match=r"no metric 'aurc'\. Did you mean 'auroc'"):
         get_metric("aurc")
-    with pytest.raises(MetricError, match="There are: auroc, auprc"):
+    with pytest.raises(MetricError, match="The metrics are auroc, auprc"):
         get_metric("zzz")
     with pytest.raises(MetricError, match="there is no metric 3"):
         get_metric(3)
@@ -208,7 +208,7 @@ def test_unknown_names_are_refused_with_the_nearest():
         default_metrics("binari")
 
 
-def test_all_is_everything_public_and_no_name_is_a_module():
+def test_all_lists_every_public_name_and_no_module():
     modules = {module.name for module in pkgutil.iter_modules(room.__path__)}
     public = {name for name in vars(room) if not name.startswith("_")}
     assert public - modules == set(room.__all__)
@@ -216,7 +216,7 @@ def test_all_is_everything_public_and_no_name_is_a_module():
     assert all(getattr(room, name).__doc__ for name in room.__all__)
 
 
-def test_the_room_loads_nothing_heavy():
+def test_importing_the_metrics_loads_no_heavy_package():
     code = (
         "import sys, statcv.metrics; "
         "heavy = {'sklearn', 'scipy', 'pandas', 'statsmodels', 'matplotlib'}; "

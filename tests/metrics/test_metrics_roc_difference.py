@@ -1,4 +1,4 @@
-"""Two ROC curves of the same records against a slow bootstrap and by hand."""
+"""The difference of two ROC curves, checked by hand and by a slow bootstrap."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def test_the_estimate_is_the_difference_of_the_curves(seed, ties):
 
 
 @pytest.mark.parametrize("ties", [False, True])
-def test_the_area_below_is_the_difference_of_the_areas(ties):
+def test_the_area_under_the_difference_is_the_difference_of_the_areas(ties):
     y, a, b = sample(60, 7, ties)
     found = roc_difference(y, a, b, n_boot=1, seed=1)
     heights = (found.estimate[1:] + found.estimate[:-1]) / 2
@@ -44,7 +44,7 @@ def test_the_area_below_is_the_difference_of_the_areas(ties):
 
 
 @pytest.mark.parametrize("clustered", [False, True])
-def test_the_band_is_that_of_a_slow_paired_bootstrap(clustered):
+def test_the_band_agrees_with_a_slow_paired_bootstrap(clustered):
     y, a, b = sample(80, 3)
     units = np.arange(80) // 2 if clustered else np.arange(80)
     at = np.array([0.1, 0.3, 0.7])
@@ -66,7 +66,7 @@ def test_the_band_is_that_of_a_slow_paired_bootstrap(clustered):
     np.testing.assert_allclose(found.upper, upper, atol=0.065)
 
 
-def test_the_order_of_the_records_is_nothing():
+def test_the_order_of_the_records_does_not_matter():
     y, a, b = sample(30, 4)
     units, back = np.arange(30) // 2, slice(None, None, -1)
     for clusters in (None, units):
@@ -78,21 +78,21 @@ def test_the_order_of_the_records_is_nothing():
         assert one.lower.tolist() == two.lower.tolist()
 
 
-def test_a_score_against_itself_differs_nowhere():
+def test_a_score_minus_itself_is_zero_everywhere():
     y, a, _ = sample(30, 1)
     found = roc_difference(y, a, 2 * a, n_boot=50, seed=1)
     assert not np.any([found.lower, found.estimate, found.upper])
-    assert "no sample moves" in found.reason
+    assert "the same in all bootstrap samples" in found.reason
 
 
-def test_many_records_are_read_at_an_even_grid():
+def test_many_records_use_an_even_grid():
     y, a, b = sample(1000, 2)
     assert roc_difference(y, a, b, n_boot=2, seed=1).at.tolist() == pytest.approx(
         np.linspace(0, 1, 201).tolist()
     )
 
 
-def test_what_has_no_band():
+def test_without_a_band_there_is_a_reason():
     found = roc_difference([0, 0, 1], [1, 2, 3], [3, 2, 1], seed=1)
     assert np.isnan(found.lower).all()
     assert not np.isnan(found.estimate).any()

@@ -1,4 +1,4 @@
-"""The ROC curve of records that are compared two by two."""
+"""The ROC curve of records that are compared in pairs."""
 
 import numpy as np
 import pandas as pd
@@ -33,7 +33,7 @@ def every_pair(ones, zeros):
 
 @st.composite
 def any_pairs(draw):
-    """Some of the pairs, some of them twice, won as no score would have it."""
+    """Draw some of the pairs, some of them twice, won in ways that no score implies."""
     one = st.tuples(
         st.integers(0, 4), st.integers(5, 9), st.sampled_from([0.0, 0.5, 1.0])
     )
@@ -57,7 +57,7 @@ def test_every_pair_of_one_score_gives_the_roc_curve(scores):
 
 
 @given(any_pairs())
-def test_the_area_is_the_share_of_pairs_ranked_right(pairs):
+def test_the_area_is_the_share_of_pairs_ranked_correctly(pairs):
     curve = paired_roc(*pairs)
     assert curve.area == pytest.approx(pairs[2].mean())
     below = (np.diff(curve.fpr) * (curve.tpr[1:] + curve.tpr[:-1]) / 2).sum()
@@ -85,7 +85,7 @@ def test_the_height_is_the_share_of_placement_values_below(pairs):
         assert found == pytest.approx((part * weight).sum())
 
 
-def test_the_band_of_one_score_is_that_of_records():
+def test_the_band_of_one_score_agrees_with_that_of_records():
     rng = np.random.default_rng(4)
     ones, zeros = rng.normal(1, size=25), rng.normal(size=30)
     at = [0.1, 0.3, 0.6]
@@ -98,7 +98,7 @@ def test_the_band_of_one_score_is_that_of_records():
         np.testing.assert_allclose(found, expected, atol=0.05)
 
 
-def test_a_band_draws_whole_clusters():
+def test_the_bootstrap_draws_whole_clusters():
     rng = np.random.default_rng(5)
     ones, zeros = np.repeat(rng.normal(1, size=6), 5), np.repeat(rng.normal(size=6), 5)
     pairs = every_pair(ones, zeros)
@@ -110,21 +110,21 @@ def test_a_band_draws_whole_clusters():
     assert width[1] > 1.2 * width[0]
     single = np.repeat([0, 1], [30, 30])
     lone = paired_roc_band(*pairs, at=at, clusters=single, seed=1)
-    assert "of one cluster" in lone.reason
+    assert "belong to one cluster" in lone.reason
     assert np.isnan(lone.lower).all()
 
 
-def test_perfect_ranks_have_no_band():
+def test_a_perfect_ranking_has_no_band():
     band = paired_roc_band(*every_pair(np.array([3, 4]), np.array([1, 2])), seed=1)
-    assert "no sample moves the curve" in band.reason
+    assert "the curve is the same in all" in band.reason
 
 
 def test_on_noise_the_curve_of_leave_pair_out_is_the_diagonal():
-    """And so is no curve of predictions that are averaged over fits."""
+    """This does not hold for predictions that are averaged over fits."""
     n, sets = 20, 150
     y = np.repeat([1, 0], n // 2)
     heights, pooled = [], []
-    at = np.linspace(0.05, 0.95, 10)  # between the steps of ten partners
+    at = np.linspace(0.05, 0.95, 10)  # between the steps of ten pairs each
     for seed in range(sets):
         x = np.random.default_rng(seed).uniform(size=n)
         result = scv.cv(
@@ -146,7 +146,7 @@ def test_on_noise_the_curve_of_leave_pair_out_is_the_diagonal():
         heights.append(paired_roc_band(i, j, right, at=at, n_boot=1, seed=1).estimate)
         pooled.append(float(result.estimate("auroc", "pooled")))
     mean, error = np.mean(heights, axis=0), np.std(heights, axis=0) / sets**0.5
-    expected = (np.floor(at * n / 2) + 1) / (n / 2 + 1)  # of ranks that are uniform
+    expected = (np.floor(at * n / 2) + 1) / (n / 2 + 1)  # expected for uniform ranks
     assert (np.abs(mean - expected) < 3.5 * error).all()
     assert np.mean(pooled) < 0.5 - 3 * np.std(pooled) / sets**0.5
 
@@ -154,12 +154,12 @@ def test_on_noise_the_curve_of_leave_pair_out_is_the_diagonal():
 @pytest.mark.parametrize(
     ("given", "match"),
     [
-        (([], [], []), "there is no pair"),
-        (([1], [2], [0.3]), "won is 0, 0.5 or 1, not 0.3"),
-        (([1], [2], [np.nan]), "won is 0, 0.5 or 1, not nan"),
-        (([1, 2], [2], [1.0]), "go together"),
+        (([], [], []), "there are no pairs"),
+        (([1], [2], [0.3]), "won must hold 0, 0.5 or 1, not 0.3"),
+        (([1], [2], [np.nan]), "won must hold 0, 0.5 or 1, not nan"),
+        (([1, 2], [2], [1.0]), "must have one shape"),
     ],
 )
-def test_what_is_no_pair(given, match):
+def test_invalid_pairs_raise_an_error(given, match):
     with pytest.raises(MetricError, match=match):
         paired_roc(*given)

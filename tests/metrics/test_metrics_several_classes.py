@@ -26,7 +26,7 @@ def sample(seed, classes=4, tied=False):
 
 
 def won(own, other):
-    """The share of pairs that the first ones win, by a loop."""
+    """Return the share of pairs that the first scores win, by a loop."""
     pairs = list(itertools.product(own, other))
     return sum((a > b) + 0.5 * (a == b) for a, b in pairs) / len(pairs)
 
@@ -40,7 +40,7 @@ def test_hand_till_is_the_mean_over_ordered_pairs_of_classes(seed, tied):
 
 
 @given(seeds, st.booleans())
-def test_one_against_the_rest_is_an_auroc_a_class(seed, tied):
+def test_one_against_the_rest_is_one_auroc_per_class(seed, tied):
     y, p = sample(seed, tied=tied)
     areas = [won(p[y == k, k], p[y != k, k]) for k in range(4)]
     assert auroc_ovr(y, p, average=None) == pytest.approx(areas)
@@ -69,14 +69,14 @@ def test_two_classes_are_auroc(seed):
 
 
 @given(seeds)
-def test_hand_till_does_not_depend_on_how_frequent_classes_are(seed):
+def test_hand_till_does_not_depend_on_class_frequencies(seed):
     y, p = sample(seed)
     often = np.repeat(np.arange(y.size), np.where(y == 2, 5, 1))
     assert auroc_hand_till(y[often], p[often]) == pytest.approx(auroc_hand_till(y, p))
 
 
 @given(seeds)
-def test_only_the_order_in_each_column_counts(seed):
+def test_only_the_order_in_each_column_matters(seed):
     y, p = sample(seed)
     other = np.log(p) * [1, 2, 3, 4] + [5, -1, 0, 3]
     assert auroc_hand_till(y, other) == auroc_hand_till(y, p)
@@ -84,7 +84,7 @@ def test_only_the_order_in_each_column_counts(seed):
 
 
 @given(seeds)
-def test_naming_the_classes_otherwise_changes_nothing(seed):
+def test_renumbering_the_classes_changes_nothing(seed):
     y, p = sample(seed)
     new = np.random.default_rng(seed).permutation(4)
     renamed = np.empty_like(p)
@@ -93,7 +93,7 @@ def test_naming_the_classes_otherwise_changes_nothing(seed):
     assert auroc_ovr(new[y], renamed) == pytest.approx(auroc_ovr(y, p))
 
 
-def test_right_wrong_and_no_order():
+def test_correct_reversed_and_tied_orders():
     y = np.array([0, 1, 2, 0, 1, 2])
     for metric in (auroc_ovr, auroc_hand_till):
         assert metric(y, np.eye(3)[y]) == 1
@@ -102,7 +102,7 @@ def test_right_wrong_and_no_order():
         assert metric(y, [[np.inf, 0, -np.inf]] * 6) == 0.5
 
 
-def test_rounding_noise_decides_nothing():
+def test_rounding_noise_has_no_effect():
     y = np.arange(60) % 3
     p = 1 / 3 + 1e-16 * np.random.default_rng(0).integers(-3, 4, (60, 3))
     assert len(np.unique(p)) > 1
@@ -111,7 +111,7 @@ def test_rounding_noise_decides_nothing():
         assert metric(y, p, tie_tol=0) != 0.5
 
 
-def test_a_class_without_a_record_is_nan():
+def test_a_class_without_records_gives_nan():
     p = np.array([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.5, 0.3, 0.2]])
     np.testing.assert_array_equal(
         auroc_ovr([0, 1, 1], p, average=None), [1, 0.5 + 0.25, np.nan]
@@ -123,7 +123,7 @@ def test_a_class_without_a_record_is_nan():
     assert np.isnan(auroc_ovr([1, 1, 1], p, average=None)).all()
 
 
-def test_nan_and_no_record_are_nan():
+def test_nan_scores_and_empty_input_give_nan():
     y, p = [0, 1, 2], np.array([[np.nan, 0.3, 0.1], [0.2, 0.7, 0.1], [0.5, 0.3, 0.2]])
     assert np.isnan(auroc_hand_till(y, p))
     assert np.isnan(auroc_ovr(y, p))
@@ -144,12 +144,12 @@ def test_nan_and_no_record_are_nan():
         ([0, 1], [["a", "b"], ["c", "d"]], "p must hold numbers"),
     ],
 )
-def test_bad_input_is_refused_in_words(metric, y, p, message):
+def test_invalid_input_raises_an_error_that_explains(metric, y, p, message):
     with pytest.raises(MetricError, match=message):
         metric(y, p)
 
 
-def test_an_unknown_average_is_refused():
+def test_an_unknown_average_raises_an_error():
     with pytest.raises(MetricError, match="'macro' or 'weighted', not 'micro'"):
         auroc_ovr([0, 1], np.eye(2), average="micro")
 

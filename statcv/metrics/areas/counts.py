@@ -1,14 +1,15 @@
 """Placements of the records of each class among those of the other, with clusters.
 
-Records of one cluster (a patient's visits, an eye and its fellow, copies of one
-record) are dependent, within a class and between the classes; clusters are not.
-So the placements of a cluster are summed, and the sums vary (Obuchowski 1997).
+Records of one cluster (visits of a patient, both eyes of a person, duplicates of a
+record) are dependent, within a class and between the classes, while clusters are
+independent. The variance is therefore based on the sums of placements over clusters
+(Obuchowski 1997).
 
-A positive record's placement is the share of negative records it outranks, and a
-negative record's is the share of positive ones that outrank it (a tie counts
-half). One sort gives them all, in O(n log n). They are kept as counts, which are
-exact in floating point: a variance that is zero in truth is zero here, and needs
-no tolerance.
+The placement of a positive record is the share of negative records that it outranks,
+and that of a negative record is the share of positive records that outrank it (a tie
+counts one half). A single sort gives all placements in O(n log n). They are stored as
+counts, which are exact in floating point, so that a variance that is truly zero is
+computed as zero and needs no tolerance.
 """
 
 from __future__ import annotations
@@ -27,16 +28,17 @@ def clustered_covariance(
 ) -> Floats:
     """Covariance of the areas of rows of placement counts.
 
-    `won` and `beaten` are those of `placement_counts`, the others the clusters of
-    the positive and of the negative records. With every record a cluster of its
-    own this is DeLong's covariance exactly.
+    `won` and `beaten` are the counts of `placement_counts`; the other arguments are the
+    clusters of the positive and of the negative records. If every record is a cluster
+    of its own, the result is exactly DeLong's covariance.
 
-    The paper's S10, S01 and S11 are sums of products of the clusters' deviations,
-    times I10/(I10 - 1), I01/(I01 - 1) and I/(I - 1), for the numbers of clusters
-    with a positive record, with a negative one, and of all. Here the part of these
-    factors that they share is taken on the deviation of the area by both classes,
-    and the rest on each class alone: the same sum, but of squares, so that a
-    variance is never negative, and is zero where it is so in truth.
+    S10, S01 and S11 in the paper are sums of products of the clusters' deviations,
+    times I10/(I10 - 1), I01/(I01 - 1) and I/(I - 1), where I10, I01 and I are the
+    numbers of clusters with a positive record, with a negative record, and in total.
+    Here the common part of these factors multiplies the deviation of the area due to
+    both classes, and the remainder multiplies the deviation due to each class. The
+    result is the same, but as a sum of squares: a variance is never negative, and is
+    zero if it is truly zero.
     """
     clusters = 1 + int(max(of_positives.max(), of_negatives.max()))
     positives = np.bincount(of_positives, minlength=clusters)
@@ -55,9 +57,9 @@ def clustered_covariance(
 
 
 def _deviations(counts: Floats, member: Ints, size: Ints) -> Floats:
-    """Sum over clusters, less what their sizes lead to expect, times all records.
+    """Return cluster sums minus their expectation by size, times all records.
 
-    Times all records these are whole or half numbers, and exact.
+    Multiplied by the number of records they are multiples of one half, and exact.
     """
     summed = np.stack([np.bincount(member, row, len(size)) for row in counts])
     deviations: Floats = size.sum() * summed - size * counts.sum(1, keepdims=True)
@@ -69,7 +71,7 @@ def _products(rows: Floats) -> Floats:
     return products
 
 
-# ---- placements of records of one class among those of the other, as counts ----
+# ---- placements of the records of each class among the other, as counts ----
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,13 +81,14 @@ class Placements:
     Attributes
     ----------
     won : ndarray of shape (m, n_positive)
-        Negatives below each positive record; NaN in a row with a NaN score.
+        Number of negative records below each positive one; NaN in a row with a NaN
+        score.
     beaten : ndarray of shape (m, n_negative)
-        Positives above each negative record.
+        Number of positive records above each negative one.
     of_positives, of_negatives : ndarray of int, or None
         Clusters of the records of each class.
     reason : str
-        Why there is no variance; empty where there is one.
+        Why there is no variance; empty if there is one.
     """
 
     won: Floats
@@ -96,7 +99,7 @@ class Placements:
 
     @property
     def areas(self) -> Floats:
-        """Area of each row; NaN where a class has no record."""
+        """Area of each row; NaN if a class has no records."""
         pairs = self.won.shape[1] * self.beaten.shape[1]
         if not pairs:
             return np.full(len(self.won), np.nan)
@@ -104,7 +107,7 @@ class Placements:
 
     @property
     def covariance(self) -> Floats:
-        """Covariance of the rows' areas; NaN where there is none."""
+        """Covariance of the rows' areas; NaN if there are too few records."""
         n_positive, n_negative = self.won.shape[1], self.beaten.shape[1]
         if self.of_positives is None or self.of_negatives is None:
             if min(n_positive, n_negative) < 2:
@@ -120,25 +123,25 @@ class Placements:
 
     @property
     def standard_errors(self) -> Floats:
-        """Roots of the variances."""
+        """Standard errors of the areas."""
         return np.asarray(np.sqrt(np.diag(self.covariance)))
 
     @property
     def units(self) -> int:
-        """Independent units: clusters, or records where there are none."""
+        """Number of independent units: clusters, or else records."""
         if self.of_positives is None or self.of_negatives is None:
             return int(self.won.shape[1] + self.beaten.shape[1])
         return _distinct(np.concatenate([self.of_positives, self.of_negatives]))
 
     def combined(self, contrast: Floats) -> Placements:
-        """Return those of linear combinations of the rows."""
+        """Return the placements of linear combinations of the rows."""
         return replace(self, won=contrast @ self.won, beaten=contrast @ self.beaten)
 
 
 def placements(
     positive: Bools, scores: Floats, clusters: ArrayLike | None, tie_tol: float
 ) -> Placements:
-    """Place the records of each class among the other by each of m scores."""
+    """Return the placements of the records of each class by each of m scores."""
     codes = None if clusters is None else cluster_codes(clusters, positive.size)
     won, beaten = placement_counts(positive, scores, tie_tol)
     return Placements(
@@ -155,8 +158,8 @@ def placement_counts(
 ) -> tuple[Floats, Floats]:
     """Count negatives below each positive, and positives above each negative.
 
-    `scores` has a row for each of m scores; the counts are (m, n_positive) and
-    (m, n_negative), all NaN in a row whose scores hold NaN.
+    `scores` has one row for each of m scores. The counts have shapes (m, n_positive)
+    and (m, n_negative), and are NaN in a row whose scores include NaN.
     """
     negative = ~positive
     won = np.empty((len(scores), int(positive.sum())))
@@ -175,7 +178,7 @@ def placement_counts(
 
 
 def shortage(positive: Bools, scores: Floats, codes: Ints | None) -> str:
-    """Say why there is no variance, or nothing."""
+    """Return why there is no variance; empty if there is one."""
     missing = int(np.isnan(scores).sum())
     if missing:
         return f"{missing} of the scores are NaN"
@@ -186,7 +189,7 @@ def shortage(positive: Bools, scores: Floats, codes: Ints | None) -> str:
             return f"{some} {name} record: the variance needs two of each class"
         if codes is not None and _distinct(codes[members]) < 2:
             return (
-                f"all {count} {name} records are of one cluster: the variance needs "
+                f"all {count} {name} records belong to one cluster: the variance needs "
                 "two clusters with records of each class"
             )
     return ""
@@ -197,7 +200,7 @@ def _distinct(codes: Ints) -> int:
 
 
 def _covariance_of_means(counts: Floats) -> Floats:
-    """Covariance of row means, exactly 0 for a row of equal counts."""
+    """Covariance of row means, which is exactly 0 for a row of equal counts."""
     n = counts.shape[1]
     centred = counts - counts[:, :1]
     centred -= centred.mean(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""DeLong's test of two areas under ROC curves, and the Wald test of several."""
+"""DeLong's test of two areas under ROC curves, and a Wald test of several."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ from statcv.metrics.inputs import (
 
 @dataclass(frozen=True)
 class DeLongTest:
-    """Two areas under ROC curves compared by DeLong's test.
+    """Result of DeLong's test of two areas under ROC curves.
 
     Attributes
     ----------
     estimate : float
-        ``auc_a - auc_b``.
+        The difference ``auc_a - auc_b``.
     auc_a, auc_b : float
         The two areas.
     se, statistic, p_value : float
-        Standard error of the difference, its ratio, two-sided p-value.
+        Standard error of the difference, difference divided by its standard error, and
+        two-sided p-value.
     lower, upper, level : float
-        Interval of the difference, clipped to [-1, 1], and its level.
+        Confidence interval for the difference, clipped to [-1, 1], and its level.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        Why a value is missing or not informative; otherwise empty.
     df : float
-        Degrees of freedom of t, infinite for the normal test of paired scores.
+        Degrees of freedom of Student's t; infinite for paired scores, for which the
+        test is normal.
     """
 
     estimate: float
@@ -68,36 +70,37 @@ def delong_test(
 ) -> DeLongTest:
     """Test whether two scores have the same area under the ROC curve.
 
-    The null hypothesis is that the two areas are equal; the test is two-sided. It
-    takes the scores as given (see `delong`).
+    The null hypothesis is that the two areas are equal; the test is two-sided. The
+    scores are taken as given (see `delong`).
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     a, b : array_like of shape (n,)
-        Two scores. If not paired, `b` may have another length.
+        Two scores. Unpaired, `b` may have another length.
     paired : bool, default True
-        Whether the two are scores of the same records, whose covariance counts.
-        If not, the records of `a` and of `b` are two independent samples.
+        Whether the two scores belong to the same records, so that their covariance
+        is taken into account. Otherwise the records of `a` and of `b` are two
+        independent samples.
     y_b : array_like, optional
-        Outcome of the records of `b` if not paired; `y` by default.
+        Outcome of the records of `b` if the scores are not paired; `y` by default.
     clusters, clusters_b : array_like, optional
-        Equal labels for records that belong together (see `delong`), and those of
-        the records of `b` if not paired, by default the same.
+        Cluster labels, equal for records that belong together (see `delong`); and
+        those of the records of `b` if the scores are not paired, by default the same.
     level : float, default 0.95
-        Level of the interval of the difference, between 0 and 1.
+        Confidence level of the interval for the difference, between 0 and 1.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     DeLongTest
-        Where the difference does not vary (both scores rank every record alike,
-        for one), the statistic is 0 and p is 1 if the areas are equal; if not, the
-        statistic is infinite, p is 0, and a warning and the reason say so. With NaN
-        and the reason where a class has fewer than two records (or clusters) or a
-        score is NaN.
+        The test. If the difference does not vary (for example because both scores rank
+        all records alike) and the areas are equal, the statistic is 0 and p is 1. If it
+        does not vary and the areas differ, the statistic is infinite, p is 0, and a
+        warning and the reason say so. The values are NaN, with the reason, if a class
+        has fewer than two records (or clusters) or a score is NaN.
 
     Raises
     ------
@@ -108,13 +111,14 @@ def delong_test(
     Warns
     -----
     DegenerateVarianceWarning
-        If areas differ by an amount whose estimated variance is 0.
+        If the areas differ by an amount whose estimated variance is 0.
 
     Notes
     -----
-    Paired, the statistic is normal. Unpaired, it is t with the degrees of freedom
-    of Welch and Satterthwaite, each sample counting its records (or clusters) less
-    one, as ``roc.test(paired = FALSE)`` of R's pROC has it.
+    For paired scores the reference distribution is normal. For unpaired scores it is
+    Student's t with the degrees of freedom of Welch and Satterthwaite, where each
+    sample contributes the number of its records (or clusters) minus one, as in
+    ``roc.test(paired = FALSE)`` of R's pROC.
 
     References
     ----------
@@ -137,8 +141,8 @@ def delong_test(
     if paired:
         if y_b is not None or clusters_b is not None:
             raise MetricError(
-                "y_b and clusters_b are of a second sample, and paired scores have "
-                "none; say paired=False."
+                "y_b and clusters_b belong to a second sample, which paired scores do "
+                "not have; use paired=False."
             )
         _, second = binary_scores(y, b)
         scores = np.stack([first, second])
@@ -157,7 +161,7 @@ def delong_test(
         estimate = area_a - area_b
         se, df = _welch(*samples)
         reasons = zip("ab", samples, strict=True)
-        reason = "; ".join(f"of {k}, {s.reason}" for k, s in reasons if s.reason)
+        reason = "; ".join(f"in {k}, {s.reason}" for k, s in reasons if s.reason)
     statistic = _ratio(estimate, se)
     if np.isinf(statistic):
         reason = SAME_EVERYWHERE
@@ -179,19 +183,19 @@ def delong_test(
 
 
 SAME_EVERYWHERE = (
-    "the difference is the same for every record, so its estimated variance is 0 "
-    "and the statistic infinite: the p-value of 0 is no evidence of that strength"
+    "the difference is the same for every record, so its estimated variance is 0 and "
+    "the statistic is infinite: the p-value of 0 overstates the evidence"
 )
 
 
 def warn_degenerate(what: str) -> None:
-    """Warn of a difference that does not vary."""
+    """Warn that a difference does not vary."""
     message = f"DeLong's test: {what}, but {SAME_EVERYWHERE}."
     warn(message, DegenerateVarianceWarning)
 
 
 def _welch(one: Placements, other: Placements) -> tuple[float, float]:
-    """Return the standard error of two samples' difference, and degrees of freedom."""
+    """Return the standard error of the samples' difference, and degrees of freedom."""
     variances = np.array([one.covariance[0, 0], other.covariance[0, 0]])
     spare = np.array([one.units - 1, other.units - 1])
     total = float(variances.sum())
@@ -221,25 +225,26 @@ def _quantile(level: float, df: float) -> float:
     return normal_quantile(level)
 
 
-# ---- several areas under ROC curves compared by one Wald test ----
+# ---- a Wald test that compares several areas under ROC curves ----
 
 
 @dataclass(frozen=True, eq=False)
 class DeLongContrast:
-    """Contrasts of areas under ROC curves, tested together.
+    """Result of a joint test of contrasts of areas under ROC curves.
 
     Attributes
     ----------
     estimate : ndarray of shape (k,)
-        The contrasts.
+        Estimated contrasts.
     covariance : ndarray of shape (k, k)
-        Their covariance.
+        Covariance matrix of the contrasts.
     statistic, p_value : float
-        Wald's chi-square that all contrasts are 0, and its upper tail.
+        Wald's chi-square statistic for the hypothesis that all contrasts are 0, and its
+        upper-tail probability.
     df : int
-        Its degrees of freedom: the rank of the covariance.
+        Degrees of freedom: the rank of the covariance matrix.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        Why a value is missing or not informative; otherwise empty.
     """
 
     estimate: Floats
@@ -265,35 +270,35 @@ def delong_contrast(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     scores : array_like of shape (m, n)
-        A row for each of m scores.
+        One row for each of m scores.
     contrast : array_like of shape (m,) or (k, m), optional
-        Weights of the areas, a row a contrast, each of sum 0. By default each
-        score less the next: that all areas are equal.
+        Weights of the areas, one row per contrast, each with sum 0. The default is
+        each score minus the next, which tests that all areas are equal.
     clusters : array_like of shape (n,), optional
-        Equal labels for records that belong together; see `delong`.
+        Cluster labels, equal for records that belong together; see `delong`.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     DeLongContrast
-        A contrast that follows from the others, or that does not vary and is 0 (of
-        two scores that rank alike), takes no degree of freedom; with none left the
-        statistic is 0 and p is 1. Where a contrast does not vary and is not 0, the
-        statistic is infinite, p is 0, and a warning and the reason say so. With NaN
-        and the reason where a class has fewer than two records (or clusters) or a
-        score is NaN.
+        The test. A contrast that follows from the others, or that is 0 and does not
+        vary (for two scores that rank alike), adds no degree of freedom; with no
+        degrees of freedom the statistic is 0 and p is 1. If a contrast does not vary
+        and is not 0, the statistic is infinite, p is 0, and a warning and the reason
+        say so. The values are NaN, with the reason, if a class has fewer than two
+        records (or clusters) or a score is NaN.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, shapes do not fit, or a row of `contrast`
-        is no contrast.
+        If `y` holds anything but 0 and 1, the shapes do not match, or a row of
+        `contrast` is not a contrast.
 
     Warns
     -----
     DegenerateVarianceWarning
-        If a contrast is not 0 while its estimated variance is.
+        If a contrast is not 0 but its estimated variance is 0.
 
     References
     ----------
@@ -333,16 +338,18 @@ def delong_contrast(
 
 
 def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
-    """Return weights of m areas, a row a contrast."""
+    """Check and return the weights of m areas, one row per contrast."""
     if contrast is None:
         if m < 2:
-            raise MetricError(f"scores has {m} of at least two rows to compare.")
+            raise MetricError(
+                f"scores must have at least two rows to compare, but has {m}."
+            )
         return np.eye(m - 1, m) - np.eye(m - 1, m, 1)
     weights = np.atleast_2d(real_array(contrast, "contrast").astype(np.float64))
     if weights.ndim != 2 or weights.shape[1] != m or not len(weights):
         raise MetricError(
-            f"contrast has shape {weights.shape}; it must be ({m},) or (k, {m}), a "
-            "weight for each row of scores."
+            f"contrast has shape {weights.shape}; it must be ({m},) or (k, {m}), with "
+            "one weight for each row of scores."
         )
     size = np.abs(weights).sum(axis=1)
     odd = ~(np.isfinite(size) & (size > 0))
@@ -358,11 +365,11 @@ def _contrast(contrast: ArrayLike | None, m: int) -> Floats:
 def _wald(
     estimate: Floats, covariance: Floats, unit: Floats, spread: Floats
 ) -> tuple[float, int]:
-    """Chi-square of estimates by a covariance of any rank, and the rank.
+    """Return the Wald chi-square under a covariance of any rank, and the rank.
 
-    What an estimate would be by rounding alone is some 1e-16 of `unit`, and its
-    standard error of `spread`. Infinite where estimates are not 0 in a direction
-    in which they do not vary.
+    Rounding alone changes an estimate by about 1e-16 times `unit`, and its standard
+    error by about 1e-16 times `spread`. The statistic is infinite if the estimates are
+    not 0 in a direction in which they do not vary.
     """
     error = np.sqrt(np.diag(covariance))
     varies = error > 1e-13 * spread

@@ -1,13 +1,14 @@
 """DeLong's variance of the area under the ROC curve, and the exact bound at 0 and 1.
 
-DeLong's standard error is then 0, and the logit infinite. But records are
-independent, and so are pairs of a positive and a negative record that have none in
-common: m of them are all ranked right with probability area**m. Where they were, an
-area with area**m < α/2 is rejected at that level (Clopper & Pearson 1934).
+The area is the mean of the placements of either class, and its variance is that of two
+independent means, or of two sums over clusters if the records come in clusters. The
+placements are counted in ``counts.py``.
 
-The area is the mean of the placements of either class, and its variance is that of
-two independent means, or of two sums over clusters where records come in clusters;
-how they are counted is in ``counts.py``.
+For an area of 0 or 1 DeLong's standard error is 0, and the logit is infinite. An exact
+bound is still available: records are independent, and so are pairs of a positive and a
+negative record that have no record in common. The probability that m such pairs are all
+ranked correctly is area**m. If they all are, an area with area**m < α/2 is rejected at
+that level (Clopper & Pearson 1934).
 """
 
 from __future__ import annotations
@@ -33,18 +34,19 @@ from statcv.metrics.inputs import (
     score_rows,
 )
 
-FEWEST = 2  # pairs; one alone would be ranked right by chance every second time
+FEWEST = 2  # pairs; by chance a single one is ranked correctly half of the time
 
 
 def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
-    """Return how many pairs of the two classes share no record.
+    """Return the largest number of pairs of the two classes that share no record.
 
     Parameters
     ----------
     positive : numpy.ndarray of bool, shape (n,)
+        Outcome, True for positive records.
     clusters : numpy.ndarray of int, shape (n,), optional
-        Codes of records that belong together: pairs then share no cluster, and the
-        records of a pair are of two.
+        Cluster codes. Pairs then share no cluster, and the two records of a pair belong
+        to different clusters.
 
     Examples
     --------
@@ -61,15 +63,15 @@ def disjoint_pairs(positive: Bools, clusters: Ints | None = None) -> int:
 
 
 def pick_disjoint(first: Ints, second: Ints) -> int:
-    """Return how many of the given pairs are found to share no record.
+    """Return the number of the given pairs that a greedy search finds to be disjoint.
 
-    Those whose records are in few pairs are taken first. There may be more, which
-    only widens an interval by them.
+    Pairs whose records occur in few pairs are taken first. The largest possible number
+    may be greater, so that an interval based on this one is conservative.
 
     Parameters
     ----------
     first, second : numpy.ndarray of int, shape (pairs,)
-        Both records, or clusters, of each pair.
+        The two records, or clusters, of each pair.
 
     Examples
     --------
@@ -90,25 +92,28 @@ def pick_disjoint(first: Ints, second: Ints) -> int:
 
 
 def limits_at_end(area: float, pairs: int, level: float) -> tuple[float, float]:
-    """Return the exact limits of an area of which 1 or 0 was found.
+    """Return the exact confidence limits for an estimated area of 1 or 0.
 
     Parameters
     ----------
     area : {0.0, 1.0}
+        The estimate.
     pairs : int
-        Pairs that share no record, all of them ranked right, or all wrong. A tie
-        counts half in the area, and makes the limits wide rather than narrow.
+        Number of pairs that share no record, all of them ranked correctly, or all of
+        them wrongly. Since a tie counts one half in the area, ties make the limits
+        conservative.
     level : float
+        Confidence level.
 
     Returns
     -------
     lower, upper : float
-        NaN where there are fewer than two pairs.
+        The limits; NaN if there are fewer than two pairs.
 
     References
     ----------
     Clopper & Pearson (1934), Biometrika 26:404; Obuchowski & Lieber (2002), Academic
-    Radiology 9:526, on intervals where the area is 1.
+    Radiology 9:526, on intervals for an estimated area of 1.
 
     Examples
     --------
@@ -123,15 +128,16 @@ def limits_at_end(area: float, pairs: int, level: float) -> tuple[float, float]:
 
 
 def p_at_end(area: float, pairs: int, null: float, alternative: str) -> float:
-    """Return the exact p-value where an area of 1 or 0 was found.
+    """Return the exact p-value for an estimated area of 1 or 0.
 
     Parameters
     ----------
     area, pairs
-        As :func:`limits_at_end` takes them.
+        As in :func:`limits_at_end`.
     null : float
-        The area under the null hypothesis.
+        Area under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
+        Alternative hypothesis.
 
     Examples
     --------
@@ -144,7 +150,7 @@ def p_at_end(area: float, pairs: int, null: float, alternative: str) -> float:
     return alike if (alternative == "greater") == (area == 1) else 1.0
 
 
-# ---- deLong's variance of the area under the ROC curve, by placement values ----
+# ---- DeLong's variance of the area under the ROC curve, by placement values ----
 
 
 @dataclass(frozen=True)
@@ -154,13 +160,13 @@ class DeLong:
     Attributes
     ----------
     auc, se, lower, upper, level : float
-        Area, standard error, and interval of the given level.
+        Area, standard error, and confidence interval with its level.
     n_positive, n_negative : int
-        Records of each class.
+        Number of records of each class.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        Why a value is missing or not informative; otherwise empty.
     n_clusters : int or None
-        Clusters of records; None where each record stands for itself.
+        Number of clusters; None if no clusters were given.
     """
 
     auc: float
@@ -185,9 +191,9 @@ def delong(
 ) -> DeLong:
     """Area under the ROC curve with DeLong's standard error and interval.
 
-    The scores are taken as given, as if they came from a model fitted elsewhere.
-    For cross-validated scores the standard error leaves out that the fits vary too,
-    and is too small (most so at small n).
+    The scores are taken as given, as if they came from a model fitted to other data.
+    For cross-validated scores the standard error does not include the variability of
+    the fits, and is too small, most of all for small n.
 
     Parameters
     ----------
@@ -196,28 +202,28 @@ def delong(
     score : array_like of shape (n,)
         Any increasing function of the probability of 1.
     level : float, default 0.95
-        Level of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     interval : {"wald", "logit"}
-        Symmetric about the area and clipped to [0, 1], or symmetric about its
-        logit, which stays inside by itself. An area of exactly 1 or 0 has no
-        logit; its interval is then the exact bound on pairs of records that have
-        none in common.
+        An interval that is symmetric about the area and clipped to [0, 1], or one that
+        is symmetric on the logit scale and thus always inside [0, 1]. An area of
+        exactly 1 or 0 has no finite logit; its interval is then the exact bound from
+        pairs that have no record in common.
     clusters : array_like of shape (n,), optional
-        Equal labels for records that belong together, such as visits of one
-        patient: the standard error is then Obuchowski's (1997), for which clusters
-        are independent and records within a cluster are not. It is too small where
-        clusters are few.
+        Cluster labels, equal for records that belong together, such as visits of one
+        patient. The standard error is then Obuchowski's (1997), which takes clusters as
+        independent and records within a cluster as dependent. It is too small if there
+        are few clusters.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     DeLong
-        With NaN for the standard error and the interval, and the reason, where a
-        class has fewer than two records (or clusters) or a score is NaN. Where the
-        standard error is 0 (all pairs ranked right, wrong, or tied) the interval is
-        the area itself, and the reason says that this measures nothing; but for the
-        exact bound, of which it then tells.
+        The area with its standard error and interval. These two are NaN, with the
+        reason, if a class has fewer than two records (or clusters) or a score is NaN.
+        If the standard error is 0 (all pairs are ranked correctly, wrongly, or tied),
+        the interval is the area itself and the reason says that it does not measure
+        uncertainty; or it is the exact bound, which the reason then names.
 
     Raises
     ------
@@ -229,8 +235,8 @@ def delong(
     ----------
     DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44:837, eq. 3 to 6;
     Sun & Xu (2014), IEEE Signal Processing Letters 21:1389, for ranks in place of
-    pairs; Obuchowski (1997), Biometrics 53:567, for clusters. With each record its
-    own cluster the last equals the first. Clopper & Pearson (1934), Biometrika
+    pairs; Obuchowski (1997), Biometrics 53:567, for clusters, which equals DeLong's
+    method if each record is its own cluster; Clopper & Pearson (1934), Biometrika
     26:404, for the exact bound.
 
     Examples
@@ -241,7 +247,7 @@ def delong(
     (0.8889, 0.1571, 0.5809, 1.0)
     >>> round(delong(y, score, clusters=["a", "b", "c", "a", "b", "c"]).se, 4)
     0.1111
-    >>> perfect = delong(y, y, interval="logit")  # all of 3 disjoint pairs right
+    >>> perfect = delong(y, y, interval="logit")  # all 3 disjoint pairs are correct
     >>> round(perfect.lower, 4), perfect.upper
     (0.2924, 1.0)
     """
@@ -285,25 +291,25 @@ def delong_covariance(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     scores : array_like of shape (m, n)
-        A row for each of m scores.
+        One row for each of m scores.
     clusters : array_like of shape (n,), optional
-        Equal labels for records that belong together; see `delong`.
+        Cluster labels, equal for records that belong together; see `delong`.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     aucs : ndarray of shape (m,)
-        The areas; NaN as for `auroc`.
+        The areas; NaN as in `auroc`.
     covariance : ndarray of shape (m, m)
-        NaN where an area is, and all NaN where a class has fewer than two records
-        (or clusters).
+        Their covariance matrix. An element is NaN if one of its areas is, and all are
+        NaN if a class has fewer than two records (or clusters).
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, `scores` is not (m, n), or a cluster is
-        missing.
+        If `y` holds anything but 0 and 1, `scores` is not of shape (m, n), or a cluster
+        is missing.
 
     References
     ----------
@@ -323,20 +329,20 @@ def delong_covariance(
 
 
 _CONSTANT = (
-    "the placement values do not vary, so the standard error is 0 and the interval "
+    "the placement values do not vary, so the standard error is 0 and the interval is "
     "a point: neither measures uncertainty"
 )
 _CONSTANT_CLUSTERS = (
     "the placement values do not vary from cluster to cluster, so the standard error "
-    "is 0 and the interval a point: neither measures uncertainty"
+    "is 0 and the interval is a point: neither measures uncertainty"
 )
 _AT_END = (
     "all pairs are ranked alike, so the standard error is 0; the interval is the exact "
     "bound on {} pairs that share no {}"
 )
 _ONE_PAIR = (
-    "all pairs are ranked alike, so the standard error is 0; no more than {} of them "
-    "shares no {} with the others, too few for an interval"
+    "all pairs are ranked alike, so the standard error is 0; the number of pairs that "
+    "share no {1} is {0}, too few for an interval"
 )
 
 
@@ -357,16 +363,17 @@ def symmetric_limits(
     df: float = np.nan,
     scale: str = "identity",
 ) -> tuple[float, float]:
-    """Return the limits of the interval symmetric about a value, or about its logit.
+    """Return the limits of an interval that is symmetric about a value or its logit.
 
     Parameters
     ----------
     value, se, level : float
-        The standard error is on the value's own scale.
+        Estimate, its standard error on the identity scale, and confidence level.
     df : float
-        Of t; normal where NaN.
+        Degrees of freedom of Student's t; NaN for the normal distribution.
     scale : {"identity", "logit"}
-        By the delta method, for a value between 0 and 1.
+        Scale of the symmetry. The logit, for a value between 0 and 1, uses the delta
+        method.
     """
     from scipy.special import expit, logit, stdtrit
 

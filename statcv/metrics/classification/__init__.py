@@ -1,1 +1,1 @@
-"""Classes cut from probabilities, and what is decided by them."""
+"""Metrics of predicted classes and probabilities, and of decisions based on them."""

@@ -1,8 +1,9 @@
-"""Metrics of predicted classes and probabilities, for two classes and for more.
+"""Metrics of predicted classes and probabilities, for two or more classes.
 
-Two classes: `y` is 0 or 1 and `p`, of shape (n,), the probability of 1. More: `y`
-holds the codes 0 … K-1 and `p`, of shape (n, K), has a column for each. A metric
-that is a mean over records has a ``casewise_`` twin with the records' own values.
+With two classes, `y` is 0 or 1, and `p`, of shape (n,), is the probability of 1. With
+more classes, `y` holds the codes 0 … K-1, and `p`, of shape (n, K), has a column for
+each class. For each metric that is a mean over records there is a function
+``casewise_…`` that returns one value per record.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from statcv.metrics.inputs import (
 
 
 def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Ints, NDArray[Any]]:
-    """Check and return class codes, and predictions of shape (n,) or (n, K)."""
+    """Check and return the class codes, and predictions of shape (n,) or (n, K)."""
     p = real_array(p, "p")
     if p.ndim not in (1, 2) or (p.ndim == 2 and p.shape[1] < 2):
         raise MetricError(
-            f"p has shape {p.shape}; it must be (n,), or (n, K) with K of 2 or more."
+            f"p has shape {p.shape}; it must be (n,), or (n, K) with K at least 2."
         )
     several = p.ndim == 2
     codes = class_codes(y, p.shape[1]) if several else binary_outcome(y).astype(np.intp)
@@ -39,15 +40,16 @@ def outcome_and_prediction(y: ArrayLike, p: ArrayLike) -> tuple[Ints, NDArray[An
 
 
 def columns(p: NDArray[Any]) -> NDArray[Any]:
-    """Return predictions with a column for each number of a record."""
+    """Return predictions as a matrix with one row per record."""
     return p.reshape(len(p), -1) if p.size else np.empty((len(p), 1))
 
 
 def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
-    """Return the code of each record's predicted class; NaN where there is none.
+    """Return the code of each record's predicted class; NaN if there is no prediction.
 
-    Of two classes it is 1 where `p` is above the threshold, both rounded to 12
-    significant digits; of K it is the first of the largest.
+    With two classes it is 1 if `p` is above the threshold, after both are rounded to 12
+    significant digits. With K classes it is the class of the largest `p`, and the first
+    of them in a tie.
     """
     scores = round_significant(p)
     missing = np.isnan(columns(scores)).any(axis=1)
@@ -60,7 +62,7 @@ def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
             given = "an array" if np.ndim(threshold) else repr(threshold)
             raise MetricError(
                 f"threshold={given} means nothing for {scores.shape[1]} columns of "
-                "probabilities, whose largest is the prediction; leave it out."
+                "probabilities, of which the largest is predicted; omit it."
             )
         chosen = scores.argmax(axis=1).astype(np.float64)
     chosen[missing] = np.nan
@@ -68,7 +70,7 @@ def predicted_class(p: NDArray[Any], threshold: ArrayLike) -> Floats:
 
 
 def _cutoff(threshold: ArrayLike, n: int) -> Floats:
-    """Return one threshold, or one a record, rounded as the scores are."""
+    """Return one threshold, or one per record, rounded in the same way as scores."""
     cutoff = round_significant(real_array(threshold, "threshold"))
     if cutoff.ndim > 1:
         raise MetricError(
@@ -79,13 +81,13 @@ def _cutoff(threshold: ArrayLike, n: int) -> Floats:
     return cutoff
 
 
-# ---- metrics of predicted classes and probabilities, for two classes and for more ----
+# ---- metrics of predicted classes and probabilities, for two or more classes ----
 
 _ROW_SUM_TOLERANCE = 1e-5  # softmax in single precision sums to one within 1e-6
 
 
 def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Share of records whose class is predicted right.
+    """Share of records whose class is predicted correctly.
 
     Parameters
     ----------
@@ -94,20 +96,20 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     p : array_like of shape (n,) or (n, K)
         Probability (or score) of 1, or of each class.
     threshold : float or array_like of shape (n,), default 0.5
-        For two classes: 1 is predicted where `p` is above it, or above the record's
-        own. (For more, the class of the largest `p`, the first of equals.)
-        Comparisons are made after rounding to 12 significant digits, so that
-        0.5 + 1e-16 is not above 0.5.
+        Threshold for two classes: 1 is predicted if `p` is above the threshold, which
+        may differ between records. (With more classes, the class with the largest `p`
+        is predicted, and the first of them in a tie.) Comparisons are made after
+        rounding to 12 significant digits, so that 0.5 + 1e-16 is not above 0.5.
 
     Returns
     -------
     float
-        The share; NaN when a `p` or a threshold is NaN, or there is no record.
+        The share; NaN if a value of `p` or a threshold is NaN, or there are no records.
 
     Raises
     ------
     MetricError
-        If shapes or outcomes do not fit, or a threshold is given for K classes.
+        If the shapes or outcomes are not valid, or a threshold is given for K classes.
 
     Examples
     --------
@@ -120,17 +122,18 @@ def accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 
 
 def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> Floats:
-    """Hits: 1 where the class of a record is predicted right, else 0.
+    """Whether each record's class is predicted correctly, as 1 or 0.
 
     Parameters
     ----------
     y, p, threshold
-        As in `accuracy`, which is the mean of these.
+        As in `accuracy`, which is the mean of these values.
 
     Returns
     -------
     ndarray of shape (n,)
-        0 or 1; NaN where `p` or the threshold is NaN.
+        1 for a correct prediction, 0 for a wrong one; NaN if `p` or the threshold is
+        NaN.
 
     Raises
     ------
@@ -150,7 +153,7 @@ def casewise_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) ->
 
 
 def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Mean over classes of the share of their records predicted right.
+    """Mean over classes of the share of their records predicted correctly.
 
     Parameters
     ----------
@@ -160,9 +163,9 @@ def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) ->
     Returns
     -------
     float
-        The mean; NaN when a `p` or a threshold is NaN, or a class has no record.
-        (To average over the classes at hand instead is biased where small folds
-        lack the rare one.)
+        The mean; NaN if a value of `p` or a threshold is NaN, or a class has no
+        records. (The average over the remaining classes would be biased if small folds
+        lack a rare class.)
 
     Raises
     ------
@@ -185,7 +188,7 @@ def balanced_accuracy(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) ->
 
 
 def brier(y: ArrayLike, p: ArrayLike) -> float:
-    """Brier score: mean squared distance of probabilities from what happened.
+    """Brier score: mean squared distance between probabilities and outcomes.
 
     Parameters
     ----------
@@ -197,14 +200,15 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        For two classes the mean of (p - y)², between 0 and 1. For K classes the
-        squares are summed over the classes, between 0 and 2, so that two columns
-        give twice the value of one. NaN when a `p` is no probability.
+        For two classes, the mean of (p - y)², between 0 and 1. For K classes the
+        squares are summed over the classes, and the score lies between 0 and 2, so that
+        two columns give twice the value of one. NaN if a value of `p` is not a
+        probability.
 
     Raises
     ------
     MetricError
-        If shapes or outcomes do not fit.
+        If the shapes or outcomes are not valid.
 
     References
     ----------
@@ -221,17 +225,17 @@ def brier(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
-    """Squared distance of each record's probabilities from what happened.
+    """Squared distance between each record's probabilities and its outcome.
 
     Parameters
     ----------
     y, p
-        As in `brier`, which is the mean of these.
+        As in `brier`, which is the mean of these losses.
 
     Returns
     -------
     ndarray of shape (n,)
-        The losses; NaN where `p` is no probability.
+        The losses; NaN if `p` is not a probability.
 
     Raises
     ------
@@ -253,26 +257,27 @@ def casewise_brier(y: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def log_loss(y: ArrayLike, p: ArrayLike) -> float:
-    """Mean negative log of the probability given to what happened.
+    """Mean negative logarithm of the predicted probability of the observed class.
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome: 0 or 1, or the codes 0 … K-1.
     p : array_like of shape (n,) or (n, K)
-        Probability of 1, or of each class (rows that sum to one). Kept away from 0
-        and 1 by the precision of its type (2.2e-16 for double), as scikit-learn
-        does: a record predicted wrong with certainty costs 36, not infinity.
+        Probability of 1, or of each class (rows that sum to one). As in scikit-learn,
+        probabilities are clipped to a distance from 0 and 1 that is the precision of
+        their type (2.2e-16 for double): the loss of a record that is predicted wrongly
+        with certainty is 36, and not infinite.
 
     Returns
     -------
     float
-        The loss in nats; NaN when a `p` is no probability.
+        The loss in nats; NaN if a value of `p` is not a probability.
 
     Raises
     ------
     MetricError
-        If shapes or outcomes do not fit.
+        If the shapes or outcomes are not valid.
 
     References
     ----------
@@ -287,17 +292,17 @@ def log_loss(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
-    """Negative log of the probability given to what happened, record by record.
+    """Negative logarithm of the predicted probability of each record's class.
 
     Parameters
     ----------
     y, p
-        As in `log_loss`, which is the mean of these.
+        As in `log_loss`, which is the mean of these losses.
 
     Returns
     -------
     ndarray of shape (n,)
-        The losses; NaN where `p` is no probability.
+        The losses; NaN if `p` is not a probability.
 
     Raises
     ------
@@ -322,7 +327,7 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
 
 
 def _probabilities(p: NDArray[Any]) -> NDArray[Any]:
-    """Return p with NaN for records whose numbers are no probabilities."""
+    """Return p with NaN for records whose values are not probabilities."""
     proper: Bools = np.asarray(columns((p >= 0) & (p <= 1)).all(axis=1))
     if p.ndim == 2:
         off_one = np.abs(np.where(proper[:, None], p, np.nan).sum(axis=1) - 1)

@@ -1,9 +1,9 @@
-"""Metrics of the table of observed against predicted classes.
+"""Metrics of the confusion matrix of observed and predicted classes.
 
-Two classes: `y` is 0 or 1, `p` the probability of 1, and 1 is predicted where `p` is
-above the threshold, which may be one for each record. More: `p` has a column for each
-class, the largest is predicted, and there is no threshold. A share of no records at
-all is undefined, and NaN.
+With two classes, `y` is 0 or 1, `p` is the probability of 1, and 1 is predicted if `p`
+is above the threshold, which may differ between records. With more classes, `p` has a
+column for each class, the class with the largest `p` is predicted, and there is no
+threshold. A share of an empty set of records is undefined and NaN.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ def sensitivity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float
     Returns
     -------
     float
-        The share; NaN when there is no positive record, or a `p` or a threshold is
-        NaN.
+        The share; NaN if there are no positive records, or if a value of `p` or a
+        threshold is NaN.
 
     Raises
     ------
     MetricError
-        If shapes or outcomes do not fit, or there are more than two classes.
+        If the shapes or outcomes are not valid, or there are more than two classes.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def specificity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float
     Returns
     -------
     float
-        The share; NaN when there is no negative record, or a `p` or a threshold is
-        NaN.
+        The share; NaN if there are no negative records, or if a value of `p` or a
+        threshold is NaN.
 
     Raises
     ------
@@ -87,7 +87,7 @@ def specificity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float
 
 
 def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Share of the records predicted positive that are (positive predictive value).
+    """Share of positive records among those predicted positive (PPV).
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     Returns
     -------
     float
-        The share; NaN when nothing is predicted positive (scikit-learn says 0), or a
-        `p` or a threshold is NaN.
+        The share; NaN if no record is predicted positive (0 in scikit-learn), or if a
+        value of `p` or a threshold is NaN.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 
 
 def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Share of the records predicted negative that are (negative predictive value).
+    """Share of negative records among those predicted negative (NPV).
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     Returns
     -------
     float
-        The share; NaN when nothing is predicted negative, or a `p` or a threshold
-        is NaN.
+        The share; NaN if no record is predicted negative, or if a value of `p` or a
+        threshold is NaN.
 
     Raises
     ------
@@ -161,10 +161,10 @@ def f1(
     *,
     average: Literal["binary", "micro", "macro"] | None = "binary",
 ) -> float | Floats:
-    """F1: true positives as a share of the mean of observed and predicted positives.
+    """F1 score: the harmonic mean of precision and sensitivity.
 
-    It is 2 TP / (2 TP + FP + FN), the harmonic mean of precision and sensitivity
-    where both exist.
+    It is computed as 2 TP / (2 TP + FP + FN), which also exists if only one of
+    precision and sensitivity does.
 
     Parameters
     ----------
@@ -175,27 +175,27 @@ def f1(
     threshold : float or array_like of shape (n,), default 0.5
         As in `accuracy`.
     average : {"binary", "micro", "macro"} or None
-        F1 of class 1, for two classes; of the counts of all classes together, which
-        is the accuracy; the mean over the classes; or one for each class.
+        The F1 of class 1, for two classes; the F1 of the summed counts of all classes,
+        which equals the accuracy; the mean over the classes; or one F1 per class.
 
     Returns
     -------
     float or ndarray of shape (K,)
-        0 for a class that is observed or predicted, but never rightly. NaN for one
-        that is neither, and then for the mean too (scikit-learn leaves such a class
-        out, so that folds are averaged over different classes). NaN when a `p` or a
-        threshold is NaN.
+        The F1. It is 0 for a class that is observed or predicted, but never correctly
+        predicted. It is NaN for a class that is neither observed nor predicted, and so
+        is the mean (scikit-learn omits such a class, so that folds are averaged over
+        different classes). It is NaN if a value of `p` or a threshold is NaN.
 
     Raises
     ------
     MetricError
-        If shapes or outcomes do not fit, a threshold is given for K classes, or
-        `average` is unknown, or "binary" for more than two classes.
+        If the shapes or outcomes are not valid, a threshold is given for K classes, or
+        `average` is unknown, or is "binary" for more than two classes.
 
     Notes
     -----
-    A mean of F1 over folds is biased where classes are rare; the F1 of the pooled
-    counts is nearly unbiased (Forman & Scholz 2010).
+    The mean of F1 over folds is biased if classes are rare; the F1 of the pooled counts
+    is nearly unbiased (Forman & Scholz 2010).
 
     References
     ----------
@@ -225,7 +225,7 @@ def f1(
 
 
 def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
-    """Balanced error rate: mean over classes of the share predicted wrong.
+    """Balanced error rate: mean over classes of the share predicted wrongly.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     Returns
     -------
     float
-        One less `balanced_accuracy`; NaN where that is.
+        1 minus `balanced_accuracy`; NaN if that is NaN.
 
     Raises
     ------
@@ -255,8 +255,8 @@ def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     """Matthews correlation of observed and predicted classes.
 
-    For two classes it is the correlation of two columns of 0 and 1; for K classes
-    Gorodkin's R_K, whose covariances are summed over the classes.
+    For two classes this is the correlation of two columns of 0 and 1. For K classes it
+    is Gorodkin's R_K, in which covariances are summed over the classes.
 
     Parameters
     ----------
@@ -266,9 +266,10 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     Returns
     -------
     float
-        From -1 (K classes: from between -1 and 0) to 1. NaN when all records are of
-        one class, or all predictions (scikit-learn says 0): a constant correlates
-        with nothing. NaN when a `p` or a threshold is NaN.
+        The correlation, at least -1 (for K classes the minimum lies between -1 and 0)
+        and at most 1. NaN if all records, or all predictions, are of one class (0 in
+        scikit-learn), since a constant has no correlation; and if a value of `p` or a
+        threshold is NaN.
 
     Raises
     ------
@@ -297,7 +298,7 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
     """Count records by observed (row) and predicted (column) class.
 
-    All NaN where a record has no predicted class.
+    All counts are NaN if a record has no predicted class.
     """
     codes, p = outcome_and_prediction(y, p)
     classes = 2 if p.ndim == 1 else p.shape[1]

@@ -1,8 +1,9 @@
-"""Net benefit of treating by predicted probability: decision curves.
+"""Net benefit of treatment by predicted probability: decision curves.
 
-Whoever treats from a probability of t on holds a false positive to cost t / (1 - t)
-of what a true positive gains. A record is treated where its probability is at least
-t, as is the custom for decision curves, after rounding to 12 significant digits.
+A decision to treat at probabilities of at least t implies that the cost of a false
+positive is t / (1 - t) of the benefit of a true positive. As is usual for decision
+curves, a record is treated if its probability is at least t, after both are rounded to
+12 significant digits.
 """
 
 from __future__ import annotations
@@ -37,9 +38,10 @@ _NOTHING = 1e-14  # a standard error below this share of the values is rounding
 
 @dataclass(frozen=True, eq=False)
 class Treated:
-    """Records, or where there are no clusters, the kinds of which they are many.
+    """Records, or, without clusters, the distinct kinds of records with their counts.
 
-    `weights` are those of one record in the mean; they sum to 1 over all.
+    `weights` are the weights of a single record in the mean, and sum to 1 over all
+    records.
     """
 
     positive: Bools
@@ -58,7 +60,7 @@ class Treated:
         prevalence: float | None,
         codes: Ints | None,
     ) -> Treated:
-        """Count the records above each threshold."""
+        """Group the records by class and by the thresholds that they reach."""
         n, ones = positive.size, int(positive.sum())
         p, count = round_significant(p), np.ones(n, dtype=np.intp)
         if codes is None:
@@ -75,9 +77,9 @@ class Treated:
         return cls(positive, p, count, weights, strata, codes)
 
     def mean_and_se(self, values: Floats) -> tuple[float, float]:
-        """Return the mean and its standard error, NaN where nothing varies.
+        """Return the mean and its standard error, which is NaN if nothing varies.
 
-        Strata are independent samples; one of a single record has no variance.
+        Strata are independent samples. A stratum of a single record has no variance.
         """
         mean = float((self.count * self.weights) @ values) + 0.0
         parts, variance = np.empty_like(values), 0.0
@@ -98,36 +100,38 @@ class Treated:
         return mean, se if se > _NOTHING * np.abs(values).max() else np.nan
 
 
-# ---- net benefit of treating by predicted probability: decision curves ----
+# ---- net benefit of treatment by predicted probability: decision curves ----
 
 
 @dataclass(frozen=True, eq=False)
 class DecisionCurve:
-    """Net benefit at each of m thresholds; that of treating none is 0.
+    """Net benefit at each of m thresholds, where treating no record has net benefit 0.
 
     Attributes
     ----------
     thresholds : ndarray of shape (m,)
-        Probabilities from which on records are treated.
+        Smallest probabilities at which records are treated.
     net_benefit, se, lower, upper : ndarray of shape (m,)
-        Of treating by the model, which is its difference from treating none too.
+        Net benefit of treatment by the model, with its standard error and confidence
+        limits. It is also the difference from treating no record.
     treat_all : ndarray of shape (m,)
-        Net benefit of treating all.
+        Net benefit of treating all records.
     over_all, over_all_se, over_all_lower, over_all_upper : ndarray of shape (m,)
-        What the model adds to treating all, on the same records.
+        Difference between the model and treating all, on the same records, with its
+        standard error and confidence limits.
     standardized : ndarray of shape (m,)
-        Net benefit over prevalence: 1 is that of perfect prediction.
+        Net benefit divided by the prevalence: 1 for perfect prediction.
     avoided : ndarray of shape (m,)
-        Net interventions avoided by the model per 100 records, against treating
-        all; NaN at a threshold of 0.
+        Net number of interventions that the model avoids per 100 records, compared with
+        treating all; NaN at a threshold of 0.
     prevalence : float
-        Share of positive records, or as given.
+        Share of positive records, or the prevalence that was given.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     n : int
-        Records.
+        Number of records.
     reason : str
-        Why a number is missing; empty where none is.
+        Why a value is missing; empty if no value is.
     """
 
     thresholds: Floats
@@ -157,12 +161,11 @@ def net_benefit(
     clusters: ArrayLike | None = None,
     level: float = 0.95,
 ) -> DecisionCurve:
-    """Net benefit of treating by predicted probability, at several thresholds.
+    """Net benefit of treatment by predicted probability, at several thresholds.
 
     The net benefit is the mean over records of 1 for each true positive and
-    -t / (1 - t) for each false one, which gives its standard error. It is that of
-    the records given the probabilities; pooled cross-validated ones are scored
-    once.
+    -t / (1 - t) for each false positive. Its standard error is that of this mean over
+    the records, and takes the probabilities as given.
 
     Parameters
     ----------
@@ -171,25 +174,25 @@ def net_benefit(
     p : array_like of shape (n,)
         Probability of 1.
     thresholds : array_like of shape (m,) or float
-        Probabilities at least 0 and below 1. A record is treated where `p` is at
-        least the threshold.
+        Threshold probabilities, at least 0 and below 1. A record is treated if `p` is
+        at least the threshold.
     prevalence : float, optional
-        Share of positives in the population, where that among the records was
-        chosen (case-control). Positive and negative records then count as two
-        samples, whose sizes are fixed.
+        Share of positives in the population, if the share among the records was fixed
+        by design (case-control). The positive and the negative records are then two
+        samples of fixed size.
     clusters : array_like of shape (n,), optional
-        Equal values are records that belong together; the standard errors are then
-        those of G clusters, times √(G / (G - 1)).
+        Cluster labels, equal for records that belong together. The standard errors are
+        then those of G clusters, with the correction √(G / (G - 1)).
     level : float, default 0.95
-        Level of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     DecisionCurve
-        With NaN for standard error and interval at thresholds at which nothing
-        varies (nobody is treated, for one), and the reason with their number. All
-        NaN where a `p` is no probability, or where a class has no record and a
-        prevalence is given.
+        The curve. Standard error and interval are NaN at thresholds at which nothing
+        varies, for example because no record is treated; the reason gives the number of
+        such thresholds. All values are NaN if a value of `p` is not a probability, or
+        if a class has no records and a prevalence is given.
 
     Raises
     ------
@@ -256,7 +259,7 @@ def net_benefit(
 def net_benefit_at(
     y: ArrayLike, p: ArrayLike, threshold: float | ArrayLike = 0.5
 ) -> float:
-    """Net benefit of treating by predicted probability, at one threshold.
+    """Net benefit of treatment by predicted probability, at one threshold.
 
     Parameters
     ----------
@@ -265,13 +268,14 @@ def net_benefit_at(
     p : array_like of shape (n,)
         Probability of 1.
     threshold : float or array_like of shape (n,), default 0.5
-        Probability from which on a record is treated, at least 0 and below 1; or
-        one a record.
+        Smallest probability at which a record is treated, at least 0 and below 1; or
+        one such threshold per record.
 
     Returns
     -------
     float
-        The net benefit; NaN when a `p` is no probability or there is no record.
+        The net benefit; NaN if a value of `p` is not a probability or there are no
+        records.
 
     Raises
     ------
@@ -295,17 +299,17 @@ def net_benefit_at(
 def casewise_net_benefit(
     y: ArrayLike, p: ArrayLike, threshold: float | ArrayLike = 0.5
 ) -> Floats:
-    """Net benefit of each record: 1, or what a false positive costs, or 0.
+    """Net benefit of each record: 1, minus the cost of a false positive, or 0.
 
     Parameters
     ----------
     y, p, threshold
-        As in `net_benefit_at`, which is the mean of these.
+        As in `net_benefit_at`, which is the mean of these values.
 
     Returns
     -------
     ndarray of shape (n,)
-        The values; NaN where `p` is no probability.
+        The values; NaN if `p` is not a probability.
 
     Raises
     ------
@@ -318,7 +322,7 @@ def casewise_net_benefit(
     [0.0, -0.25, 1.0, 1.0]
     """
     positive, p = binary_probabilities(y, p)
-    if p.size and np.isnan(p).all():  # decision values, whose thresholds are their own
+    if p.size and np.isnan(p).all():  # scores, whose thresholds are on another scale
         return p
     cuts = _cuts(threshold)
     if cuts.ndim:
@@ -333,7 +337,8 @@ def _cuts(thresholds: ArrayLike) -> Floats:
     odd = cuts[~((cuts >= 0) & (cuts < 1))]
     if odd.size:
         raise MetricError(
-            f"a threshold of net benefit is at least 0 and below 1, not {odd[0]:g}."
+            f"a threshold of net benefit must be at least 0 and below 1, not "
+            f"{odd[0]:g}."
         )
     return cuts
 
@@ -358,6 +363,6 @@ def _still(*errors: Floats) -> str:
     if not missing:
         return ""
     return (
-        f"at {plural(missing, 'threshold')} nothing varies between records (or "
+        f"at {plural(missing, 'threshold')} there is no variation between records (or "
         "clusters), so a standard error is missing"
     )

@@ -1,1 +1,1 @@
-"""Ranks: ROC and precision-recall curves, their areas, concordance."""
+"""Rank metrics: ROC and precision-recall curves, their areas, and concordance."""

@@ -33,7 +33,10 @@ from statcv.metrics.records import (
     shares_at,
 )
 
-UNMOVED = "no sample moves the curve, so the band is a line: it measures nothing"
+UNMOVED = (
+    "the curve is the same in all bootstrap samples: the band has no width and does "
+    "not measure uncertainty"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,15 +46,15 @@ class CurveBand:
     Attributes
     ----------
     at : ndarray of shape (points,)
-        Where the band is: false positive rates, or recalls.
+        Horizontal positions: false positive rates, or recalls.
     lower, estimate, upper : ndarray of shape (points,)
-        Sensitivity, or precision, and its limits.
+        Sensitivity or precision with its limits.
     level : float
-        Of each point by itself, or of the whole band if simultaneous.
+        Confidence level at each point, or of the whole band if it is simultaneous.
     method : str
         "pointwise" or "simultaneous".
     reason : str
-        Why there is no band, or why it says little; empty where all is well.
+        Why there is no band, or why it is not informative; otherwise empty.
     """
 
     at: Floats
@@ -77,56 +80,57 @@ def roc_band(
 ) -> CurveBand:
     """Confidence band of the ROC curve: sensitivity at given false positive rates.
 
-    The scores are taken as given; for cross-validated scores the band leaves out
-    that the fits vary too.
+    The scores are taken as given; for cross-validated scores the band does not include
+    the variability of the fits.
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
+        Any increasing function of the probability of 1; infinite values are allowed.
     level : float, default 0.95
-        Level of the band, between 0 and 1.
+        Confidence level of the band, between 0 and 1.
     method : {"pointwise", "simultaneous"}
-        Percentiles of the curves of bootstrap samples of each class, which hold
-        the level at each point by itself (as ``ci.se`` of R's pROC); or a region
-        that holds the whole curve with at least this level whatever the
-        distributions, from the Kolmogorov-Smirnov bands of both classes
-        (Campbell 1994), which is wide.
+        Pointwise bands are percentiles over bootstrap samples of each class, whose
+        level holds at each point separately (as in ``ci.se`` of R's pROC). The
+        simultaneous band contains the whole curve with at least this level under any
+        distribution; it is derived from Kolmogorov-Smirnov bands of both classes
+        (Campbell 1994), and is wide.
     at : array_like of shape (points,), optional
         False positive rates (1 - specificity); by default 0, 0.01, …, 1.
     clusters : array_like of shape (n,), optional
-        Equal labels for records that belong together: the bootstrap then draws
-        whole clusters. Not for the simultaneous band, which needs independent
-        records.
+        Cluster labels, equal for records that belong together. The bootstrap then
+        draws whole clusters. Not available for the simultaneous band, which needs
+        independent records.
     n_boot : int, optional
-        Bootstrap samples; 2000 by default. Of a million records one takes a tenth
-        of a second.
+        Number of bootstrap samples; 2000 by default. With a million records one sample
+        takes a tenth of a second.
     seed : int, Generator or None
-        Of the bootstrap.
+        Seed for the bootstrap.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     CurveBand
-        The estimate is the curve's upper end where it rises at a false positive
-        rate, and follows its straight lines between points. With NaN for the band,
-        and the reason, where a class has fewer than two records (or clusters).
+        The band. At a false positive rate where the curve jumps, the estimate is the
+        upper end of the jump; between points it follows the straight lines of the
+        curve. The band is NaN, with the reason, if a class has fewer than two records
+        (or clusters).
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, a score is NaN, lengths differ, or an
-        argument is out of range or means nothing for the method.
+        If `y` holds anything but 0 and 1, a score is NaN, the lengths differ, or an
+        argument is out of range or does not apply to the method.
 
     Notes
     -----
-    Bootstrap samples keep the number of records of each class; of clusters, the
-    number with positive records only, with negative ones only, and with both.
-    The percentiles of few records are coarse: with 10 positive ones sensitivity
-    moves in steps of 0.1.
+    Bootstrap samples keep the number of records of each class. With clusters, they keep
+    the number of clusters with only positive records, with only negative records, and
+    with both. With few records the percentiles are coarse: with 10 positive records the
+    sensitivity moves in steps of 0.1.
 
     References
     ----------
@@ -150,7 +154,7 @@ def roc_band(
         if clusters is not None or n_boot is not None:
             raise MetricError(
                 "clusters and n_boot mean nothing for the simultaneous band, which "
-                "takes records as independent and needs no bootstrap; say "
+                "takes records as independent and needs no bootstrap; use "
                 "method='pointwise'."
             )
         return _kolmogorov(positive, values, level, where, tie_tol)
@@ -170,28 +174,27 @@ def pr_band(
     seed: int | np.random.Generator | None = None,
     tie_tol: float = 1e-12,
 ) -> CurveBand:
-    """Confidence band of the precision-recall curve, at each recall by itself.
+    """Pointwise confidence band of the precision-recall curve.
 
-    The scores are taken as given; for cross-validated scores the band leaves out
-    that the fits vary too. The share of positive records is taken as fixed.
+    The scores are taken as given; for cross-validated scores the band does not include
+    the variability of the fits. The share of positive records is taken as fixed.
 
     Parameters
     ----------
     y, score, level
         As in `roc_band`.
     at : array_like of shape (points,), optional
-        Recalls; by default 0.01, 0.02, …, 1. At 0 precision is its limit.
+        Recalls; by default 0.01, 0.02, …, 1. At recall 0 the precision is its limit.
     clusters, n_boot, seed, tie_tol
         As in `roc_band`.
 
     Returns
     -------
     CurveBand
-        Percentiles of the curves of bootstrap samples. Precision at a recall is
-        that of the highest threshold which attains it; between two points false
-        positives grow in proportion (Davis & Goadrich 2006). With NaN for the
-        band, and the reason, where a class has fewer than two records (or
-        clusters).
+        Percentiles over bootstrap samples. The precision at a recall is that of the
+        highest threshold that attains the recall; between two points the number of
+        false positives is interpolated linearly (Davis & Goadrich 2006). The band is
+        NaN, with the reason, if a class has fewer than two records (or clusters).
 
     Raises
     ------
@@ -201,7 +204,7 @@ def pr_band(
     References
     ----------
     Davis & Goadrich (2006), ICML; Boyd, Eng & Page (2013), ECML PKDD, for
-    intervals of the area below.
+    intervals for the area under the curve.
 
     Examples
     --------
@@ -219,7 +222,7 @@ def pr_band(
 
 
 def _precision(true: Floats, false: Floats, at: Floats) -> Floats:
-    """Precision at recalls, from counts of positives by threshold."""
+    """Precision at given recalls, from cumulative counts by falling threshold."""
     if not true[-1]:
         return np.full(at.size, np.nan)
     count = np.round(at * true[-1], 9)
@@ -239,7 +242,7 @@ def _bootstrap(
     tie_tol: float,
     height: Callable[[Floats, Floats, Floats], Floats],
 ) -> CurveBand:
-    """Percentiles of a curve's heights over samples of records or of clusters."""
+    """Percentiles of a curve's height over samples of records or of clusters."""
     draws = number_of_draws(n_boot)
     unit = None if clusters is None else cluster_codes(clusters, positive.size)
     _, true, false = sweep(positive, score, tie_tol)
@@ -260,10 +263,11 @@ def _bootstrap(
 def _kolmogorov(
     positive: Bools, score: Floats, level: float, at: Floats, tie_tol: float
 ) -> CurveBand:
-    """Region of a curve whose rates are each within a Kolmogorov-Smirnov distance.
+    """Simultaneous band from the Kolmogorov-Smirnov distances of both rates.
 
-    Both hold together with the level, each with its root. A point of the true curve
-    has a threshold, whose sample rates are at most the distances away.
+    Each of the two bands has the square root of the level, so that both hold together
+    at the level. Every point of the true curve belongs to a threshold, at which the
+    rates of the sample are at most these distances away.
     """
     _, true, false = sweep(positive, score, tie_tol)
     estimate = sensitivity_at(true, false, at)
@@ -279,17 +283,17 @@ def _kolmogorov(
     return CurveBand(at, lower, estimate, upper, level, "simultaneous")
 
 
-@lru_cache(maxsize=256)  # it takes longer than the rest of a band
+@lru_cache(maxsize=256)  # slower than all other steps of a band
 def _distance(level: float, n: int) -> float:
-    """Quantile of the two-sided Kolmogorov-Smirnov distance of n records."""
+    """Quantile of the two-sided Kolmogorov-Smirnov distance for n records."""
     from scipy.stats import kstwo
 
     return float(kstwo.ppf(level, n))
 
 
-# ---- two ROC curves of the same records: how far one is above the other ----
+# ---- the difference of two ROC curves of the same records ----
 
-_MOST_STEPS = 200  # false positive rates at which curves rise, each of them shown
+_MOST_STEPS = 200  # with at most this many negative records, every step is shown
 
 
 def roc_difference(
@@ -306,8 +310,8 @@ def roc_difference(
 ) -> CurveBand:
     """Difference in sensitivity of two scores at equal false positive rates.
 
-    The scores are taken as given, and are of the same records, which bootstrap
-    samples draw for both of them.
+    The scores are taken as given and belong to the same records; each bootstrap sample
+    draws the same records for both.
 
     Parameters
     ----------
@@ -316,31 +320,33 @@ def roc_difference(
     a, b : array_like of shape (n,)
         Two scores.
     level : float, default 0.95
-        Of the band, at each point by itself.
+        Confidence level of the band at each point.
     at : array_like of shape (points,), optional
-        False positive rates. By default those at which either curve bends or rises,
-        each just before as well, so that the area below the line is the difference of
-        the two areas; or of more than 200 records negative 0, 0.005, …, 1.
+        False positive rates. By default, the rates at which either curve bends or
+        jumps, and a point just before each of them, so that the area under the line is
+        the difference of the two areas. With more than 200 negative records, the
+        default is 0, 0.005, …, 1.
     clusters : array_like of shape (n,), optional
-        Equal labels for records that belong together, which are drawn together.
+        Cluster labels, equal for records that belong together. The bootstrap then
+        draws whole clusters.
     n_boot : int, optional
-        Bootstrap samples; 2000 by default.
+        Number of bootstrap samples; 2000 by default.
     seed : int, Generator or None
-        Of the bootstrap.
+        Seed for the bootstrap.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     CurveBand
-        Sensitivity of `a` less that of `b`; each curve is taken at its upper end
-        where it rises at a false positive rate. With NaN for the band, and the
-        reason, where a class has fewer than two records (or clusters).
+        Sensitivity of `a` minus that of `b`. At a false positive rate where a curve
+        jumps, the upper end of the jump is used. The band is NaN, with the reason, if a
+        class has fewer than two records (or clusters).
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, a score is NaN, lengths differ, or an
+        If `y` holds anything but 0 and 1, a score is NaN, the lengths differ, or an
         argument is out of range.
 
     References
@@ -381,7 +387,9 @@ def roc_difference(
     )
     lower, upper = percentiles(values, level)
     if (lower == upper).all():
-        reason = "no sample moves the difference, so the band is a line"
+        reason = (
+            "the difference is the same in all bootstrap samples: the band has no width"
+        )
     return CurveBand(where, lower, estimate, upper, level, "pointwise", reason)
 
 

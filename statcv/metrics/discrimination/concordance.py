@@ -1,7 +1,8 @@
-"""Concordance: how well predicted numbers are ordered as the outcomes are.
+"""Concordance: how well predictions of a continuous outcome rank the records.
 
-What auROC is for two classes: of the pairs of records with different outcomes, the
-share whose predictions are in the same order, ties counted half.
+Concordance extends the auROC to continuous outcomes: it is the share of the pairs of
+records with different outcomes whose predictions are in the same order, where a tie
+counts one half.
 """
 
 from __future__ import annotations
@@ -17,26 +18,27 @@ from statcv.metrics.inputs import Floats, Ints, same_length, vector
 def concordance(y: ArrayLike, yhat: ArrayLike, *, tie_tol: float = 1e-12) -> float:
     """Share of the pairs of records that are predicted in the order of their outcomes.
 
-    Of all pairs whose outcomes differ; predictions that tie count half. Harrell's C
-    index of outcomes that are all observed; (1 + d)/2 with Somers' d. For an outcome
-    of 0 and 1 it is `auroc`.
+    Only pairs with different outcomes count, and tied predictions count one half. This
+    is Harrell's C index without censoring, and (1 + d)/2 for Somers' d. For an outcome
+    of 0 and 1 it equals `auroc`.
 
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        Observed and predicted numbers, of which only the order counts.
+        Observed and predicted values, of which only the order matters.
     tie_tol : float, default 1e-12
-        See `round_significant`; predictions are rounded, outcomes are not.
+        Tolerance for ties, see `round_significant`; predictions are rounded, outcomes
+        are not.
 
     Returns
     -------
     float
-        The share; NaN when no two outcomes differ or a number is NaN.
+        The share; NaN if no two outcomes differ or a value is NaN.
 
     Raises
     ------
     MetricError
-        If the arrays are not numbers in one dimension, or of different length.
+        If the arrays are not numeric and one-dimensional, or differ in length.
 
     References
     ----------
@@ -47,7 +49,7 @@ def concordance(y: ArrayLike, yhat: ArrayLike, *, tie_tol: float = 1e-12) -> flo
     --------
     >>> concordance([1, 2, 3], [10, 30, 20])
     0.6666666666666666
-    >>> concordance([1, 2, 2], [10, 10, 20])  # one pair is no pair, another one a tie
+    >>> concordance([1, 2, 2], [10, 10, 20])  # one pair does not count, one is a tie
     0.75
     """
     observed = vector(y, "y")
@@ -63,24 +65,24 @@ def concordance_by_group(
     *,
     tie_tol: float = 1e-12,
 ) -> tuple[Floats, Floats]:
-    """Concordance in each of many groups of records, all at once.
+    """Concordance in each of many groups of records, in one computation.
 
     Parameters
     ----------
     y, yhat : array_like of shape (n,)
-        As `concordance` takes them.
+        As in `concordance`.
     group : array_like of int, shape (n,)
-        The group of each record, from 0.
+        Group of each record, from 0.
     groups : int
-        How many groups there are.
+        Number of groups.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     shares, pairs : ndarray of shape (groups,)
-        The share, NaN for a group without pairs or with a NaN; and how many pairs of
-        different outcomes there are.
+        The share in each group, NaN for a group without pairs or with a NaN; and the
+        number of pairs with different outcomes.
 
     Raises
     ------
@@ -101,7 +103,7 @@ def concordance_by_group(
     whole = own.ndim == 1 and (own.dtype.kind in "iu" or not own.size)
     if not whole or (own.size and not 0 <= own.min() <= own.max() < groups):
         raise MetricError(
-            f"group must be (n,), of whole numbers from 0 to {groups - 1}."
+            f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
         )
     own, predicted = own.astype(np.intp), round_significant(predicted, tie_tol)
     missing = np.bincount(own, np.isnan(observed) | np.isnan(predicted), groups) > 0
@@ -127,7 +129,7 @@ def _pairs(group: Ints, groups: int) -> Floats:
 
 
 def _ties(group: Ints, rank: Ints, groups: int, other: Ints | None = None) -> Floats:
-    """Count the pairs of each group that are equal in one rank, or in two."""
+    """Count the pairs of each group that tie in one ranking, or in both of two."""
     ranks = (rank,) if other is None else (rank, other)
     order = np.lexsort((*ranks, group))
     new = np.ones(len(order), dtype=bool)
@@ -142,18 +144,19 @@ def _ties(group: Ints, rank: Ints, groups: int, other: Ints | None = None) -> Fl
 
 
 def _inversions(group: Ints, rank: Ints, groups: int) -> Floats:
-    """Count the pairs of each group of which the earlier one has the higher rank.
+    """Count the pairs of each group in which the earlier record has the higher rank.
 
-    Bit by bit from the highest: of the ranks that agree so far, an earlier one that
-    has the bit and a later one that lacks it are such a pair.
+    Ranks are compared bit by bit from the highest bit: among ranks that agree so far,
+    an earlier rank that has the bit and a later one that lacks it form such a pair.
 
     Parameters
     ----------
     group : numpy.ndarray of int, shape (n,)
-        Rising.
+        Groups in increasing order.
     rank : numpy.ndarray of int, shape (n,)
-        From 0.
+        Ranks from 0.
     groups : int
+        Number of groups.
     """
     found = np.zeros(groups)
     block = group.copy()

@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves, and areas under them or under a part."""
+"""ROC and precision-recall curves, and the areas under them or under a part."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PR_METHODS = get_args(PrMethod)
 
 @dataclass(frozen=True, eq=False)
 class RocCurve:
-    """Receiver operating characteristic: a point for every distinct score.
+    """Receiver operating characteristic curve, with a point for every distinct score.
 
     Attributes
     ----------
     fpr, tpr : ndarray of shape (points,)
-        False and true positive rates, from (0, 0) to (1, 1).
-        NaN where the class that a rate is a share of has no record.
+        False and true positive rates, from (0, 0) to (1, 1). A rate is NaN if its class
+        has no records.
     thresholds : ndarray of shape (points,)
-        A record counts as positive where its (rounded) score is at least this;
-        the first is infinite.
+        Thresholds; a record is predicted positive if its (rounded) score is at least
+        the threshold. The first is infinite.
     """
 
     fpr: Floats
@@ -37,16 +37,16 @@ class RocCurve:
 
 @dataclass(frozen=True, eq=False)
 class PrCurve:
-    """Precision against recall: a point for every distinct score.
+    """Precision-recall curve, with a point for every distinct score.
 
     Attributes
     ----------
     recall, precision : ndarray of shape (points,)
-        From recall 0 and precision 1 (by convention) to recall 1.
-        Recall is NaN where there is no positive record.
+        Recall and precision, from recall 0 and precision 1 (by convention) to recall 1.
+        Recall is NaN if there are no positive records.
     thresholds : ndarray of shape (points,)
-        A record counts as positive where its (rounded) score is at least this;
-        the first is infinite.
+        Thresholds; a record is predicted positive if its (rounded) score is at least
+        the threshold. The first is infinite.
     """
 
     recall: Floats
@@ -55,11 +55,11 @@ class PrCurve:
 
     @property
     def steps(self) -> tuple[Floats, Floats]:
-        """Recall and precision of the steps whose area is average precision.
+        """Recall and precision of the step function whose area is average precision.
 
-        Each precision holds back to the recall before it. Points of recall 0 (that of
-        precision 1, by convention, and those before the first true positive) are no
-        part of a step.
+        Each precision extends back to the previous recall. Points of recall 0 (the
+        conventional one of precision 1, and those before the first true positive) are
+        not part of a step.
 
         Examples
         --------
@@ -86,22 +86,23 @@ def auprc(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
+        Any increasing function of the probability of 1; infinite values are allowed.
     method : {"average_precision", "trapezoid", "interpolated"}
-        The default weights each precision by the step in recall that leads to it.
-        The trapezoid joins the points by straight lines, from recall 0 and
-        precision 1 on; it is what Austin et al. (2024) use. The interpolation lets
-        false positives grow in proportion between two points, takes the precision
-        at every whole number of true positives, and joins those; below the first
-        of them precision stays (Davis & Goadrich 2006; ``auc.davis.goadrich`` of
-        R's PRROC). Where no scores tie it is the trapezoid.
+        Average precision, the default, weights each precision by the step in recall
+        that leads to it. The trapezoidal rule joins the points by straight lines,
+        beginning at recall 0 and precision 1, as in Austin et al. (2024). Interpolation
+        assumes that false positives increase linearly between two points, computes the
+        precision at every integer number of true positives, and joins these values by
+        straight lines; below one true positive the precision is constant (Davis &
+        Goadrich 2006; ``auc.davis.goadrich`` of R's PRROC). Without tied scores it
+        equals the trapezoidal rule.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float
-        The area; NaN when there is no positive record or a score is NaN.
+        The area; NaN if there are no positive records or a score is NaN.
 
     Raises
     ------
@@ -136,7 +137,7 @@ def auprc(
 
 
 def _interpolated_area(true: Floats, false: Floats) -> float:
-    """Area under the precisions at 0, 1, 2, … true positives, joined by lines."""
+    """Area under the lines that join the precisions at 0, 1, 2, … true positives."""
     count = np.arange(true[-1])
     into = np.searchsorted(true, count, side="right")
     left = precision_on_the_way(true, false, into, count)
@@ -147,23 +148,25 @@ def _interpolated_area(true: Floats, false: Floats) -> float:
 def precision_on_the_way(
     true: Floats, false: Floats, into: Ints, count: Floats
 ) -> Floats:
-    """Precision at counts of true positives between points and those before them.
+    """Precision at counts of true positives between points of the curve.
 
-    False positives grow in proportion (Davis & Goadrich 2006); `into` tells the
-    points, each of which has more true positives than the one before it.
+    False positives are interpolated linearly (Davis & Goadrich 2006). `into` holds the
+    position of the point that follows each count, which must have more true positives
+    than the point before it.
     """
     before = into - 1
     pace = (false[into] - false[before]) / (true[into] - true[before])
     beside = false[before] + (count - true[before]) * pace
-    start = count + beside == 0  # the limit: precision is the same all along
+    start = count + beside == 0  # the limit at 0: the precision is constant
     precision: Floats = (count + start) / (count + beside + start * (1 + pace))
     return precision
 
 
 def sensitivity_at(true: Floats, false: Floats, at: Floats) -> Floats:
-    """Sensitivity at false positive rates, from counts by falling threshold.
+    """Sensitivity at false positive rates, from cumulative counts by falling threshold.
 
-    The upper end where the curve rises; on its straight lines between points.
+    Where the curve jumps, this is the upper end of the jump; between points it lies on
+    the straight lines of the curve.
     """
     if not (true[-1] and false[-1]):
         return np.full(at.size, np.nan)
@@ -183,14 +186,14 @@ def roc_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> RocC
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
+        Any increasing function of the probability of 1; infinite values are allowed.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     RocCurve
-        The points; its trapezoidal area is `auroc`.
+        The points of the curve, whose trapezoidal area is `auroc`.
 
     Raises
     ------
@@ -215,14 +218,14 @@ def pr_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> PrCur
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
+        Any increasing function of the probability of 1; infinite values are allowed.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     PrCurve
-        The points in order of increasing recall.
+        The points of the curve in order of increasing recall.
 
     Raises
     ------
@@ -244,11 +247,11 @@ def pr_curve(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> PrCur
 def sweep(
     positive: Bools, score: Floats, tie_tol: float
 ) -> tuple[Floats, Floats, Floats]:
-    """Lower the threshold score by score; count true and false positives."""
+    """Return thresholds in descending order, with true and false positives at each."""
     missing = int(np.isnan(score).sum())
     if missing:
         raise MetricError(
-            f"{missing} of {score.size} scores are NaN; a curve needs every score."
+            f"{missing} of {score.size} scores are NaN; a curve needs all scores."
         )
     values, group = np.unique(round_significant(score, tie_tol), return_inverse=True)
 
@@ -283,23 +286,26 @@ def partial_auroc(
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Any increasing function of the probability of 1; infinite is allowed.
+        Any increasing function of the probability of 1; infinite values are allowed.
     range : tuple of two float
-        Different numbers between 0 and 1, in either order: (0.9, 1) with the
-        default focus is the part of the curve with at most 10 % false positives.
+        Limits of the range: two different numbers between 0 and 1, in either order.
+        With the default focus, (0.9, 1) is the part of the curve with at most 10 %
+        false positives.
     focus : {"specificity", "sensitivity"}
-        Of what `range` is one. The area is that of the other over this one.
+        The rate to which `range` refers. The area is that under the other rate as a
+        function of this one.
     corrected : bool, default False
-        Rescale the area so that 0.5 is chance and 1 the most that is possible
-        (McClish 1989). Otherwise it is at most the width of the range.
+        Whether to rescale the area so that 0.5 is chance and 1 is the maximum (McClish
+        1989). Otherwise the area is at most the width of the range.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float
-        The area; NaN when a class has no record or a score is NaN, and, corrected,
-        when the area is below that of chance, where the correction has no meaning.
+        The area; NaN if a class has no records or a score is NaN. The corrected area is
+        also NaN if the area is below that of chance, where the correction is not
+        meaningful.
 
     Raises
     ------
@@ -309,9 +315,8 @@ def partial_auroc(
 
     References
     ----------
-    McClish (1989), Medical Decision Making 9:190. The numbers are those of
-    ``auc(partial.auc = )`` of R's pROC (Robin et al. 2011, BMC Bioinformatics
-    12:77).
+    McClish (1989), Medical Decision Making 9:190. The values equal those of
+    ``auc(partial.auc = )`` in R's pROC (Robin et al. 2011, BMC Bioinformatics 12:77).
 
     Examples
     --------
@@ -341,7 +346,7 @@ def partial_auroc(
 
 
 def _area_between(x: Floats, height: Floats, low: float, high: float) -> float:
-    """Area under a line through points of increasing x, between two values of x."""
+    """Area under the line through points in order of x, between two values of x."""
     begin, end = (np.clip(side, low, high) for side in (x[:-1], x[1:]))
     width = x[1:] - x[:-1]
     wide = width > 0
@@ -364,7 +369,7 @@ def _ends(ends: tuple[float, float]) -> tuple[float, float]:
     return low, high
 
 
-# ---- the area under the precision-recall curve where the order is left to chance ----
+# ---- the expected area under the precision-recall curve for permuted scores ----
 
 
 def auprc_in_random_order(
@@ -374,27 +379,27 @@ def auprc_in_random_order(
     method: PrMethod = "average_precision",
     tie_tol: float = 1e-12,
 ) -> float:
-    """Area under the precision-recall curve that is expected of permuted scores.
+    """Area under the precision-recall curve that is expected when scores are permuted.
 
-    Average precision is the share of positives where all scores tie, and where none do
-    it is above that, by about (1 - share) log(n) / n.
+    If all scores tie, average precision is the share of positives. Without ties its
+    expectation exceeds that share by about (1 - share) log(n) / n.
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,)
-        Only which of them are equal matters.
+        Scores, of which only the ties matter.
     method : {"average_precision", "trapezoid", "interpolated"}
-        As in `auprc`. Interpolation is exact where no scores tie or all do, and to
-        first order otherwise.
+        As in `auprc`. For interpolation the expectation is exact if no scores tie or
+        all do, and otherwise accurate to first order.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float
-        The mean over all orders; NaN when there is no positive record or a score is
+        The mean over all orders; NaN if there are no positive records or a score is
         NaN.
 
     References
@@ -403,7 +408,7 @@ def auprc_in_random_order(
 
     Examples
     --------
-    >>> auprc_in_random_order([0, 1], [0.2, 0.8])  # 1 or a half
+    >>> auprc_in_random_order([0, 1], [0.2, 0.8])  # the mean of 1 and a half
     0.75
     >>> auprc_in_random_order([0, 1], [0.5, 0.5])
     0.5
@@ -417,11 +422,11 @@ def auprc_in_random_order(
         return float("nan")
     rounded = round_significant(values, tie_tol)
     tied = np.unique(-rounded, return_counts=True)[1]
-    above = np.cumsum(tied)  # those included
-    beside = (ones - 1) / max(n - 1, 1)  # share of positives beside one of them
+    above = np.cumsum(tied)  # including the tie itself
+    beside = (ones - 1) / max(n - 1, 1)  # share of positives among the others
     height = (1 + (above - 1) * beside) / above
     if method != "average_precision":
         start = height if method == "interpolated" else 1.0
-        before = np.where(above > tied, beside, start)  # precision of the point before
+        before = np.where(above > tied, beside, start)  # precision at the point before
         height = (height + before) / 2
     return float(np.sum(tied * height) / n)

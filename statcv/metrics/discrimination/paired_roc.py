@@ -1,10 +1,10 @@
-"""The ROC curve of pairs: records that are compared two by two, with no common score.
+"""The ROC curve of records that are compared in pairs, without a common score.
 
 In leave-pair-out cross-validation each pair of a positive and a negative record has a
-fit of its own. What a ROC curve needs is there all the same: the *placement value* of a
-positive record, the share of negative ones that rank above it. The curve is the
-distribution function of placement values (Pepe and Cai 2004), and the area under it is
-the share of pairs that are ranked right.
+fit of its own. A ROC curve can still be drawn from *placement values*: that of a
+positive record is the share of negative records that rank above it. The curve is the
+distribution function of the placement values (Pepe and Cai 2004), and the area under
+it is the share of pairs that are ranked correctly.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class PairedRoc:
     Attributes
     ----------
     fpr, tpr : ndarray of shape (points,)
-        False and true positive rates, from (0, 0) to (1, 1). Where the curve rises
-        at a false positive rate that is there twice.
+        False and true positive rates, from (0, 0) to (1, 1). A false positive rate at
+        which the curve jumps occurs twice.
     area : float
-        Under it: the share of the pairs that are ranked right.
+        Area under the curve: the share of the pairs that are ranked correctly.
     """
 
     fpr: Floats
@@ -53,30 +53,31 @@ def paired_roc(positive: ArrayLike, negative: ArrayLike, won: ArrayLike) -> Pair
     positive, negative : array_like of shape (pairs,)
         Labels of the two records of each pair.
     won : array_like of shape (pairs,)
-        1 where the positive record ranks higher, 0 where the negative one does, and
-        0.5 for a tie, which is a straight line of the curve.
+        1 if the positive record ranks higher, 0 if the negative record does, and 0.5
+        for a tie, which gives a straight segment of the curve.
 
     Returns
     -------
     PairedRoc
+        The curve and its area.
 
     Raises
     ------
     MetricError
-        If there is no pair, these are of several lengths, or `won` holds anything but
+        If there are no pairs, the arrays differ in length, or `won` holds anything but
         0, 0.5 and 1.
 
     Notes
     -----
-    Where one score ranks all records, and every positive one meets every negative one,
-    this is the curve of :func:`roc_curve`. Of a sample of pairs a placement value is
-    an estimate from few of them: the area is as it should be, but steps are coarse and
-    the shape is blurred.
+    If one score ranks all records, and every positive record is paired with every
+    negative one, this is the curve of :func:`roc_curve`. In a sample of pairs each
+    placement value is estimated from few pairs: the area is unbiased, but the steps are
+    coarse and the shape of the curve is blurred.
 
     References
     ----------
     Pepe and Cai (2004), Biometrics 60:528; Airola et al. (2011), Computational
-    Statistics & Data Analysis 55:1828, of leave-pair-out.
+    Statistics & Data Analysis 55:1828, for leave-pair-out.
 
     Examples
     --------
@@ -106,10 +107,11 @@ def paired_roc_band(
     n_boot: int | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> CurveBand:
-    """Confidence band of the ROC curve of pairs, at each false positive rate by itself.
+    """Pointwise confidence band of the ROC curve of records compared in pairs.
 
-    Percentiles of the curves of bootstrap samples of the records of each class, not of
-    the pairs, which are not independent. What ranks them is taken as given.
+    The band consists of percentiles over bootstrap samples of the records of each
+    class. The pairs are not resampled, since they are not independent. The ranking of
+    each pair is taken as given.
 
     Parameters
     ----------
@@ -118,24 +120,27 @@ def paired_roc_band(
     won : array_like of shape (pairs,)
         As in `paired_roc`.
     level : float, default 0.95
+        Confidence level at each point.
     at : array_like of shape (points,), optional
         False positive rates; by default 0, 0.01, …, 1.
     clusters : array_like of shape (records,), optional
-        By the number of a record; the bootstrap then draws whole clusters.
+        Cluster of each record, indexed by its number. The bootstrap then draws whole
+        clusters.
     n_boot : int, optional
-        Bootstrap samples; 2000 by default.
+        Number of bootstrap samples; 2000 by default.
     seed : int, Generator or None
+        Seed for the bootstrap.
 
     Returns
     -------
     CurveBand
-        With NaN for the band, and the reason, where a class has fewer than two records
-        (or clusters).
+        The band. It is NaN, with the reason, if a class has fewer than two records (or
+        clusters).
 
     Raises
     ------
     MetricError
-        As `paired_roc`, or if an argument is out of range.
+        As in `paired_roc`, or if an argument is out of range.
 
     Examples
     --------
@@ -173,14 +178,15 @@ def paired_roc_band(
 
 @dataclass(frozen=True, eq=False)
 class _Placed:
-    """Pairs in tables: a row a positive record, a column a negative one.
+    """Tables of pairs: one row per positive record, one column per negative record.
 
     Attributes
     ----------
     records : tuple of numpy.ndarray
         Labels of the rows, and of the columns.
     pairs, lost, tied : numpy.ndarray, shape (positives, negatives)
-        How many pairs there are of the two, lost by the positive record, and tied.
+        Number of pairs of the two records, number lost by the positive record, and
+        number tied.
     """
 
     records: tuple[Ints, Ints]
@@ -193,13 +199,15 @@ class _Placed:
         outcome = vector(won, "won")
         sides = np.asarray(positive), np.asarray(negative)
         if not outcome.size:
-            raise MetricError("there is no pair, and so no ROC curve.")
+            raise MetricError("there are no pairs, and hence no ROC curve.")
         if any(side.shape != outcome.shape for side in sides):
             shapes = ", ".join(str(one.shape) for one in (*sides, outcome))
-            raise MetricError(f"positive, negative and won go together, not {shapes}.")
+            raise MetricError(
+                f"positive, negative and won must have one shape, not {shapes}."
+            )
         odd = outcome[~np.isin(outcome, (0, 0.5, 1))]
         if odd.size:
-            raise MetricError(f"won is 0, 0.5 or 1, not {odd[0]:g}.")
+            raise MetricError(f"won must hold 0, 0.5 or 1, not {odd[0]:g}.")
         (rows, i), (columns, j) = (np.unique(s, return_inverse=True) for s in sides)
         cell, size = i * len(columns) + j, len(rows) * len(columns)
         tables = (
@@ -209,7 +217,7 @@ class _Placed:
         return cls((rows, columns), *(table.astype(float) for table in tables))
 
     def values(self, of_rows: Floats, of_columns: Floats) -> tuple[Floats, ...]:
-        """Return where the rise of each row begins and ends, and its weight."""
+        """Return where the step of each row begins and ends, and its weight."""
         met, lost, tied = (
             table @ of_columns for table in (self.pairs, self.lost, self.tied)
         )
@@ -221,7 +229,7 @@ class _Placed:
 def _height(
     at: Floats, low: Floats, high: Floats, weight: Floats, *, before: bool = False
 ) -> Floats:
-    """Return what part of the weight lies to the left; at a jump, below or above it."""
+    """Return the share of the weight up to each point, or before it at a jump."""
     if not weight.size:
         return np.full(at.shape, np.nan)
     wide = high > low

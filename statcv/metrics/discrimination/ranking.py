@@ -1,10 +1,10 @@
-"""Rank metrics: how well scores order positive records above negative ones.
+"""Rank metrics: how well scores rank positive records above negative ones.
 
-They look at the order of the scores only. Scores that are equal in exact
-arithmetic can differ in the sixteenth digit, and a rank would take that noise for
+Rank metrics depend only on the order of the scores. Scores that are equal in exact
+arithmetic can differ in the sixteenth digit, and a ranking would take that noise for
 signal, so scores are rounded to 12 significant digits before they are ranked.
-Predicted probabilities of two classes are rounded to 12 decimals before that, so
-that they tie near 0 as they do near 1, and the classes can change places.
+Predicted probabilities of two classes are first rounded to 12 decimals, so that they
+tie near 0 as they do near 1, and the result does not depend on which class is positive.
 """
 
 from __future__ import annotations
@@ -39,26 +39,26 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     Parameters
     ----------
     score : array_like
-        Numbers of any shape.
+        Numbers in an array of any shape.
     tie_tol : float, default 1e-12
         Relative tolerance, at least 0 and below 1: ``round(-log10(tie_tol))``
-        digits are kept. 0 (and anything finer than a double) rounds nothing.
+        digits are kept. With 0, or less than double precision, nothing is rounded.
 
     Returns
     -------
     ndarray of float
-        The rounded numbers; 0, infinities and NaN stay what they are.
+        The rounded numbers; 0, infinities and NaN are unchanged.
 
     Raises
     ------
     MetricError
-        If `tie_tol` is negative, NaN, or 1 and above, or these are no numbers.
+        If `tie_tol` is negative, NaN, or at least 1, or `score` is not numeric.
 
     Notes
     -----
-    An intercept-only model whose training sets have equal class totals predicts
-    numbers that differ by 5e-17 only; unrounded, their auROC is not 0.5. Two
-    numbers on either side of a rounding boundary still part: no grid avoids that.
+    The predictions of an intercept-only model whose training sets have equal class
+    totals differ by only 5e-17; without rounding, their auROC is not 0.5. Two numbers
+    on either side of a rounding boundary remain different, which no grid can avoid.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     ordinary = np.isfinite(values) & (values != 0)
     exponent = np.floor(np.log10(np.abs(values[ordinary]))).astype(np.intp)
     mantissa = np.rint(_shifted(values[ordinary], digits - 1 - exponent))
-    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: one digit more
+    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: another digit
     mantissa[carried] /= 10
     exponent[carried] += 1
     values[ordinary] = _shifted(mantissa, exponent - digits + 1)
@@ -94,11 +94,13 @@ def round_probabilities(p: ArrayLike) -> Floats:
     Parameters
     ----------
     p : array_like
-        Probabilities of any shape, or other numbers whose absolute error matters.
+        Probabilities in an array of any shape, or other numbers whose absolute error
+        matters.
 
     Returns
     -------
     ndarray of float
+        The rounded probabilities.
 
     Examples
     --------
@@ -110,7 +112,7 @@ def round_probabilities(p: ArrayLike) -> Floats:
 
 
 def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
-    """Return values × 10^places, rounded once where 10^places is a double."""
+    """Return values × 10^places, rounded only once if 10^places is a double."""
     near = np.clip(places, -300, 300)
     far = places - near
     up, down = _POWERS[np.maximum(near, 0)], _POWERS[np.maximum(-near, 0)]
@@ -121,12 +123,12 @@ def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
 
 
 def midrank(values: ArrayLike) -> Floats:
-    """Rank numbers from 1 to n, equal ones sharing the mean of their ranks.
+    """Rank numbers from 1 to n, where equal numbers share the mean of their ranks.
 
     Parameters
     ----------
     values : array_like of shape (n,)
-        Numbers; infinite ones rank first and last.
+        Numbers; infinite values rank first and last.
 
     Returns
     -------
@@ -136,7 +138,7 @@ def midrank(values: ArrayLike) -> Floats:
     Raises
     ------
     MetricError
-        If `values` are not numbers in one dimension.
+        If `values` is not numeric and one-dimensional.
 
     Examples
     --------
@@ -152,28 +154,28 @@ def midrank(values: ArrayLike) -> Floats:
 
 
 def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
-    """Area under the ROC curve: the share of pairs that are ranked right.
+    """Area under the ROC curve: the share of pairs that are ranked correctly.
 
-    Of all pairs of a positive and a negative record, the share in which the
-    positive one has the higher score; a tie counts half. Higher scores mean
-    positive, always: nothing is reversed. (:func:`statcv.cv` rounds probabilities by
-    `round_probabilities` first.)
+    This is the share of all pairs of a positive and a negative record in which the
+    positive record has the higher score; a tie counts one half. Higher scores always
+    point to the positive class: no score is reversed. (:func:`statcv.cv` first rounds
+    probabilities by `round_probabilities`.)
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
     score : array_like of shape (n,) or (m, n)
-        Any increasing function of the probability of 1; infinite is allowed.
-        A row for each of m scores of the same records.
+        Any increasing function of the probability of 1; infinite values are allowed.
+        An array of shape (m, n) has one row for each of m scores of the same records.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float, or ndarray of shape (m,)
-        The area, or that of each row; NaN when a class has no record or a score
-        is NaN.
+        The area, or the area of each row; NaN if a class has no records or a score is
+        NaN.
 
     Raises
     ------
@@ -227,23 +229,23 @@ def auroc_by_group(
     *,
     tie_tol: float = 1e-12,
 ) -> Floats:
-    """Area under the ROC curve in each of many groups of records, all at once.
+    """Area under the ROC curve in each of many groups of records, in one computation.
 
     Parameters
     ----------
     y, score : array_like of shape (n,)
-        As `auroc` takes them.
+        As in `auroc`.
     group : array_like of int, shape (n,)
-        The group of each record, from 0.
+        Group of each record, from 0.
     groups : int
-        How many groups there are.
+        Number of groups.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     ndarray of shape (groups,)
-        NaN for a group in which a class has no record or a score is NaN.
+        The area in each group; NaN if a class has no records in it or a score is NaN.
 
     Raises
     ------
@@ -263,7 +265,7 @@ def auroc_by_group(
     whole = own.ndim == 1 and (own.dtype.kind in "iu" or not own.size)
     if not whole or (own.size and not 0 <= own.min() <= own.max() < groups):
         raise MetricError(
-            f"group must be (n,), of whole numbers from 0 to {groups - 1}."
+            f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
         )
     own, values = own.astype(np.intp), round_significant(values, tie_tol)
     order = np.lexsort((values, own))
@@ -271,7 +273,7 @@ def auroc_by_group(
 
 
 def _areas(own: Ints, values: Floats, positive: Bools, groups: int) -> Floats:
-    """Areas of groups of records that are sorted by group, then by value."""
+    """Return the areas of groups of records, which are sorted by group and value."""
     new = np.ones(len(own), dtype=bool)
     new[1:] = (own[1:] != own[:-1]) | (values[1:] != values[:-1])
     begin = np.flatnonzero(new)
@@ -287,21 +289,23 @@ def _areas(own: Ints, values: Floats, positive: Bools, groups: int) -> Floats:
 
 
 def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
-    """Tell of pairs of scores whether the first is the higher one.
+    """Return whether the first score of each pair is the higher one.
 
     Parameters
     ----------
     score, rival : array_like of shape (n,)
+        First and second score of each pair.
 
     Returns
     -------
     ndarray of shape (n,)
-        1, or 0, or 0.5 where they tie to 12 significant digits; NaN where one is.
+        1 if the first score is higher, 0 if the second is, and 0.5 if they tie to 12
+        significant digits; NaN if either score is NaN.
 
     Raises
     ------
     MetricError
-        If these are no numbers, or not as many of either.
+        If the scores are not numeric, or the two arrays differ in shape.
 
     Examples
     --------
@@ -311,7 +315,8 @@ def ranked_higher(score: ArrayLike, rival: ArrayLike) -> Floats:
     one, other = round_significant(score), round_significant(rival)
     if one.shape != other.shape:
         raise MetricError(
-            f"score has shape {one.shape} and rival {other.shape}; they go in pairs."
+            f"score has shape {one.shape} and rival {other.shape}; they must have the "
+            "same shape."
         )
     higher = (one > other) + 0.5 * (one == other)
     return np.where(np.isnan(one) | np.isnan(other), np.nan, higher)

@@ -1,8 +1,8 @@
 """Areas under ROC curves for several classes.
 
-`y` holds the codes 0 … K-1, and `p`, of shape (n, K), a score for each class. Only the
-order of the records in each column counts; ties count half, after rounding to 12
-significant digits, as in `auroc`.
+`y` holds the codes 0 … K-1, and `p`, of shape (n, K), has a column of scores for each
+class. Only the order of the records in each column matters. Ties count one half, after
+scores are rounded to 12 significant digits, as in `auroc`.
 """
 
 from __future__ import annotations
@@ -50,28 +50,28 @@ def auroc_ovr(
     y : array_like of shape (n,)
         Outcome, the codes 0 … K-1.
     p : array_like of shape (n, K)
-        Probability or score of each class, in its column.
+        Probability or score of each class, one column per class.
     average : {"macro", "weighted"} or None
-        The mean over the classes; their mean weighted by their records; or the area
-        of each class.
+        The mean of the areas; their mean weighted by the number of records of each
+        class; or one area per class.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float or ndarray of shape (K,)
-        NaN for a class that has no record (or every one), and then for the mean too;
-        NaN for a column with NaN.
+        The mean area, or the areas. The area is NaN for a class that has no records or
+        all of them, and for a column that contains NaN; so is the mean.
 
     Raises
     ------
     MetricError
-        If shapes or codes do not fit, or `average` is unknown.
+        If the shapes or codes are not valid, or `average` is unknown.
 
     Notes
     -----
-    The areas of the classes depend on how many records each of the other classes
-    has; `auroc_hand_till` does not.
+    The areas depend on the number of records in each of the other classes;
+    `auroc_hand_till` does not.
 
     References
     ----------
@@ -99,31 +99,31 @@ def auroc_ovr(
 
 
 def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> float:
-    """Hand and Till's M: the mean area under the ROC curve of all pairs of classes.
+    """Hand and Till's M: the mean area under the ROC curve over all pairs of classes.
 
-    For classes i and j it takes their records alone: the probability that one of
-    class i has the higher score for i than one of class j, averaged with the same for
-    j. M is the mean over the pairs of classes, and does not depend on how frequent
-    they are. For two classes whose scores mirror each other it is `auroc`.
+    For classes i and j only their own records are used: the probability that a record
+    of class i has a higher score for i than a record of class j, averaged with the same
+    probability for j. M is the mean over the pairs of classes, and does not depend on
+    class frequencies. For two classes with complementary scores it equals `auroc`.
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, the codes 0 … K-1.
     p : array_like of shape (n, K)
-        Probability or score of each class, in its column.
+        Probability or score of each class, one column per class.
     tie_tol : float, default 1e-12
-        See `round_significant`.
+        Tolerance for ties, see `round_significant`.
 
     Returns
     -------
     float
-        The mean; NaN when a class has no record or a score is NaN.
+        The mean; NaN if a class has no records or a score is NaN.
 
     Raises
     ------
     MetricError
-        If shapes or codes do not fit.
+        If the shapes or codes are not valid.
 
     References
     ----------
@@ -144,11 +144,11 @@ def auroc_hand_till(y: ArrayLike, p: ArrayLike, *, tie_tol: float = 1e-12) -> fl
 
 
 def _wins(y: ArrayLike, p: ArrayLike, tie_tol: float) -> tuple[Floats, Ints]:
-    """Count the pairs that records of each class win in its column, and the records.
+    """Count the pairs that each class wins in its own column, and its records.
 
-    The (k, j) of the first is the number of pairs of a record of class k and one of
-    class j in which the former has the higher score for k, ties counted half; all of
-    a row is NaN where the column holds NaN. The diagonal is 0.
+    Element (k, j) of the first array is the number of pairs of a record of class k and
+    a record of class j in which the former has the higher score for k, where a tie
+    counts one half. Row k is NaN if column k of `p` contains NaN. The diagonal is 0.
     """
     codes, scores = _codes_and_scores(y, p)
     scores = round_significant(scores, tie_tol)
@@ -170,8 +170,8 @@ def _codes_and_scores(y: ArrayLike, p: ArrayLike) -> tuple[Ints, Floats]:
     scores = real_array(p, "p").astype(np.float64, copy=False)
     if scores.ndim != 2 or scores.shape[1] < 2:
         raise MetricError(
-            f"p has shape {scores.shape}; it must be (n, K), a column for each of 2 or "
-            "more classes."
+            f"p has shape {scores.shape}; it must be (n, K), with one column for each "
+            "of 2 or more classes."
         )
     codes = class_codes(y, scores.shape[1])
     same_length(codes.size, len(scores), "p")

@@ -1,1 +1,1 @@
-"""Whether predicted probabilities are those observed."""
+"""The calibration of predicted probabilities."""

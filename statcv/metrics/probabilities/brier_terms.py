@@ -1,4 +1,4 @@
-"""The Brier score in parts: reliability, resolution, uncertainty; and its skill."""
+"""Decomposition of the Brier score, and the Brier skill score."""
 
 from __future__ import annotations
 
@@ -15,31 +15,32 @@ from statcv.metrics.records import binary_probabilities, improper, quantile_grou
 
 @dataclass(frozen=True)
 class BrierParts:
-    """The Brier score and what it is made of.
+    """The Brier score and its components.
 
-    The score is ``reliability - resolution + uncertainty + within_variance -
-    within_covariance``; the last two are 0 where a group is one distinct forecast.
+    The score equals ``reliability - resolution + uncertainty + within_variance -
+    within_covariance``. The last two are 0 if each group is one distinct forecast.
 
     Attributes
     ----------
     brier : float
-        The score.
+        Brier score.
     reliability : float
-        Mean squared distance of a group's mean forecast from the share of its
-        records that were positive: 0 where calibrated.
+        Mean squared distance between the mean forecast of a group and its share of
+        positive records; 0 for calibrated forecasts.
     resolution : float
-        Mean squared distance of those shares from that of all records.
+        Mean squared distance between the share of positives in a group and the overall
+        share.
     uncertainty : float
-        The score of the share of all records as everyone's forecast.
+        Brier score of the overall share as the forecast for every record.
     within_variance, within_covariance : float
-        Mean squared distance of forecasts from their group's mean, and twice their
-        covariance with the outcome within groups.
+        Mean squared distance between the forecasts and the mean of their group, and
+        twice the covariance of forecast and outcome within groups.
     n_groups, n : int
-        Groups and records.
+        Number of groups and of records.
     bias_corrected : bool
-        Whether reliability, resolution and uncertainty are.
+        Whether reliability, resolution and uncertainty are corrected for bias.
     reason : str
-        Why a number is missing; empty where none is.
+        Why a value is missing; empty if no value is.
     """
 
     brier: float
@@ -55,7 +56,7 @@ class BrierParts:
 
     @property
     def generalized_resolution(self) -> float:
-        """Resolution with what groups hide of it: three parts then make the score."""
+        """Resolution including the terms within groups, for a score of three terms."""
         return self.resolution - self.within_variance + self.within_covariance
 
 
@@ -66,7 +67,7 @@ def brier_parts(
     groups: int | None = None,
     bias_corrected: bool = False,
 ) -> BrierParts:
-    """Brier score as reliability less resolution plus uncertainty.
+    """Brier score as reliability minus resolution plus uncertainty.
 
     Parameters
     ----------
@@ -75,32 +76,32 @@ def brier_parts(
     p : array_like of shape (n,)
         Probability of 1.
     groups : int, optional
-        Number of groups of about equal size, by quantiles of `p`; equal forecasts
-        never part, so there may be fewer. By default each distinct forecast (to 12
-        significant digits) is a group. Where all forecasts differ, the shares in
-        the groups are 0 or 1, and resolution and reliability say nothing.
+        Number of groups of about equal size, by quantiles of `p`. Equal forecasts share
+        a group, so there may be fewer groups. By default each distinct forecast (to 12
+        significant digits) is a group. If all forecasts differ, the shares in the
+        groups are 0 or 1, and reliability and resolution are not informative.
     bias_corrected : bool, default False
-        Take off the expected excess that small groups give to reliability and
-        resolution, and give to the uncertainty what it lacks. The sum stays; a
-        part can be negative.
+        Whether to subtract the expected excess of reliability and resolution in small
+        groups, and to correct the uncertainty, which is too small. The sum does not
+        change; a component can be negative.
 
     Returns
     -------
     BrierParts
-        All NaN where a `p` is no probability. The corrected reliability and
-        resolution are NaN where a group has a single record, whose variance
-        cannot be estimated.
+        The components. All are NaN if a value of `p` is not a probability. The
+        corrected reliability and resolution are NaN if a group has a single record,
+        whose variance cannot be estimated.
 
     Raises
     ------
     MetricError
-        If `y` holds anything but 0 and 1, the lengths differ, or `groups` is no
-        whole number from 1 on.
+        If `y` holds anything but 0 and 1, the lengths differ, or `groups` is not a
+        positive integer.
 
     References
     ----------
     Murphy (1973), Journal of Applied Meteorology 12:595; Stephenson, Coelho &
-    Jolliffe (2008), Weather and Forecasting 23:752, for the two parts within
+    Jolliffe (2008), Weather and Forecasting 23:752, for the two terms within
     groups; Ferro & Fricker (2012), Quarterly Journal of the Royal Meteorological
     Society 138:1954, for the correction.
 
@@ -157,10 +158,10 @@ def brier_parts(
 
 
 def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -> float:
-    """Share of the Brier score of a baseline that the probabilities remove.
+    """Brier skill score: the relative reduction of a baseline's Brier score.
 
-    1 - B / B_baseline: the Brier skill score, also called scaled Brier score and
-    index of prediction accuracy. Below 0 where the baseline predicts better.
+    This is 1 - B / B_baseline, also called the scaled Brier score or the index of
+    prediction accuracy. It is negative if the baseline predicts better.
 
     Parameters
     ----------
@@ -169,15 +170,15 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
     p : array_like of shape (n,)
         Probability of 1.
     baseline : array_like of shape (n,) or float, optional
-        The probability that would be given without a model. In cross-validation
-        this is the share of positives in the training set of each record. By
-        default the share in `y`, which held-out predictions never knew.
+        Probability that would be predicted without a model. In cross-validation this
+        is the share of positives in the training set of each record. The default is
+        the share in `y`, which is not available to held-out predictions.
 
     Returns
     -------
     float
-        The share; NaN when a number is no probability, or the baseline has no
-        error, as where one class has all records.
+        The skill score; NaN if a value is not a probability, or if the baseline has no
+        error, as when all records are of one class.
 
     Raises
     ------
@@ -210,12 +211,14 @@ def brier_skill(y: ArrayLike, p: ArrayLike, baseline: ArrayLike | None = None) -
 def _corrections(
     size: Ints, share: Floats, uncertainty: float
 ) -> tuple[float, float, str]:
-    """Return the excess of reliability and what the uncertainty lacks."""
+    """Return the excess of reliability, the deficit of uncertainty, and a reason."""
     n = int(size.sum())
     missing = uncertainty / (n - 1) if n > 1 else np.nan
     single = int((size == 1).sum())
     if single:
-        few = f"{plural(single, 'group')} of a single record: pass groups, or fewer"
+        few = (
+            f"{plural(single, 'group')} of a single record: set groups, or set it lower"
+        )
         return np.nan, missing, few
     excess = float((size * share * (1 - share) / (size - 1)).sum() / n)
     return excess, missing, ""

@@ -21,15 +21,15 @@ class CalibrationGroups:
     Attributes
     ----------
     predicted, observed : ndarray of shape (groups,)
-        Mean probability and share of positives.
+        Mean predicted probability, and observed share of positives.
     lower, upper : ndarray of shape (groups,)
-        Wilson's interval of the share.
+        Wilson's interval for the share.
     count : ndarray of int, shape (groups,)
-        Records.
+        Number of records.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     reason : str
-        Why there are no groups; empty where there are.
+        Why there are no groups; empty if there are.
     """
 
     predicted: Floats
@@ -53,16 +53,16 @@ def calibration_groups(
     p : array_like of shape (n,)
         Probability of 1.
     groups : int, default 10
-        How many groups of about equal size; equal values of `p` never part, so
-        there may be fewer.
+        Number of groups of about equal size. Equal values of `p` share a group, so
+        there may be fewer groups.
     level : float, default 0.95
-        Level of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
 
     Returns
     -------
     CalibrationGroups
-        In order of the probability. Without groups, and with the reason, where a
-        `p` is no probability or there is no record.
+        The groups in order of probability. They are empty, with the reason, if a value
+        of `p` is not a probability or there are no records.
 
     Raises
     ------
@@ -103,19 +103,20 @@ def _wilson(share: Floats, count: Ints, z: float) -> tuple[Floats, Floats]:
     return np.where(share == 0, 0.0, lower), np.where(share == 1, 1.0, upper)
 
 
-# ---- spiegelhalter's test of calibration ----
+# ---- Spiegelhalter's test of calibration ----
 
 
 @dataclass(frozen=True)
 class SpiegelhalterTest:
-    """Spiegelhalter's test that probabilities are those of the outcome.
+    """Result of Spiegelhalter's test that predicted probabilities are correct.
 
     Attributes
     ----------
     statistic, p_value : float
-        Standard normal where they are; two-sided p-value.
+        Statistic, which is standard normal under the null hypothesis, and two-sided
+        p-value.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        Why a value is missing or not informative; otherwise empty.
     """
 
     statistic: float
@@ -124,10 +125,10 @@ class SpiegelhalterTest:
 
 
 def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
-    """Test whether each record was positive with the probability given to it.
+    """Test the hypothesis that each record is positive with its predicted probability.
 
-    The Brier score less its expectation were the probabilities true, over its
-    standard deviation. Records are taken as independent.
+    The statistic is the Brier score minus its expectation under the hypothesis, divided
+    by its standard deviation. Records are taken as independent.
 
     Parameters
     ----------
@@ -139,9 +140,10 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
     Returns
     -------
     SpiegelhalterTest
-        NaN with the reason where a `p` is no probability, or where the Brier score
-        cannot vary (every `p` is 0, ½ or 1). Where what was called impossible
-        happened, p is 0 whatever the statistic, and the reason counts.
+        The test. It is NaN, with the reason, if a value of `p` is not a probability or
+        if the Brier score cannot vary (every `p` is 0, ½ or 1). If an outcome with
+        predicted probability 0 occurred, the p-value is 0 for any statistic, and the
+        reason gives the number of such records.
 
     Raises
     ------
@@ -168,7 +170,7 @@ def spiegelhalter_test(y: ArrayLike, p: ArrayLike) -> SpiegelhalterTest:
     impossible = int((np.where(positive, p, 1 - p) == 0).sum())
     if impossible:
         statistic = float(excess / np.sqrt(variance)) if variance else np.inf
-        happened = f"{plural(impossible, 'record')} had probability 0 and happened"
+        happened = f"{plural(impossible, 'outcome')} of probability 0 occurred"
         return SpiegelhalterTest(statistic, 0.0, happened)
     if variance == 0:
         fixed = "every p is 0, 1/2 or 1, so the Brier score does not vary"

@@ -1,4 +1,4 @@
-"""Calibration slope of pairs: of two records, the log-odds of which is positive."""
+"""Calibration slope of pairs of a positive and a negative record."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from statcv.metrics.inputs import Floats, same_length, vector
 
 _SAME = 1e-12  # log-odds nearer than this, relative to the larger, are equal
 _ITERATIONS = 200
-_EXACT = 1e-14  # of the slope
+_EXACT = 1e-14  # relative accuracy of the slope
 
 
 def slope_of_pairs(difference: ArrayLike) -> float:
     """Return the calibration slope of pairs of a positive and a negative record.
 
-    If predicted log-odds are right but for intercept and slope, the positive one of
-    two records of different classes is the one with the larger log-odds with
-    probability ``expit(slope * difference)``: conditional logistic regression of
-    matched pairs, in which intercepts cancel, also those of different fits.
+    If predicted log-odds are correct up to an intercept and a slope, then of two
+    records of different classes the one with the larger log-odds is positive with
+    probability ``expit(slope * difference)``. This is conditional logistic regression
+    for matched pairs, in which intercepts cancel, even if they differ between fits.
 
     Parameters
     ----------
     difference : array_like of shape (pairs,)
-        Log-odds of the positive record less those of the negative one.
+        Log-odds of the positive record minus those of the negative one.
 
     Returns
     -------
     float
-        1 where the log-odds are calibrated, below 1 where they are too extreme. NaN
-        where differences are all of one sign, so that no finite slope is best, and
-        where one is not finite.
+        The slope: 1 if the log-odds are calibrated, below 1 if they are too extreme.
+        NaN if the differences all have one sign, so that the likelihood has no finite
+        maximum, or if a difference is not finite.
 
     Raises
     ------
     MetricError
-        If `difference` is no vector of numbers.
+        If `difference` is not a one-dimensional numeric array.
 
     Notes
     -----
-    Of pairs that one fit left out it is ``estimate("calibration_slope",
+    For pairs held out by the same fit this is ``estimate("calibration_slope",
     how="paired")``. Pooled predictions of different fits have different intercepts,
-    which lean against the outcome where a fit is made without it, and lower the slope:
-    in simulations of 60 records (true slope 0.71) that of leave-one-out was 0.45,
-    that of rebalanced leave-one-out 0.52, and that of its pairs 0.57.
+    which are biased against the held-out outcome and lower the slope: in simulations of
+    60 records (true slope 0.71) the slope was 0.45 for leave-one-out, 0.52 for
+    rebalanced leave-one-out, and 0.57 for the pairs of the latter.
 
     References
     ----------
@@ -59,11 +59,11 @@ def slope_of_pairs(difference: ArrayLike) -> float:
 
 
 def no_slope(difference: Floats) -> str:
-    """Say why pairs have no calibration slope, or nothing."""
+    """Return why pairs have no calibration slope; empty if they have one."""
     if not difference.size:
-        return "no fit left out records of both classes"
+        return "no fit held out records of both classes"
     if not np.isfinite(difference).all():
-        return "a prediction is exactly 0 or 1, or no probability, and has no logit"
+        return "a prediction is 0, 1 or not a probability, and has no finite logit"
     if not difference.any():
         return "the records of each pair have equal predictions, so there is no slope"
     if (difference >= 0).all() or (difference <= 0).all():
@@ -72,9 +72,10 @@ def no_slope(difference: Floats) -> str:
 
 
 def log_odds_difference(first: Floats, second: Floats) -> Floats:
-    """Return the log-odds of the first probabilities less those of the second.
+    """Return the log-odds of the first probabilities minus those of the second.
 
-    0 where they are equal but for rounding; not finite where one has no logit.
+    A difference is 0 if it is due to rounding alone, and not finite if a probability
+    has no finite logit.
     """
     from scipy.special import logit
 
@@ -88,16 +89,16 @@ def log_odds_difference(first: Floats, second: Floats) -> Floats:
 
 
 def slope_influence(difference: Floats, slope: float) -> Floats:
-    """Return how far each pair moves the slope: its score over the information.
+    """Return the influence of each pair on the slope: its score over the information.
 
-    They sum to zero where the slope is that of the pairs.
+    The influences sum to zero at the estimated slope.
     """
     score, information = _score(difference, slope)
     return np.asarray(score / information.sum())
 
 
 def _score(d: Floats, slope: float) -> tuple[Floats, Floats]:
-    """Return each pair's derivatives of the log-likelihood; minus the second."""
+    """Return the score and the information of each pair."""
     from scipy.special import expit
 
     left = expit(-slope * d)
@@ -105,9 +106,10 @@ def _score(d: Floats, slope: float) -> tuple[Floats, Floats]:
 
 
 def _solve(d: Floats) -> float:
-    """Find where the score is zero, which falls with the slope, by Newton's method.
+    """Find the zero of the score, which decreases with the slope, by Newton's method.
 
-    A step that leaves the interval known to hold the slope is a bisection instead.
+    A step that would leave the interval known to contain the slope is replaced by a
+    bisection.
     """
     unit = float(np.abs(d).max())
     d = d / unit

@@ -1,8 +1,8 @@
-"""Calibration slope, intercept, and observed against expected events.
+"""Calibration slope, calibration intercept, and ratio of observed to expected events.
 
-The outcome is regressed on the logit of the probabilities (Cox 1958). Nothing is
-clipped: a probability of exactly 0 or 1 has no logit, and then there is neither
-slope nor intercept.
+The outcome is regressed on the logit of the probabilities (Cox 1958). Probabilities are
+not clipped: if one is exactly 0 or 1, its logit is infinite, and there is neither a
+slope nor an intercept.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ COLLINEAR = "p has too few distinct values"
 
 _ITERATIONS = 200
 _HALVINGS = 60
-_LARGEST_STEP = 20.0  # of a linear predictor, in one iteration
-_DECREMENT = 1e-12  # a step that promises less is the last, and squares the error
-_RIDGE = 1e-14  # keeps a step finite where all weights vanish
-_FLAT = 1e-10  # a mean weight π(1 - π) below this is that of a diverging direction
-_NOTHING = 1e-20  # a variance below this share of that of records is rounding
-_RANK = 1e-10  # share of a column's length that the others must leave
+_LARGEST_STEP = 20.0  # largest change of a linear predictor in one iteration
+_DECREMENT = 1e-12  # a step with a smaller expected gain is the last
+_RIDGE = 1e-14  # keeps a step finite if all weights vanish
+_FLAT = 1e-10  # a mean weight π(1 - π) below this shows that the fit diverges
+_NOTHING = 1e-20  # a variance below this share of the model-based one is rounding
+_RANK = 1e-10  # least share of a column's length orthogonal to the other columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,14 +46,14 @@ class LogisticFit:
     Attributes
     ----------
     beta, covariance : ndarray of shape (k,) and (k, k)
-        Coefficients and the inverse of their information.
+        Coefficients, and the inverse of their information matrix.
     linear : ndarray of shape (n,)
-        Linear predictors, the offset included.
+        Linear predictors, including the offset.
     loss : float
-        Minus the log-likelihood.
+        Negative log-likelihood.
     reason : str
-        Why there is no fit, where all but the loss reached is NaN; empty where
-        there is one.
+        Why there is no fit; empty if there is one. Without a fit all values except the
+        loss are NaN.
     """
 
     beta: Floats
@@ -66,8 +66,8 @@ class LogisticFit:
 def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFit:
     """Fit a logistic regression with an offset to a binary outcome.
 
-    The columns, of shape (n, k), are made orthonormal first, so that the weights
-    of a direction in which the fit diverges are seen by themselves.
+    The columns, of shape (n, k), are first made orthonormal, so that a direction in
+    which the fit diverges can be recognised by its weights.
     """
     from scipy.special import expit
 
@@ -93,7 +93,8 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
         if gain <= _DECREMENT:
             break
     else:
-        return _no_fit(columns, f"no maximum in {_ITERATIONS} iterations", loss)
+        reason = f"the likelihood has no maximum in {_ITERATIONS} iterations"
+        return _no_fit(columns, reason, loss)
     weight = expit(eta) * expit(-eta)
     information = basis.T @ (basis * weight[:, None])
     if np.linalg.eigvalsh(information)[0] < _FLAT:
@@ -106,10 +107,10 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
 def sandwich(
     fit: LogisticFit, positive: Bools, columns: Floats, codes: Ints
 ) -> tuple[Floats, str]:
-    """Return the covariance that clusters of records make, and why there is none.
+    """Return the cluster-robust covariance, or NaN and the reason.
 
-    Scores are summed within clusters and G / (G - 1) corrects for their number, as
-    `vcovCL` of R's sandwich does by default for a glm.
+    Scores are summed within the G clusters, with the correction G / (G - 1), which is
+    the default of `vcovCL` in R's sandwich for a glm.
     """
     from scipy.special import expit
 
@@ -120,7 +121,7 @@ def sandwich(
     scores = columns * (positive - expit(fit.linear))[:, None]
     covariance = fit.covariance @ sum_of_squares(scores, codes) @ fit.covariance
     if (np.diag(covariance) <= _NOTHING * np.diag(fit.covariance)).any():
-        return np.full_like(covariance, np.nan), "clusters do not vary"
+        return np.full_like(covariance, np.nan), "the clusters do not differ"
     return covariance, ""
 
 
@@ -140,14 +141,14 @@ _SAME = 1e-12  # logits nearer than this, relative to the largest, are equal
 
 
 def undefined(positive: Bools, p: Floats) -> str:
-    """Say why no logistic recalibration exists, or nothing."""
+    """Return why there is no logistic recalibration; empty if there is one."""
     if odd := improper(p):
         return odd
     certain = int(((p == 0) | (p == 1)).sum())
     if certain:
         return (
-            f"{certain} of the {p.size} values of p are exactly 0 or 1, which have no "
-            "logit"
+            f"{certain} of the {p.size} values of p are exactly 0 or 1, so their logit "
+            "is infinite"
         )
     if positive.all() or not positive.any():
         return f"all records are {'positive' if positive.any() else 'negative'}"
@@ -155,22 +156,22 @@ def undefined(positive: Bools, p: Floats) -> str:
 
 
 def intercept_fit(positive: Bools, p: Floats) -> LogisticFit:
-    """Fit the intercept alone, with the logit of p as it is."""
+    """Fit the intercept alone, with the logit of p as an offset."""
     if reason := undefined(positive, p):
-        return _none(1, reason)
+        return _failed(1, reason)
     return fit_logistic(positive, ones_of(p), logit_of(p))
 
 
 def separated(positive: Bools, p: Floats) -> str:
-    """Say why the regression on the logit of p has no slope, or nothing.
+    """Return why the regression on the logit of p has no slope; empty if it has one.
 
-    With one covariate the classes are separated where their ranges do not overlap
-    (Albert & Anderson 1984), which is asked of the logits themselves.
+    With one covariate the classes are separated if their ranges do not overlap (Albert
+    & Anderson 1984), which is checked on the logits themselves.
     """
     logit = logit_of(p)
     same = _SAME * max(1.0, float(np.abs(logit).max()))
     if np.ptp(logit) <= same:
-        return "all p are equal, so there is no slope"
+        return "all values of p are equal, so there is no slope"
     ones, zeros = logit[positive], logit[~positive]
     if ones.min() >= zeros.max() - same or zeros.min() >= ones.max() - same:
         return "p separates the classes, so the slope is infinite"
@@ -178,41 +179,41 @@ def separated(positive: Bools, p: Floats) -> str:
 
 
 def slope_fit(positive: Bools, p: Floats) -> LogisticFit:
-    """Fit intercept and slope."""
+    """Fit the intercept and the slope."""
     if reason := undefined(positive, p) or separated(positive, p):
-        return _none(2, reason)
+        return _failed(2, reason)
     fit = fit_logistic(positive, columns_of(p), np.zeros(p.size))
     if fit.reason in (SEPARATED, COLLINEAR):
-        return _none(2, f"{fit.reason} but for rounding")
+        return _failed(2, f"{fit.reason}, up to rounding")
     return fit
 
 
-def _none(k: int, reason: str) -> LogisticFit:
+def _failed(k: int, reason: str) -> LogisticFit:
     nan = np.full((k, k), np.nan)
     return LogisticFit(nan[0], nan, nan[0], np.nan, reason)
 
 
 def logit_of(p: Floats) -> Floats:
-    """Return the logit of probabilities."""
+    """Return the logits of probabilities."""
     from scipy.special import logit
 
     return np.asarray(logit(p))
 
 
 def ones_of(p: Floats) -> Floats:
-    """Return the design of an intercept alone."""
+    """Return the design matrix of the intercept alone."""
     return np.ones((p.size, 1))
 
 
 def columns_of(p: Floats) -> Floats:
-    """Return the design of an intercept and the logit."""
+    """Return the design matrix of the intercept and the logit."""
     return np.stack([np.ones(p.size), logit_of(p)], axis=1)
 
 
 def profile_limits(
     positive: Bools, p: Floats, held: LogisticFit, joint: LogisticFit, level: float
 ) -> Floats:
-    """Return lower and upper limits of intercept, joint intercept and slope."""
+    """Return lower and upper limits for the intercept, joint intercept and slope."""
     limits = np.full((3, 2), np.nan)
     if not held.reason:
         logit, ones = logit_of(p), ones_of(p)
@@ -239,7 +240,7 @@ def profile_limits(
 def _where_it_falls(
     loss: Callable[[float], float], fit: LogisticFit, k: int, level: float
 ) -> tuple[float, float]:
-    """Solve for where twice the loss exceeds its minimum by a quantile."""
+    """Find the values at which twice the loss exceeds its minimum by a quantile."""
     from scipy.optimize import brentq
 
     drop = normal_quantile(level) ** 2 / 2
@@ -257,33 +258,33 @@ def _where_it_falls(
     return limits[0], limits[1]
 
 
-# ---- calibration of probabilities: slope, intercept, observed against expected ----
+# ---- calibration of probabilities: slope, intercept, observed over expected ----
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """How predicted probabilities agree with what happened.
+    """Agreement of predicted probabilities with observed outcomes.
 
     Attributes
     ----------
     slope, slope_se, slope_lower, slope_upper : float
-        Slope of the logistic regression on the logit of the probabilities: 1 where
-        they are calibrated, below 1 where they are too extreme.
+        Slope of the logistic regression on the logit of the probabilities: 1 if they
+        are calibrated, below 1 if they are too extreme.
     intercept, intercept_se, intercept_lower, intercept_upper : float
-        Calibration in the large: the intercept where the slope is held at 1. 0
-        where calibrated, above 0 where the probabilities are too low.
+        Calibration in the large, the intercept with the slope fixed at 1: 0 if the
+        probabilities are calibrated, above 0 if they are too low.
     joint_intercept, joint_intercept_se : float
-        The intercept of the regression that has the slope.
+        Intercept of the regression in which the slope is estimated.
     joint_intercept_lower, joint_intercept_upper : float
-        Its interval.
+        Confidence limits for the joint intercept.
     observed_expected, observed_expected_lower, observed_expected_upper : float
-        Positive records over the sum of the probabilities.
+        Number of positive records divided by the sum of the probabilities.
     level : float
-        Level of the intervals.
+        Confidence level of the intervals.
     n_positive, n_negative : int
-        Records of each class.
+        Number of records of each class.
     reason : str
-        Why a number is missing; empty where none is.
+        Why a value is missing; empty if no value is.
     """
 
     slope: float
@@ -317,8 +318,8 @@ def calibration(
 ) -> Calibration:
     """Calibration slope, calibration in the large, and observed over expected.
 
-    The probabilities are taken as given. For cross-validated ones the standard
-    errors leave out that the fits vary too.
+    The probabilities are taken as given. For cross-validated probabilities the standard
+    errors do not include the variability of the fits.
 
     Parameters
     ----------
@@ -327,29 +328,29 @@ def calibration(
     p : array_like of shape (n,)
         Probability of 1.
     level : float, default 0.95
-        Level of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     interval : {"wald", "profile"}
-        Coefficients: from the curvature of the likelihood, or where the profile
-        likelihood falls by a chi-squared quantile. (Observed over expected has one
-        interval only: symmetric on the log scale, by the variance of a ratio of
-        two means over records.)
+        Intervals for the coefficients, from the curvature of the likelihood or from the
+        profile likelihood. The only interval for observed over expected is symmetric
+        on the log scale, with the variance of a ratio of two means over records.
     clusters : array_like of shape (n,), optional
-        Equal values are records that belong together. The standard errors are then
-        those of the sandwich of clusters, times G / (G - 1).
+        Cluster labels, equal for records that belong together. The standard errors are
+        then those of the cluster sandwich estimator, with the correction G / (G - 1).
 
     Returns
     -------
     Calibration
-        With NaN and the reason for what does not exist: all coefficients where a
-        `p` is exactly 0 or 1 or no probability, or a class has no record; the slope
-        where `p` is constant, or separates the classes (it would be infinite); the
-        standard errors where there are no more clusters than coefficients.
+        The estimates. Those that do not exist are NaN, with the reason: all
+        coefficients if a value of `p` is exactly 0 or 1 or not a probability, or if a
+        class has no records; the slope if `p` is constant, or if it separates the
+        classes, so that the slope would be infinite; and the standard errors if there
+        are no more clusters than coefficients.
 
     Raises
     ------
     MetricError
         If `y` holds anything but 0 and 1, the lengths differ, an argument is out
-        of range, or a profile likelihood is asked for with clusters.
+        of range, or the profile likelihood is requested with clusters.
 
     References
     ----------
@@ -373,8 +374,8 @@ def calibration(
     codes = clusters_of(clusters, positive.size)
     if clusters is not None and interval == "profile":
         raise MetricError(
-            "interval='profile' needs independent records, which clusters are not; "
-            "leave out one of the two."
+            "interval='profile' needs independent records, but records of a cluster "
+            "are dependent; omit one of the two arguments."
         )
     held, joint = intercept_fit(positive, p), slope_fit(positive, p)
     reasons = [held.reason, joint.reason]
@@ -394,13 +395,13 @@ def calibration(
     ratio, lower, upper, unclear = _observed_expected(positive, p, codes, level)
     reasons.append(unclear)
 
-    def told(k: int) -> tuple[float, float, float, float]:
+    def with_limits(k: int) -> tuple[float, float, float, float]:
         return float(beta[k]), float(se[k]), float(limits[k, 0]), float(limits[k, 1])
 
     return Calibration(
-        *told(2),
-        *told(0),
-        *told(1),
+        *with_limits(2),
+        *with_limits(0),
+        *with_limits(1),
         ratio,
         lower,
         upper,
@@ -424,8 +425,8 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        1 where the probabilities are calibrated, below 1 where they are too
-        extreme; NaN where it does not exist (see `calibration`).
+        The slope: 1 if the probabilities are calibrated, below 1 if they are too
+        extreme, NaN if it does not exist (see `calibration`).
 
     Raises
     ------
@@ -445,7 +446,7 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
-    """Calibration in the large: what must be added to the logit of probabilities.
+    """Calibration in the large: the shift by which the logits fit the outcomes best.
 
     Parameters
     ----------
@@ -457,8 +458,8 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        0 where the probabilities are right on average, above 0 where they are too
-        low; NaN where it does not exist (see `calibration`).
+        The intercept: 0 if the probabilities are correct on average, above 0 if they
+        are too low, NaN if it does not exist (see `calibration`).
 
     Raises
     ------
@@ -478,7 +479,7 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
 
 
 def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
-    """Observed over expected: the number of positives over the sum of probabilities.
+    """Observed over expected: number of positives divided by sum of probabilities.
 
     Parameters
     ----------
@@ -490,8 +491,8 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
     Returns
     -------
     float
-        1 where the probabilities are right on average, above 1 where they are too
-        low; NaN where it does not exist (see `calibration`).
+        The ratio: 1 if the probabilities are correct on average, above 1 if they are
+        too low, NaN if it does not exist (see `calibration`).
 
     Raises
     ------
@@ -511,20 +512,22 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
 def _observed_expected(
     positive: Bools, p: Floats, codes: Ints, level: float
 ) -> tuple[float, float, float, str]:
-    """Return the ratio with its limits, and why something is missing."""
+    """Return the ratio and its limits, and the reason if one is missing."""
     nan = float("nan")
     if odd := improper(p):
         return nan, nan, nan, odd
     observed, expected = float(positive.sum()), float(p.sum())
     if expected == 0:
-        return nan, nan, nan, "all p are 0, so nothing is expected"
+        return nan, nan, nan, "all values of p are 0, so the expected number is 0"
     ratio = observed / expected
     if observed == 0:
-        none = "no record is positive, so the log of observed over expected is infinite"
-        return ratio, nan, nan, none
+        empty = (
+            "no record is positive, so the log of observed over expected is infinite"
+        )
+        return ratio, nan, nan, empty
     residual = (positive - ratio * p)[:, None]
     se = float(np.sqrt(sum_of_squares(residual, codes)[0, 0])) / observed
     if not se > 1e-12:
-        return ratio, nan, nan, "observed over expected shows no variation"
+        return ratio, nan, nan, "the variance of observed over expected is 0"
     margin = normal_quantile(level) * se
     return ratio, ratio * math.exp(-margin), ratio * math.exp(margin), ""

@@ -1,4 +1,4 @@
-"""Calibration curves: the outcome as a smooth function of its prediction."""
+"""Calibration curves: the outcome as a smooth function of the predicted probability."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from statcv.metrics.probabilities.recalibration import (
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
 
 _OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots
-_SINGULAR = 1e-12  # a smallest eigenvalue below this share of the largest
+_SINGULAR = 1e-12  # ratio of extreme eigenvalues below which a matrix is singular
 
 
 def spline_knots(x: Floats, knots: int) -> Floats:
-    """Return knots at the quantiles that Harrell recommends; not all distinct."""
+    """Return knots at the quantiles that Harrell recommends; they may coincide."""
     outer = _OUTER[knots]
     return np.quantile(x, np.linspace(outer, 1 - outer, knots))
 
 
 def restricted_cubic(x: Floats, knots: Floats) -> Floats:
-    """Return intercept, x, and the cubic terms that are linear beyond the knots.
+    """Return the intercept, x, and the cubic terms that are linear beyond the knots.
 
-    One term for each knot but the last two; the scale is the distance of the outer
-    knots (Harrell 2015, Regression Modeling Strategies, eq. 2.25). With fewer than
-    three knots there are no cubic terms.
+    There is one cubic term per knot except the last two, scaled by the distance between
+    the outer knots (Harrell 2015, Regression Modeling Strategies, eq. 2.25). With fewer
+    than three knots there are no cubic terms.
     """
     columns = [np.ones(x.size), x]
     if len(knots) > 2:
@@ -55,11 +55,11 @@ def restricted_cubic(x: Floats, knots: Floats) -> Floats:
 
 
 def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
-    """Return the weights of a local quadratic fit: its value is their sum with y.
+    """Return the weights of a local quadratic fit, whose value is their product with y.
 
-    The tricube weights reach as far as the nearest share `span` of the records
-    (Cleveland 1979); `x` is sorted, and the slice is of the records within reach.
-    All NaN where fewer than three distinct values are that near.
+    The tricube weights extend over the nearest share `span` of the records (Cleveland
+    1979). `x` is sorted, and the slice selects the records with positive weight. The
+    weights are NaN if fewer than three distinct values are that near.
     """
     n, begin = x.size, 0
     near = max(1, int(np.floor(span * n + 1e-5)))
@@ -92,13 +92,13 @@ def loess_weights(x: Floats, at: float, span: float) -> tuple[slice, Floats]:
     return within, first
 
 
-# ---- calibration curves: what happened as a smooth function of what was predicted ----
+# ---- calibration curves: outcomes as a smooth function of predicted probabilities ----
 
-_POINTS = 101  # at which a curve is drawn
-_EXACT = 201  # a loess of more distinct values is interpolated between so many
-_FEW = 50  # records of the smaller class below which three knots must do
+_POINTS = 101  # points at which a curve is drawn
+_EXACT = 201  # with more distinct values a loess is interpolated between this many
+_FEW = 50  # with fewer records in the smaller class there are three knots
 _NOTHING = 1e-6  # a standard error of a share below this is rounding
-SPAN = 0.75  # of the loess, as R's default
+SPAN = 0.75  # span of the loess, the default of R
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,23 +108,23 @@ class CalibrationCurve:
     Attributes
     ----------
     predicted, observed : ndarray of shape (points,)
-        Probabilities, and the curve there; NaN outside the range of `p`.
+        Probabilities, and the curve at these points; NaN outside the range of `p`.
     lower, upper : ndarray of shape (points,)
-        Pointwise band.
+        Limits of the pointwise band.
     level : float
-        Level of the band.
+        Confidence level of the band.
     method : str
-        How it was smoothed.
+        Name of the smoothing method.
     knots : ndarray
-        Knots of the spline, as probabilities; empty where there are none.
+        Knots of the spline, as probabilities; empty if there are no knots.
     ici, e50, e90, emax : float
-        Mean (the integrated calibration index), median, 90th percentile and
-        maximum over records of the distance between curve and probability.
+        Mean (the integrated calibration index), median, 90th percentile and maximum,
+        over the records, of the distance between curve and probability.
     n : int
-        Records.
+        Number of records.
     reason : str
-        Why a number is missing, or another curve than asked for was fitted; empty
-        where all is well.
+        Why a value is missing, or why another curve than the requested one was fitted;
+        otherwise empty.
     """
 
     predicted: Floats
@@ -161,32 +161,32 @@ def calibration_curve(
     p : array_like of shape (n,)
         Probability of 1.
     level : float, default 0.95
-        Level of the pointwise band, between 0 and 1.
+        Confidence level of the pointwise band, between 0 and 1.
     at : array_like of shape (points,), optional
-        Probabilities at which the curve is wanted. By default 101, evenly from the
-        smallest `p` to the largest; beyond them there is no curve.
+        Probabilities at which the curve is evaluated. By default 101 equidistant points
+        from the smallest to the largest `p`; there is no curve outside this range.
     smooth : {"spline", "loess"}
-        Logistic regression on a restricted cubic spline of the logit of `p`, with
-        a band symmetric on the logit scale; or local quadratic regression on `p`
-        itself (span 0.75), kept in [0, 1], which takes a `p` of 0 or 1 too.
+        A logistic regression on a restricted cubic spline of the logit of `p`, with a
+        band that is symmetric on the logit scale; or a local quadratic regression on
+        `p` itself (span 0.75), clipped to [0, 1], in which `p` can also be 0 or 1.
     knots : {3, 4, 5}, optional
-        Knots of the spline, at the quantiles that Harrell recommends. By default
-        four, or three where a class has fewer than 50 records. Where they
-        coincide, or there is no such fit, fewer are taken, down to a straight line
-        on the logit scale, and the reason says so.
+        Number of knots of the spline, at the quantiles that Harrell recommends. The
+        default is four, or three if a class has fewer than 50 records. If knots
+        coincide, or the fit does not exist, fewer knots are used, down to a straight
+        line on the logit scale, and the reason says so.
     clusters : array_like of shape (n,), optional
-        Equal values are records that belong together; the band is then that of the
-        sandwich of clusters.
+        Cluster labels, equal for records that belong together. The band is then based
+        on the cluster sandwich estimator.
 
     Returns
     -------
     CalibrationCurve
-        All NaN with the reason where a `p` is no probability or (spline) is
-        exactly 0 or 1, a class has no record, `p` is constant, or it separates the
-        classes; a loess is NaN where it reaches fewer than three distinct values,
-        as it does about one that most records share. The distances are measured at
-        every record; for a loess of more than 201 distinct `p` by linear
-        interpolation.
+        The curve. It is NaN, with the reason, if a value of `p` is not a probability, a
+        class has no records, `p` is constant, or `p` separates the classes; and for a
+        spline also if a value of `p` is exactly 0 or 1. A loess is NaN at points where
+        it covers fewer than three distinct values, as it does near a value that most
+        records share. The distances are computed at all records, for a loess of more
+        than 201 distinct values by linear interpolation.
 
     Raises
     ------
@@ -256,8 +256,8 @@ def _spline_curve(
         return _no_curve(p, points, level, method, fit.reason)
     covariance, reasons = fit.covariance, [reason]
     if codes is not None:
-        covariance, none = sandwich(fit, positive, columns, codes)
-        reasons.append(none)
+        covariance, missing = sandwich(fit, positive, columns, codes)
+        reasons.append(missing)
     within = (points >= p.min()) & (points <= p.max())
     drawn = restricted_cubic(logit(np.where(within, points, p[0])), places)
     eta = np.where(within, drawn @ fit.beta, np.nan)
@@ -281,7 +281,7 @@ def _spline_curve(
 def _spline_fit(
     positive: Bools, x: Floats, wanted: int
 ) -> tuple[LogisticFit, Floats, Floats, str]:
-    """Fit the spline with as many of the knots wanted as can be had."""
+    """Fit the spline with as many of the requested knots as possible."""
     reason, nothing = "", np.zeros(x.size)
     for knots in range(wanted, 1, -1):
         places = spline_knots(x, knots) if knots > 2 else np.empty(0)
@@ -294,7 +294,7 @@ def _spline_fit(
             if not fit.reason:
                 return fit, columns, places, reason
             why = fit.reason
-        reason = reason or f"no spline of {wanted} knots: {why}"
+        reason = reason or f"there is no spline with {wanted} knots: {why}"
     return fit, columns, places, reason
 
 
@@ -306,7 +306,7 @@ def _loess_curve(
     if not reason and (positive.all() or not positive.any()):
         reason = f"all records are {'positive' if positive.any() else 'negative'}"
     if not reason and len(np.unique(p)) < 3:
-        reason = f"p has {plural(len(np.unique(p)), 'distinct value')}, loess needs 3"
+        reason = f"p has {plural(len(np.unique(p)), 'distinct value')}; loess needs 3"
     if reason:
         return _no_curve(p, points, level, method, reason)
     order = np.argsort(p)
@@ -333,10 +333,10 @@ def _loess_curve(
     margin = normal_quantile(level) * se
     narrow = ""
     if np.isnan(fitted).any():
-        narrow = "somewhere fewer than three distinct p lie within reach of the loess"
+        narrow = "in some places the loess covers fewer than three distinct values of p"
     flat = ""
     if within.any() and (se[within] < _NOTHING).all():
-        flat = "the loess is 0 or 1 all along, so its band is a line"
+        flat = "the loess is 0 or 1 everywhere, so its band has no width"
     return CalibrationCurve(
         points,
         np.clip(observed, 0, 1),
@@ -362,7 +362,7 @@ def _no_curve(
 
 
 def _distances(curve: Floats, p: Floats) -> tuple[float, float, float, float]:
-    """Return ICI, E50, E90 and the maximum."""
+    """Return ICI, E50, E90 and the maximum distance."""
     distance = np.abs(curve - p)
     if np.isnan(distance).any():
         return np.nan, np.nan, np.nan, np.nan
