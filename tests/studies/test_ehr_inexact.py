@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.studies import Inexact, ehr_population, simulate_ehr
-from statcv.studies.ehr.typing_errors import mistyped, mistyped_date
+from statcv.studies.ehr.inexact import mistyped, mistyped_date
 
 X = [f"x{i}" for i in range(1, 11)]
 FIRST, LAST = date(1930, 1, 1), date(2005, 12, 31)

@@ -19,16 +19,21 @@ from statcv.studies.ehr.duplicates import (
     weights_of,
     with_duplicates,
 )
-from statcv.studies.ehr.hashes import with_hashes
 from statcv.studies.ehr.inexact import (
     FIRST_BIRTH,
     LAST_BIRTH,
     Inexact,
     with_inexact_copies,
 )
-from statcv.studies.ehr.population import COEFFICIENTS, EIGENVALUES, population_of
-from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised
-from statcv.studies.ehr.streams import DUPLICATED, INEXACT, stream
+from statcv.studies.ehr.population import (
+    COEFFICIENTS,
+    DUPLICATED,
+    EIGENVALUES,
+    INEXACT,
+    population_of,
+    stream,
+)
+from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised, with_hashes
 
 
 def simulate_ehr(
