@@ -40,19 +40,18 @@ from statcv.studies.austin2024.published import (
 from statcv.studies.austin2024.published.analyses import (
     IRAE_FORMULA,
     analysis,
+    capped,
     frequent_taxa,
+    seed_of,
     tuned_on_accuracy,
 )
-from statcv.studies.austin2024.published.irae import capped
-from statcv.studies.austin2024.published.paths import SAMPLES, path_of_draw
-from statcv.studies.austin2024.published.populations import population
-from statcv.studies.austin2024.published.runs import (
+from statcv.studies.austin2024.published.curves import (
     one_run,
     pairs_of,
-    seed_of,
     shares_won,
 )
-from statcv.studies.austin2024.published.tables import PAPER, RUNS, write_table
+from statcv.studies.austin2024.published.paper import PAPER, RUNS, write_table
+from statcv.studies.austin2024.published.tuning import SAMPLES, path_of_draw, population
 from statcv.studies.tables import file_of
 
 needs_data = pytest.mark.skipif(

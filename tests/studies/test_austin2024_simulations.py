@@ -40,19 +40,20 @@ from statcv.studies.austin2024 import (
     stratified,
 )
 from statcv.studies.austin2024.__main__ import main
-from statcv.studies.austin2024.estimates import estimates_of
+from statcv.studies.austin2024.estimates import Cell, estimates_of
 from statcv.studies.austin2024.figures import FIGURES
-from statcv.studies.austin2024.grid import Cell
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.paper_data import (
-    BALANCES,
-    against_half,
-    next_multiple,
-)
+from statcv.studies.austin2024.paper import RUNS
 from statcv.studies.austin2024.public_data import TASKS, records_of
-from statcv.studies.austin2024.runs import RUNS
-from statcv.studies.austin2024.samples import Noise, Signal, stream_of
-from statcv.studies.austin2024.stratified import exact
+from statcv.studies.austin2024.samples import (
+    BALANCES,
+    Noise,
+    Signal,
+    against_half,
+    learner_of,
+    next_multiple,
+    stream_of,
+)
+from statcv.studies.austin2024.simulations import exact
 
 
 @pytest.fixture(autouse=True)

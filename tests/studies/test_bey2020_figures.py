@@ -31,7 +31,7 @@ from statcv.studies.bey2020 import (
     stored,
 )
 from statcv.studies.bey2020.__main__ import main
-from statcv.studies.bey2020.tables import RUNS, write_run
+from statcv.studies.bey2020.paper import RUNS, write_run
 from statcv.studies.tables import file_of
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)

@@ -26,7 +26,7 @@ from statcv.studies.bey2020 import (
     numbers_of_folds,
     rotations,
 )
-from statcv.studies.bey2020.fresh import right
+from statcv.studies.bey2020.beyond import right
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.ehr import Inexact
 from statcv.studies.store import read_part

@@ -17,18 +17,18 @@ from scipy.special import logit
 
 from statcv import cv
 from statcv.errors import ArgumentError, CheckpointError
-from statcv.metrics import auroc
+from statcv.metrics import auroc, slope_of_pairs
 from statcv.models import Logit
 from statcv.studies.inference import SCHEMES, Population, run_study, study_table
-from statcv.studies.inference.cells import Answers, Cell, Settings, measure
-from statcv.studies.inference.methods import LEVEL
-from statcv.studies.inference.no_skill import Reading, methods_of
-from statcv.studies.inference.run import write_answers
-from statcv.studies.inference.slopes import (
+from statcv.studies.inference.draws import LEVEL
+from statcv.studies.inference.no_skill import (
+    Reading,
     harrell_slope,
+    methods_of,
     paired_slope,
-    slope_of_pairs,
 )
+from statcv.studies.inference.questions import Answers, Cell, Settings, measure
+from statcv.studies.inference.run import write_answers
 
 ONE: dict[str, Any] = {
     "n": [30],

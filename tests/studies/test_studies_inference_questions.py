@@ -17,12 +17,16 @@ from statcv import compare, cv
 from statcv.metrics import accuracy, auroc, brier, log_loss
 from statcv.models import Logit
 from statcv.studies.inference import Population, run_study, study_table
-from statcv.studies.inference.cells import Answers, Cell, Settings, measure
 from statcv.studies.inference.comparisons import equals, nested
-from statcv.studies.inference.draws import Draw
-from statcv.studies.inference.questions import QUESTIONS
+from statcv.studies.inference.draws import SCHEMES, Draw
+from statcv.studies.inference.questions import (
+    QUESTIONS,
+    Answers,
+    Cell,
+    Settings,
+    measure,
+)
 from statcv.studies.inference.run import write_answers
-from statcv.studies.inference.schemes import SCHEMES
 
 ONE: dict[str, Any] = {
     "n": [30],

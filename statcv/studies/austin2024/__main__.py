@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from statcv.studies.austin2024.runs import RUNS, make_table
+from statcv.studies.austin2024.paper import RUNS, make_table
 
 
 def main() -> None:

@@ -11,9 +11,7 @@ import pandas as pd
 
 from statcv.errors import UndefinedMetricWarning
 from statcv.results.result import CVResult
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.paper_data import held_out
-from statcv.studies.austin2024.samples import stream_of
+from statcv.studies.austin2024.samples import held_out, learner_of, stream_of
 from statcv.studies.running import Directory, simulate
 
 SIZES, COVARIATES = (30, 50, 100), (1, 5)

@@ -15,10 +15,9 @@ from statcv.studies.austin2024.estimates import (
     check_estimates,
     estimates_of,
     fitted_to_all,
+    told,
 )
-from statcv.studies.austin2024.grid import told
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.samples import stream_of
+from statcv.studies.austin2024.samples import learner_of, stream_of
 from statcv.studies.checks import check_whole
 from statcv.studies.running import Directory, simulate
 

@@ -19,21 +19,20 @@ cross-validation for unbiased and privacy-preserving federated learning", JAMIA 
 (2020) 1244-1251.
 """
 
-from statcv.studies.bey2020.differences import bias
-from statcv.studies.bey2020.folds import numbers_of_folds
-from statcv.studies.bey2020.fresh import fresh_records
+from statcv.studies.bey2020.beyond import (
+    fresh_records,
+    leak_of_copies,
+    limits,
+    narrow_bins,
+    numbers_of_folds,
+)
 from statcv.studies.bey2020.importance import Figure4, figure4
-from statcv.studies.bey2020.leak import leak_of_copies
 from statcv.studies.bey2020.learning import Figure2, figure2
-from statcv.studies.bey2020.limitations import limits
-from statcv.studies.bey2020.narrow import narrow_bins
-from statcv.studies.bey2020.optima import rotations
 from statcv.studies.bey2020.pairs import Figure5, figure5
-from statcv.studies.bey2020.paper import paper_and_ours
-from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.paper import paper_and_ours, stored
+from statcv.studies.bey2020.samples import Scale, matched_population, rotations
 from statcv.studies.bey2020.strategies import STRATEGIES
-from statcv.studies.bey2020.tables import stored
-from statcv.studies.bey2020.violins import Figure3, figure3
+from statcv.studies.bey2020.violins import Figure3, bias, figure3
 
 __all__ = [
     "STRATEGIES",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from statcv.studies.bey2020.scale import Scale
-from statcv.studies.bey2020.tables import RUNS, write_run
+from statcv.studies.bey2020.paper import RUNS, write_run
+from statcv.studies.bey2020.samples import Scale
 
 
 def main() -> None:

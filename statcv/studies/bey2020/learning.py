@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from statcv.results.result import CVResult
-from statcv.studies.bey2020.running import simulate
-from statcv.studies.bey2020.samples import Sample
-from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.samples import Sample, Scale, matched_population, simulate
 from statcv.studies.bey2020.strategies import check_strategies, cross_validate
 from statcv.studies.ehr import optimal_accuracy
 from statcv.studies.running import Directory

@@ -16,9 +16,8 @@ four populations with them; for losses and two models it has 200, in a part of t
 it stopped.
 """
 
+from statcv.studies.inference.draws import SCHEMES
 from statcv.studies.inference.population import Population
-from statcv.studies.inference.run import run_study
-from statcv.studies.inference.schemes import SCHEMES
-from statcv.studies.inference.table import study_table
+from statcv.studies.inference.run import run_study, study_table
 
 __all__ = ["SCHEMES", "Population", "run_study", "study_table"]

@@ -6,8 +6,7 @@ import argparse
 from typing import Any
 
 from statcv.studies.inference.questions import QUESTIONS
-from statcv.studies.inference.run import run_study
-from statcv.studies.inference.table import study_table
+from statcv.studies.inference.run import run_study, study_table
 
 COPIES: dict[str, Any] = {
     "duplicates": [True],

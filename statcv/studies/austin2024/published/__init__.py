@@ -23,11 +23,10 @@ from statcv.studies.austin2024.published.analyses import (
     Analysis,
     analysis,
     frequent_taxa,
+    simulate_irae,
 )
 from statcv.studies.austin2024.published.curves import Figure4, figure4
-from statcv.studies.austin2024.published.irae import simulate_irae
-from statcv.studies.austin2024.published.paper import paper_and_ours
-from statcv.studies.austin2024.published.tables import stored
+from statcv.studies.austin2024.published.paper import paper_and_ours, stored
 from statcv.studies.austin2024.published.tuning import TuningPaths, tuning_paths
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from statcv.studies.austin2024.published.tables import RUNS, WITH_IRAE, write_table
+from statcv.studies.austin2024.published.paper import RUNS, WITH_IRAE, write_table
 
 
 def main() -> None:
