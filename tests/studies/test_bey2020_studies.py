@@ -29,7 +29,7 @@ from statcv.studies.bey2020 import (
 from statcv.studies.bey2020.beyond import right
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.ehr import Inexact
-from statcv.studies.store import read_part
+from statcv.studies.running import read_part
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 SOME = ("unbiased", "random", "x5")

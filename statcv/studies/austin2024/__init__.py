@@ -11,7 +11,7 @@ classes (:func:`null_classes`).
 What was measured at full scale ships with the package (:func:`stored`). It is made
 by::
 
-    python -m statcv.studies.austin2024 DIRECTORY data --jobs 2
+    python -m statcv.studies austin2024 DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 

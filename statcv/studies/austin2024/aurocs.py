@@ -44,6 +44,7 @@ def null_aurocs(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Return the mean of every estimate of auROC on noise.
 
@@ -65,6 +66,8 @@ def null_aurocs(
     seed : int, default 1
     n_jobs : int, optional
         Number of processes, as in joblib; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
 
     Returns
     -------
@@ -96,7 +99,14 @@ def null_aurocs(
         for count in covariates
         for penalty in penalties
     ]
-    return run_cells(cells, data_sets, directory=directory, seed=seed, n_jobs=n_jobs)
+    return run_cells(
+        cells,
+        data_sets,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
 
 
 def off_centre(table: pd.DataFrame, centre: float = 0.5) -> pd.DataFrame:
@@ -149,6 +159,7 @@ def null_kinds(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Return the mean of every estimate on noise, with one thing changed at a time.
 
@@ -161,7 +172,7 @@ def null_kinds(
     data_sets : int, default 2000
         Number of data sets for each cell.
     n : int, default 50
-    estimates, directory, seed, n_jobs
+    estimates, directory, seed, n_jobs, progress
         As in :func:`null_aurocs`.
 
     Returns
@@ -185,7 +196,14 @@ def null_kinds(
     ]
     cells = [Cell(population, KINDS_MODEL, asked) for population in populations]
     cells += [Cell(plain, model, asked) for model in OTHER_MODELS]
-    return run_cells(cells, data_sets, directory=directory, seed=seed, n_jobs=n_jobs)
+    return run_cells(
+        cells,
+        data_sets,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
 
 
 def signal_aurocs(
@@ -200,6 +218,7 @@ def signal_aurocs(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Return bias, spread and power of every estimate of auROC under true signal.
 
@@ -216,7 +235,7 @@ def signal_aurocs(
     balance : float, default 0.5
     models : sequence of str
         Models by name, such as ``"logit 1"``, with the penalty C.
-    estimates, directory, seed, n_jobs
+    estimates, directory, seed, n_jobs, progress
         As in :func:`null_aurocs`.
 
     Returns
@@ -244,7 +263,7 @@ def signal_aurocs(
                 limits = None
                 for auroc in (NO_SIGNAL, *aurocs):
                     cell = Cell(Signal(size, count, balance, auroc), model, asked)
-                    found = run_cell(cell, data_sets, directory, seed, n_jobs)
+                    found = run_cell(cell, data_sets, directory, seed, n_jobs, progress)
                     table = beside(cell, told(found))
                     if limits is None:
                         limits = table.set_index("estimate")["q95"]

@@ -34,6 +34,7 @@ def null_numbers(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Predict normal outcomes from normal covariates that are independent of them.
 
@@ -44,7 +45,7 @@ def null_numbers(
     n, covariates : sequence of int
     models : sequence of str
         Models by name, such as ``"linear"``, ``"neighbors 5"``, ``"mean"``.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -74,6 +75,7 @@ def null_numbers(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         sizes=tuple(n),
         counts_of=tuple(covariates),
@@ -91,6 +93,7 @@ def null_classes(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Predict one of three classes from normal covariates that are independent of it.
 
@@ -102,7 +105,7 @@ def null_classes(
     n, covariates : sequence of int
     models : sequence of str
         Multinomial logistic regression with the penalty C.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -130,6 +133,7 @@ def null_classes(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         sizes=tuple(n),
         counts_of=tuple(covariates),

@@ -239,6 +239,7 @@ def run_cells(
     directory: Directory,
     seed: int,
     n_jobs: int | None,
+    progress: bool | None,
 ) -> pd.DataFrame:
     """Run the data sets of every cell, and summarise each estimate.
 
@@ -247,7 +248,7 @@ def run_cells(
     cells : sequence of Cell
     data_sets : int
         Number of data sets for each cell.
-    directory, n_jobs
+    directory, n_jobs, progress
         As in :func:`statcv.studies.running.run`.
     seed : int
 
@@ -258,21 +259,26 @@ def run_cells(
     """
     seed = resolve_seed(seed)
     tables = [
-        beside(cell, told(run_cell(cell, data_sets, directory, seed, n_jobs)))
+        beside(cell, told(run_cell(cell, data_sets, directory, seed, n_jobs, progress)))
         for cell in cells
     ]
     return pd.concat(tables, ignore_index=True)
 
 
 def run_cell(
-    cell: Cell, data_sets: int, directory: Directory, seed: int, n_jobs: int | None
+    cell: Cell,
+    data_sets: int,
+    directory: Directory,
+    seed: int,
+    n_jobs: int | None,
+    progress: bool | None,
 ) -> pd.DataFrame:
     """Run the data sets of a cell; one row per data set and estimate."""
     own = None if directory is None else Path(directory) / cell.name
     said = {**cell.told, "estimates": list(cell.estimates), "seed": seed}
     measure = partial(cell.measure, seed)
     study = Study("cell", measure, said, counts=COUNTS, chunk=CHUNK)
-    return run(study, data_sets, own, n_jobs)
+    return run(study, data_sets, own, n_jobs, progress)
 
 
 def beside(cell: Cell, table: pd.DataFrame) -> pd.DataFrame:

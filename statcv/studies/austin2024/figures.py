@@ -45,7 +45,7 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
         to ``"S4c"`` (predictions), ``"S5a"``, ``"S5b"`` (standardised scores).
     folder : str or path, optional
         Folder of your own tables, as written by
-        ``python -m statcv.studies.austin2024``.
+        ``python -m statcv.studies austin2024``.
     ax : matplotlib.axes.Axes, optional
 
     Returns

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,51 +37,32 @@ from statcv.studies.austin2024.simulations import (
     standardised,
     stratified,
 )
-from statcv.studies.tables import Folder, file_of, read_table, write_table
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
-PAPER = "austin2024"
 AUROCS = ("auroc", "expected", "loocv", "rloocv", "rloocv_paired", "predicted")
 DIGITS = dict.fromkeys(AUROCS, 4) | dict.fromkeys(("se", "bias_se"), 2)
 DIGITS |= dict.fromkeys(("milliseconds", "sd", "rmse"), 3)
-DECIMALS = 6
 OF_MANY = (*SHORT[:-1], "pairs")  # estimates of 250 records: not of all pairs
 COLUMNS = ("figure", "quantity", "paper", "data_sets", "mean", "sd", "se", "p")
 Row = dict[str, Any]
 
-
-@dataclass(frozen=True)
-class Run:
-    """A part of the study.
-
-    Attributes
-    ----------
-    count : int
-        Number of data sets.
-    make : callable
-        Data sets, and ``directory=``, ``seed=``, ``n_jobs=`` → table.
-    """
-
-    count: int
-    make: Callable[..., pd.DataFrame]
-
-
-RUNS = {
-    "penalties": Run(PAPERS_SETS, penalties),
-    "stratified": Run(PAPERS_SETS, stratified),
-    "dummies": Run(PAPERS_SETS, dummies),
-    "swarm": Run(
+TABLES = {
+    "penalties": Table(PAPERS_SETS, penalties),
+    "stratified": Table(PAPERS_SETS, stratified),
+    "dummies": Table(PAPERS_SETS, dummies),
+    "swarm": Table(
         PAPERS_SETS,
         partial(dummies, n=SWARM_RECORDS, balances=SWARM_BALANCES, groups=(SWARM,)),
     ),
-    "neighbours": Run(PAPERS_SETS, other_models),
-    "forest": Run(PAPERS_SETS, partial(other_models, model="forest")),
-    "predictions": Run(1, predictions),
-    "standardised": Run(PAPERS_SETS, standardised),
-    "null": Run(2000, null_aurocs),
-    "null_kinds": Run(2000, null_kinds),
-    "null_250": Run(500, partial(null_aurocs, n=(250,), estimates=OF_MANY)),
-    "signal": Run(1000, signal_aurocs),
-    "corrections": Run(
+    "neighbours": Table(PAPERS_SETS, other_models),
+    "forest": Table(PAPERS_SETS, partial(other_models, model="forest")),
+    "predictions": Table(1, predictions),
+    "standardised": Table(PAPERS_SETS, standardised),
+    "null": Table(2000, null_aurocs),
+    "null_kinds": Table(2000, null_kinds),
+    "null_250": Table(500, partial(null_aurocs, n=(250,), estimates=OF_MANY)),
+    "signal": Table(1000, signal_aurocs),
+    "corrections": Table(
         1000,
         partial(
             signal_aurocs,
@@ -94,7 +73,7 @@ RUNS = {
             estimates=(*ASKED, "standardised"),
         ),
     ),
-    "of_pairs": Run(
+    "of_pairs": Table(
         1000,
         partial(
             signal_aurocs,
@@ -104,19 +83,11 @@ RUNS = {
             estimates=OF_PAIRS,
         ),
     ),
-    "public_data": Run(200, public_data),
-    "numbers": Run(200, null_numbers),
-    "classes": Run(200, null_classes),
+    "public_data": Table(200, public_data),
+    "numbers": Table(200, null_numbers),
+    "classes": Table(200, null_classes),
 }
-"""The runs by the name of their table."""
-
-
-def make_table(
-    name: str, count: int, directory: Path, tables: Path, **how: Any
-) -> None:
-    """Run a part of the study, or what is missing of it, and write its table."""
-    table = RUNS[name].make(count, directory=directory / name, **how)
-    write_table(table, tables / file_of(PAPER, name), DIGITS, DECIMALS)
+PAPER = Paper("austin2024", TABLES, rounding=Rounding(columns=DIGITS, decimals=6))
 
 
 def stored(name: str, folder: Folder = None) -> pd.DataFrame:
@@ -132,7 +103,7 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
         ``"classes"``.
     folder : str or path, optional
         Folder of your own tables, as written by
-        ``python -m statcv.studies.austin2024``.
+        ``python -m statcv.studies austin2024``.
 
     Returns
     -------
@@ -152,7 +123,8 @@ def stored(name: str, folder: Folder = None) -> pd.DataFrame:
     >>> table.columns[:3].tolist()
     ['data_set', 'balance', 'C']
     """
-    return read_table(PAPER, name, RUNS, folder)
+    table: pd.DataFrame = PAPER.stored(name, folder)
+    return table
 
 
 def paper_and_ours(folder: Folder = None) -> pd.DataFrame:

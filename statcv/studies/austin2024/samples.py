@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.models import Linear, Logit, Neighbors
 from statcv.results.result import CVResult
-from statcv.studies.checks import check_whole
 from statcv.studies.inference.population import Population
+from statcv.studies.running import check_whole
 from statcv.verbs.cv import cv
 
 Floats = NDArray[np.float64]

@@ -51,6 +51,7 @@ def penalties(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Leave records of noise out one by one, with every penalty and class balance.
 
@@ -72,6 +73,8 @@ def penalties(
     seed : int, default 1
     n_jobs : int, optional
         Number of processes, as in joblib; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
 
     Returns
     -------
@@ -100,6 +103,7 @@ def penalties(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n,
         balances=tuple(balances),
@@ -132,6 +136,7 @@ def stratified(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Hold out groups of records of noise, with each class spread evenly over them.
 
@@ -147,7 +152,7 @@ def stratified(
     balances : sequence of float
     groups : sequence of int
         Group sizes: numbers of records that are held out together.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -169,6 +174,7 @@ def stratified(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n,
         balances=tuple(balances),
@@ -216,6 +222,7 @@ def dummies(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Predict minus the training mean under leave-P-out (Figure 1c).
 
@@ -229,7 +236,7 @@ def dummies(
     balances : sequence of float
     groups : sequence of int
         Group sizes: numbers of records that are held out together.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -253,6 +260,7 @@ def dummies(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n,
         balances=tuple(balances),
@@ -288,6 +296,7 @@ def other_models(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Leave records of noise out one by one, with models that are not linear.
 
@@ -300,7 +309,7 @@ def other_models(
     n : int, optional
         Number of records; by default 100 for a forest, 250 for other models.
     balances : sequence of float
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -323,6 +332,7 @@ def other_models(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n or RECORDS_OF.get(model, 250),
         model=model,
@@ -351,6 +361,7 @@ def predictions(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Return leave-one-out predictions of models on noise.
 
@@ -363,7 +374,7 @@ def predictions(
     balances : sequence of float
     models : sequence of str
         With scikit-learn's default parameters; ``C = 1`` in logistic regression.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -387,6 +398,7 @@ def predictions(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n,
         balances=tuple(balances),
@@ -424,6 +436,7 @@ def standardised(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Standardise leave-one-out predictions of models on noise.
 
@@ -440,7 +453,7 @@ def standardised(
     models : sequence of str
         Models by name; Figure S5a uses logistic regression with C = 0.01, S5b the
         nearest neighbour.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -464,6 +477,7 @@ def standardised(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         n=n,
         balances=tuple(balances),

@@ -10,7 +10,7 @@ by duplicates (:func:`leak_of_copies`); the rotation that is not printed
 What was measured at full scale ships with the package (:func:`stored`), and is set
 beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
-    python -m statcv.studies.bey2020 DIRECTORY data --jobs 2
+    python -m statcv.studies bey2020 DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 

@@ -37,10 +37,9 @@ from statcv.studies.bey2020.strategies import (
     stratified,
 )
 from statcv.studies.bey2020.violins import Rotations, check_rotations, population_of
-from statcv.studies.checks import check_whole
 from statcv.studies.ehr import EhrPopulation, Inexact, Pseudonyms
 from statcv.studies.ehr.population import COVARIATES
-from statcv.studies.running import Directory
+from statcv.studies.running import Directory, check_whole
 
 Floats = NDArray[np.float64]
 FRESH_STRATEGIES = ("unbiased", "random", "hash", "x5")
@@ -60,6 +59,7 @@ def fresh_records(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Compare estimates with the accuracy of models on new records.
 
@@ -70,7 +70,7 @@ def fresh_records(
 
     Parameters
     ----------
-    simulations, rotations, scale, directory, seed, n_jobs
+    simulations, rotations, scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
     n_fresh : int, default 20_000
         Number of new people, drawn again in each simulation. No outcome is drawn: each
@@ -103,6 +103,7 @@ def fresh_records(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         rotations=rotations,
         n_fresh=n_fresh,
     )
@@ -161,12 +162,13 @@ def narrow_bins(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Stratify along many narrow bins, with exact and with inexact duplicates.
 
     Parameters
     ----------
-    simulations, scale, directory, seed, n_jobs
+    simulations, scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
     stratifiers : sequence of str
         Covariates.
@@ -209,6 +211,7 @@ def narrow_bins(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         strategies=strategies,
         noises=levels,
     )
@@ -246,12 +249,13 @@ def numbers_of_folds(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Stratify along a covariate in few folds and in many.
 
     Parameters
     ----------
-    simulations, strategies, scale, directory, seed, n_jobs
+    simulations, strategies, scale, directory, seed, n_jobs, progress
         As in :func:`figure3`; ``scale.k`` does not count.
     k : sequence of int
         Numbers of folds.
@@ -284,6 +288,7 @@ def numbers_of_folds(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         k=numbers,
         strategies=strategies,
     )
@@ -312,12 +317,13 @@ def limits(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Estimate with pseudonyms by hospital, typing errors, or unequal duplication.
 
     Parameters
     ----------
-    simulations, scale, directory, seed, n_jobs
+    simulations, scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -353,6 +359,7 @@ def limits(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
     )
 
 
@@ -402,6 +409,7 @@ def leak_of_copies(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Compare the leak of random folds with a prediction of it.
 
@@ -411,7 +419,7 @@ def leak_of_copies(
 
     Parameters
     ----------
-    simulations, scale, directory, seed, n_jobs
+    simulations, scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -437,6 +445,7 @@ def leak_of_copies(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
     )
 
 

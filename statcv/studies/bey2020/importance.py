@@ -132,6 +132,7 @@ def figure4(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Figure4:
     """Stratify along each covariate of many populations, and rank the covariates.
 
@@ -140,7 +141,7 @@ def figure4(
     data_sets : int, default 100
         Number of data sets, each of a population whose parameters are all drawn
         (:func:`statcv.studies.random_population`).
-    scale, directory, seed, n_jobs
+    scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -174,6 +175,7 @@ def figure4(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
     )
     return Figure4(table)

@@ -63,6 +63,7 @@ def figure2(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Figure2:
     """Follow training and held-out accuracy over the rounds of boosting.
 
@@ -73,7 +74,7 @@ def figure2(
         its own. The paper shows one data set.
     strategies : tuple of str
         As in :func:`figure3`.
-    scale, directory, seed, n_jobs
+    scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -108,6 +109,7 @@ def figure2(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         strategies=strategies,
     )
     return Figure2(_means(table))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,19 +19,8 @@ from statcv.studies.bey2020.importance import KINDS, RANKINGS, Figure4, figure4
 from statcv.studies.bey2020.learning import Figure2, figure2
 from statcv.studies.bey2020.samples import MATCHED, Scale, rotations
 from statcv.studies.bey2020.violins import OPTIMUM, Figure3, bias, figure3
-from statcv.studies.tables import Folder, file_of, read_table, write_table
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
-Make = Callable[[int, Scale, Path, int, int], pd.DataFrame]
-FIGURES: dict[str, Callable[[pd.DataFrame], Any]] = {
-    "figure2": Figure2,
-    "figure3": Figure3,
-    "figure3_drawn": Figure3,
-    "figure4": Figure4,
-}
-PAPER = "bey2020"
-DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(
-    ("training", "held_out", "first_training", "first_held_out"), 4
-)
 CLOSE = "close to 0"
 PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
     ("x1", "x2", "x4", "x8", "x9", "x10"), CLOSE
@@ -41,61 +28,59 @@ PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
 Row = tuple[str, str, str, float, float]
 
 
-@dataclass(frozen=True)
-class Run:
-    """A part of the study.
-
-    Attributes
-    ----------
-    count : int
-        Number of data sets.
-    make : callable
-        Data sets, scale, directory, seed and processes → table.
-    """
-
-    count: int
-    make: Make
-
-
-def _of(study: Callable[..., Any], attribute: str = "", **fixed: Any) -> Make:
-    """Return what runs a study and gives its table."""
+def _of(
+    study: Callable[..., Any], attribute: str = "", **fixed: Any
+) -> Callable[..., pd.DataFrame]:
+    """Return what runs a study at a scale, and gives its table."""
 
     def make(
-        count: int, scale: Scale, directory: Path, seed: int, jobs: int
+        count: int, *, scale: float = 1.0, rounds: int = 200, **how: Any
     ) -> pd.DataFrame:
-        found = study(
-            count, scale=scale, directory=directory, seed=seed, n_jobs=jobs, **fixed
+        size = Scale(
+            n=round(10_000 * scale), n_duplicates=round(2_000 * scale), rounds=rounds
         )
+        found = study(count, scale=size, **fixed, **how)
         table: pd.DataFrame = getattr(found, attribute) if attribute else found
         return table
 
     return make
 
 
-def _rotations(
-    count: int, scale: Scale, directory: Path, seed: int, jobs: int
-) -> pd.DataFrame:
-    return rotations(count, directory=directory, n_jobs=jobs)
+def _rotations(count: int, *, seed: int, **how: Any) -> pd.DataFrame:
+    return rotations(count, **how)  # each of a seed of its own
 
 
-RUNS = {
-    "rotations": Run(400, _rotations),
-    "figure3": Run(30, _of(figure3, "table")),
-    "figure4": Run(100, _of(figure4, "table")),
-    "figure3_drawn": Run(60, _of(figure3, "table", rotations="drawn")),
-    "figure2": Run(30, _of(figure2, "curves")),
-    "fresh": Run(30, _of(fresh_records)),
-    "fresh_drawn": Run(30, _of(fresh_records, rotations="drawn")),
-    "per_fold": Run(30, _of(narrow_bins)),
-    "limits": Run(30, _of(limits)),
-    "k": Run(30, _of(numbers_of_folds)),
-    "leak": Run(30, _of(leak_of_copies)),
+SIZE = ("scale", "rounds")
+TABLES = {
+    "rotations": Table(400, _rotations),
+    "figure3": Table(30, _of(figure3, "table"), SIZE, from_file=Figure3),
+    "figure4": Table(100, _of(figure4, "table"), SIZE, from_file=Figure4),
+    "figure3_drawn": Table(
+        60, _of(figure3, "table", rotations="drawn"), SIZE, from_file=Figure3
+    ),
+    "figure2": Table(30, _of(figure2, "curves"), SIZE, from_file=Figure2),
+    "fresh": Table(30, _of(fresh_records), SIZE),
+    "fresh_drawn": Table(30, _of(fresh_records, rotations="drawn"), SIZE),
+    "per_fold": Table(30, _of(narrow_bins), SIZE),
+    "limits": Table(30, _of(limits), SIZE),
+    "k": Table(30, _of(numbers_of_folds), SIZE),
+    "leak": Table(30, _of(leak_of_copies), SIZE),
 }
-
-
-def write_run(name: str, table: pd.DataFrame, folder: Path) -> None:
-    """Write a table, with numbers rounded to the digits given for each column."""
-    write_table(table, folder / file_of(PAPER, name), DIGITS)
+CURVES = ("training", "held_out", "first_training", "first_held_out")
+DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(CURVES, 4)
+PAPER = Paper(
+    "bey2020",
+    TABLES,
+    rounding=Rounding(columns=DIGITS),
+    options={
+        "scale": {
+            "type": float,
+            "default": 1.0,
+            "help": "factor for the numbers of people",
+        },
+        "rounds": {"type": int, "default": 200, "help": "rounds of boosting"},
+    },
+)
 
 
 def stored(name: str, folder: Folder = None) -> Any:
@@ -108,7 +93,7 @@ def stored(name: str, folder: Folder = None) -> Any:
         rotation in each of 60 simulations; ``"fresh"``, ``"fresh_drawn"``,
         ``"per_fold"``, ``"k"``, ``"limits"``, ``"leak"``, ``"rotations"``.
     folder : str or path, optional
-        Folder of your own tables, as written by ``python -m statcv.studies.bey2020``.
+        Folder of your own tables, as written by ``python -m statcv.studies bey2020``.
 
     Returns
     -------
@@ -122,8 +107,7 @@ def stored(name: str, folder: Folder = None) -> Any:
     DataError
         If its file does not exist.
     """
-    table = read_table(PAPER, name, RUNS, folder)
-    return FIGURES[name](table) if name in FIGURES else table
+    return PAPER.stored(name, folder)
 
 
 def paper_and_ours(folder: Folder = None) -> pd.DataFrame:

@@ -17,7 +17,6 @@ import pandas as pd
 
 from statcv.models import XGBoost
 from statcv.studies import running
-from statcv.studies.checks import check_whole
 from statcv.studies.ehr import (
     EhrPopulation,
     ehr_population,
@@ -25,7 +24,7 @@ from statcv.studies.ehr import (
     random_population,
     simulate_ehr,
 )
-from statcv.studies.running import Directory, Study, run
+from statcv.studies.running import Directory, Study, check_whole, run
 
 MATCHED = 341
 _ROOM = 12_441  # separates these streams of a seed from others
@@ -100,7 +99,11 @@ def matched_population() -> EhrPopulation:
 
 
 def rotations(
-    count: int = 400, *, directory: Directory = None, n_jobs: int | None = None
+    count: int = 400,
+    *,
+    directory: Directory = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Return the optimal accuracy and the share of positives of many rotations.
 
@@ -108,7 +111,7 @@ def rotations(
     ----------
     count : int, default 400
         Rotations: those of ``ehr_population(seed=0)`` and so on.
-    directory, n_jobs
+    directory, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -123,7 +126,7 @@ def rotations(
     [0.88, 0.88, 0.88]
     """
     study = Study("rotations", _measure_rotation, {}, counts="rotation", chunk=50)
-    return run(study, count, directory, n_jobs).drop(columns="rotation")
+    return run(study, count, directory, n_jobs, progress).drop(columns="rotation")
 
 
 def _measure_rotation(number: int) -> pd.DataFrame:

@@ -67,6 +67,7 @@ def figure3(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Figure3:
     """Estimate the accuracy by every strategy, on many data sets.
 
@@ -91,6 +92,8 @@ def figure3(
         The data set of one number is the same in all studies with one seed.
     n_jobs : int, optional
         Number of processes, as in joblib; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
 
     Returns
     -------
@@ -128,6 +131,7 @@ def figure3(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         rotations=rotations,
         strategies=strategies,
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.studies.checks import FloatArray, check_amount
 from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.running import FloatArray, check_amount
 
 FIRST_BIRTH, LAST_BIRTH = date(1930, 1, 1), date(2005, 12, 31)
 DIGITS = "0123456789"

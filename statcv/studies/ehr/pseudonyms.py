@@ -11,7 +11,6 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.strata.identifiers import written
-from statcv.studies.checks import FloatArray, check_amount, check_whole
 from statcv.studies.ehr.duplicates import IntArray
 from statcv.studies.ehr.population import (
     COVARIATES,
@@ -22,6 +21,7 @@ from statcv.studies.ehr.population import (
     SITE_SHIFT,
     stream,
 )
+from statcv.studies.running import FloatArray, check_amount, check_whole
 
 CENTURY = 36_525  # days
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}

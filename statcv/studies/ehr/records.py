@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.strata.hashing import Key, check_key
-from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.duplicates import (
     Duplicated,
     held_alone,
@@ -34,6 +33,7 @@ from statcv.studies.ehr.population import (
     stream,
 )
 from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised, with_hashes
+from statcv.studies.running import FloatArray, check_whole
 
 
 def simulate_ehr(

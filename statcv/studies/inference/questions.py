@@ -160,8 +160,6 @@ class Answers:
 
     Attributes
     ----------
-    first : int
-        The number of the first data set.
     made : numpy.ndarray of bool, shape (methods, data sets)
         Whether each method was tried.
     values : numpy.ndarray, shape (methods, data sets, 4)
@@ -172,7 +170,6 @@ class Answers:
         rejects the data set.
     """
 
-    first: int
     made: NDArray[np.bool_]
     values: Floats
     seconds: Floats
@@ -207,7 +204,7 @@ def measure(cell: Cell, settings: Settings, numbers: range) -> Answers:
             made[row, place] = True
             seconds[row, place] = time.perf_counter() - started
             values[row, place] = answer.estimate, answer.lower, answer.upper, answer.p
-    return Answers(numbers.start, made, values, seconds, truth)
+    return Answers(made, values, seconds, truth)
 
 
 def _read(

@@ -6,8 +6,10 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole, resolve_seed
-from statcv.engine.parallel import check_jobs, one_thread
+from statcv.engine.parallel import check_jobs
 from statcv.errors import ArgumentError, CheckpointError, suggestion
 from statcv.studies.inference.draws import SCHEMES
 from statcv.studies.inference.population import Population
@@ -26,13 +28,14 @@ from statcv.studies.inference.questions import (
     Settings,
     measure,
 )
-from statcv.studies.store import (
+from statcv.studies.running import (
+    Arrays,
+    Directory,
     claim,
+    fill,
     parts_of,
     read_part,
-    undone,
     unreadable,
-    write_part,
 )
 
 CHUNK = 50  # data sets of a file
@@ -45,7 +48,7 @@ FIRST = "no_skill"  # the question of files that name none
 
 
 def run_study(
-    directory: str | os.PathLike[str],
+    data_sets: int = 1000,
     *,
     n: Sequence[int] = SIZES,
     balances: Sequence[float] = BALANCES,
@@ -53,22 +56,19 @@ def run_study(
     duplicates: Sequence[bool] = (False, True),
     schemes: Sequence[str] = tuple(SCHEMES),
     questions: Sequence[str] = tuple(QUESTIONS),
-    data_sets: int = 1000,
     refits: int = 200,
     n_permutations: int = 99,
+    directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
-) -> None:
-    """Measure the coverage of intervals and the level and power of tests, into files.
-
-    An interrupted study continues where it stopped, and one with more data sets, or
-    more cells, runs what is missing. Results do not depend on ``n_jobs``.
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Measure the coverage of intervals, and the level and power of tests.
 
     Parameters
     ----------
-    directory : str or path
-        Directory of the study, which is made if it does not exist; it has one file for
-        every 50 data sets of a cell.
+    data_sets : int, default 1000
+        Number of data sets in each cell.
     n : sequence of int
         Numbers of records.
     balances : sequence of float
@@ -86,8 +86,6 @@ def run_study(
         that neither is better on average. ``"losses"``: intervals of accuracy, Brier
         score and log-loss. ``"nested"``: comparisons of a model with half of the
         covariates and one with all.
-    data_sets : int, default 1000
-        Number of data sets in each cell.
     refits : int, default 200
         Data sets, from the first, on which slow methods are tried: those that resample
         (bootstrap), or fit everything again (jackknife, permutation). Fewer where they
@@ -97,9 +95,19 @@ def run_study(
         else on none.
     n_permutations : int, default 99
         Number of permutations of a test.
+    directory : str or path, optional
+        Directory for the results, with one file for every 50 data sets of a cell. An
+        interrupted study, or one with more data sets or cells, continues from there.
     seed : int, default 1
     n_jobs : int, optional
-        Number of processes, as in joblib.
+        Number of processes, as in joblib; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The results of the directory so far, as :func:`study_table` gives them.
 
     Raises
     ------
@@ -111,13 +119,10 @@ def run_study(
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from statcv.studies.inference import run_study, study_table
+    >>> from statcv.studies.inference import run_study
     >>> cell = {"n": [30], "balances": [0.5], "auroc": [0.5], "duplicates": [False]}
     >>> asked = {"schemes": ["loocv"], "questions": ["no_skill"]}
-    >>> with TemporaryDirectory() as directory:
-    ...     run_study(directory, **cell, **asked, data_sets=4, refits=0)
-    ...     table = study_table(directory)
+    >>> table = run_study(4, **cell, **asked, refits=0)
     >>> table.loc[0, ["scheme", "how", "method"]].tolist()
     ['loocv', 'pooled', 'delong']
     """
@@ -125,18 +130,25 @@ def run_study(
     _check_counts(data_sets, refits, n_permutations)
     check_jobs(n_jobs)
     cells = _cells(n, balances, auroc, duplicates, schemes, questions)
+    if directory is None:
+        with TemporaryDirectory() as own:
+            return _run(own, cells, settings, data_sets, n_jobs, progress)
+    return _run(directory, cells, settings, data_sets, n_jobs, progress)
+
+
+def _run(
+    directory: str | os.PathLike[str],
+    cells: Sequence[Cell],
+    settings: Settings,
+    data_sets: int,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> pd.DataFrame:
     path = Path(directory)
     claim(path, _said(settings))
-    tasks = [
-        (cell, numbers)
-        for cell in cells
-        for numbers in undone(path, cell.name, data_sets, CHUNK)
-    ]
-    from joblib import Parallel, delayed
-
-    Parallel(n_jobs=n_jobs)(
-        delayed(_do)(path, cell, settings, numbers) for cell, numbers in tasks
-    )
+    measures = {cell.name: partial(_measure, cell, settings) for cell in cells}
+    fill(path, measures, data_sets, CHUNK, n_jobs, progress)
+    return study_table(path)
 
 
 def _check_counts(data_sets: int, refits: int, permutations: int) -> None:
@@ -192,14 +204,12 @@ def _said(settings: Settings) -> dict[str, int]:
     }
 
 
-def _do(path: Path, cell: Cell, settings: Settings, numbers: range) -> None:
-    with one_thread():
-        answers = measure(cell, settings, numbers)
-    write_answers(path, cell, answers)
+def _measure(cell: Cell, settings: Settings, numbers: range) -> Arrays:
+    return arrays_of(cell, measure(cell, settings, numbers))
 
 
-def write_answers(path: Path, cell: Cell, answers: Answers) -> None:
-    """Write answers to a file that is there whole, or not at all."""
+def arrays_of(cell: Cell, answers: Answers) -> Arrays:
+    """Return the arrays of a file of answers."""
     population = cell.population
     about = {
         "n": population.n,
@@ -210,15 +220,13 @@ def write_answers(path: Path, cell: Cell, answers: Answers) -> None:
         "question": cell.question,
         "methods": [method.label for method in cell.methods],
     }
-    numbers = range(answers.first, answers.first + answers.made.shape[1])
-    arrays = {
+    return {
         "about": json.dumps(about),
         "made": answers.made,
         "values": answers.values,
         "seconds": answers.seconds,
         "truth": answers.truth,
     }
-    write_part(path, cell.name, numbers, arrays)
 
 
 def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:

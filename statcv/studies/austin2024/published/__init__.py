@@ -9,7 +9,7 @@ analysed if their file is given (``irae=``); :func:`simulate_irae` simulates a s
 What was measured at full scale ships with the package (:func:`stored`), and is set
 beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
-    python -m statcv.studies.austin2024.published DIRECTORY data --jobs 2
+    python -m statcv.studies austin2024.published DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 

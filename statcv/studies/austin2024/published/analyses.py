@@ -28,7 +28,7 @@ from statcv.errors import (
 )
 from statcv.models import Logit, XGBoost
 from statcv.results.result import CVResult
-from statcv.studies.checks import check_whole
+from statcv.studies.running import check_whole
 from statcv.verbs.cv import call_cv
 
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6

@@ -209,6 +209,7 @@ def figure4(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Figure4:
     """Cross-validate published models by LOOCV, RLOOCV and leave-pair-out.
 
@@ -233,6 +234,8 @@ def figure4(
     seed : int, default 1
     n_jobs : int, optional
         Number of processes; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
 
     Returns
     -------
@@ -260,14 +263,17 @@ def figure4(
         measure = partial(one_run, name, irae, seed)
         study = Study("runs", measure, said, counts="run")
         tables.append(
-            run(study, runs, _within(own, "runs"), n_jobs).assign(analysis=name)
+            run(study, runs, _within(own, "runs"), n_jobs, progress).assign(
+                analysis=name
+            )
         )
         if pairs:
             positives = int((analysis(name, irae).outcome == 1).sum())
             study = Study(
                 "pairs", partial(pairs_of, name, irae, seed), said, counts="positive"
             )
-            won = shares_won(run(study, positives, _within(own, "pairs"), n_jobs))
+            pairs_held = run(study, positives, _within(own, "pairs"), n_jobs, progress)
+            won = shares_won(pairs_held)
             tables.append(
                 won.assign(
                     analysis=name,

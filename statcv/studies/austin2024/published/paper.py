@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,14 +22,9 @@ from statcv.studies.austin2024.published.tuning import (
     TuningPaths,
     tuning_paths,
 )
-from statcv.studies.tables import Folder, file_of, read_table
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
-PAPER = "austin2024.published"
-Make = Callable[..., pd.DataFrame]
 QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses that have many draws
-DIGITS = 7
-PATHS = ("tuning_samples", "tuning_published")
-WITH_IRAE = ("tuning_published", "figure4", "figure4_draws")
 Row = tuple[str, str, str, float, float]
 NOT_PUBLIC = "irae"
 _STRENGTHS = {
@@ -43,62 +35,32 @@ _STRENGTHS = {
 }
 
 
-@dataclass(frozen=True)
-class Run:
-    """A part of the study.
-
-    Attributes
-    ----------
-    count : int
-        Runs, or data sets of a population.
-    make : callable
-        Function of the number of runs, the directory, and the arguments of
-        :func:`figure4` or :func:`tuning_paths` that returns a table.
-    """
-
-    count: int
-    make: Make
+def _figure4(count: int, **how: Any) -> pd.DataFrame:
+    return figure4(count, **how).predictions
 
 
-def _figure4(count: int, directory: Path, **how: Any) -> pd.DataFrame:
-    return figure4(count, directory=directory / "figure4", **how).predictions
-
-
-def _draws(count: int, directory: Path, **how: Any) -> pd.DataFrame:
-    own = directory / "figure4"
-    found = figure4(count, analyses=QUICK, pairs=False, directory=own, **how)
+def _draws(count: int, **how: Any) -> pd.DataFrame:
+    found = figure4(count, analyses=QUICK, pairs=False, **how)
     return found.aurocs[found.aurocs["estimate"] != "LOOCV, pooled"]
 
 
-def _paths_of(data: tuple[str, ...], argument: str) -> Make:
-    def make(count: int, directory: Path, **how: Any) -> pd.DataFrame:
-        how[argument] = count
-        return tuning_paths(data, directory=directory / "tuning", **how).table
-
-    return make
+def _paths_of_samples(count: int, **how: Any) -> pd.DataFrame:
+    return tuning_paths(SAMPLES, data_sets=count, **how).table
 
 
-RUNS = {
-    "tuning_samples": Run(100, _paths_of(SAMPLES, "data_sets")),
-    "tuning_published": Run(10, _paths_of(PUBLISHED, "runs")),
-    "figure4": Run(10, _figure4),
-    "figure4_draws": Run(40, _draws),
-}
+def _paths_of_data(count: int, **how: Any) -> pd.DataFrame:
+    return tuning_paths(PUBLISHED, runs=count, **how).table
 
 
-def write_table(name: str, table: pd.DataFrame, folder: Path) -> None:
-    """Write a table to seven digits; a path has one column per estimate."""
-    if name in PATHS:
-        order = table["estimate"].unique()
-        index = ["data", "number", "C"]
-        wide = table.pivot(index=index, columns="estimate", values="auroc")[order]
-        by_data = wide.index.get_level_values("data")
-        table = pd.concat(
-            [wide[by_data == data] for data in table["data"].unique()]
-        ).reset_index()
-    table.to_csv(
-        folder / file_of(PAPER, name), index=False, float_format=f"%.{DIGITS}g"
-    )
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    """Return paths with one column per estimate."""
+    order = table["estimate"].unique()
+    index = ["data", "number", "C"]
+    wide = table.pivot(index=index, columns="estimate", values="auroc")[order]
+    by_data = wide.index.get_level_values("data")
+    parts = [wide[by_data == data] for data in table["data"].unique()]
+    rows: pd.DataFrame = pd.concat(parts).reset_index()
+    return rows
 
 
 def _paths(wide: pd.DataFrame) -> TuningPaths:
@@ -106,6 +68,22 @@ def _paths(wide: pd.DataFrame) -> TuningPaths:
     index = ["data", "number", "C"]
     long = wide.melt(id_vars=index, var_name="estimate", value_name="auroc")
     return TuningPaths(long.dropna(ignore_index=True))
+
+
+FIGURE4: dict[str, Any] = {"options": ("irae",), "results": "figure4"}
+PATHS: dict[str, Any] = {"results": "tuning", "to_file": _wide, "from_file": _paths}
+TABLES = {
+    "tuning_samples": Table(100, _paths_of_samples, **PATHS),
+    "tuning_published": Table(10, _paths_of_data, ("irae",), **PATHS),
+    "figure4": Table(10, _figure4, **FIGURE4, from_file=Figure4),
+    "figure4_draws": Table(40, _draws, **FIGURE4),
+}
+PAPER = Paper(
+    "austin2024.published",
+    TABLES,
+    rounding=Rounding(digits=7, decimals=None),
+    options={"irae": {"help": "the file that statcv.load_irae reads"}},
+)
 
 
 def stored(name: str, folder: Folder = None) -> Any:
@@ -119,7 +97,7 @@ def stored(name: str, folder: Folder = None) -> Any:
         ``"tuning_published"``.
     folder : str or path, optional
         Folder of your own tables, as written by
-        ``python -m statcv.studies.austin2024.published``.
+        ``python -m statcv.studies austin2024.published``.
 
     Returns
     -------
@@ -132,10 +110,7 @@ def stored(name: str, folder: Folder = None) -> Any:
     DataError
         If its file does not exist.
     """
-    table = read_table(PAPER, name, RUNS, folder)
-    if name in PATHS:
-        return _paths(table)
-    return Figure4(table) if name == "figure4" else table
+    return PAPER.stored(name, folder)
 
 
 def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame:
@@ -145,7 +120,7 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     ----------
     folder : str or path, optional
         Folder of the tables; by default those that ship with the package. Those that
-        ``python -m statcv.studies.austin2024.published DIRECTORY FOLDER --irae FILE``
+        ``python -m statcv.studies austin2024.published DIRECTORY FOLDER --irae FILE``
         writes have the analyses of the file that :func:`statcv.load_irae` reads, too.
 
     Returns

@@ -30,8 +30,7 @@ from statcv.studies.austin2024.published.analyses import (
     seed_of,
     standardised,
 )
-from statcv.studies.checks import check_whole
-from statcv.studies.running import Directory, Study, run
+from statcv.studies.running import Directory, Study, check_whole, run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -170,6 +169,7 @@ def tuning_paths(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> TuningPaths:
     """Estimate the auROC of ridge logistic regression along a path of penalties.
 
@@ -198,6 +198,8 @@ def tuning_paths(
     seed : int, default 1
     n_jobs : int, optional
         Number of processes; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
 
     Returns
     -------
@@ -236,7 +238,7 @@ def tuning_paths(
         count = data_sets if name in SAMPLES else runs
         study = Study("path", measure, said, counts="number")
         own = None if directory is None else Path(directory) / name
-        tables.append(run(study, count, own, n_jobs).assign(data=name))
+        tables.append(run(study, count, own, n_jobs, progress).assign(data=name))
     columns = ["data", "number", "C", "estimate", "auroc"]
     return TuningPaths(pd.concat(tables, ignore_index=True)[columns])
 
