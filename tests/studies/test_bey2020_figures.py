@@ -177,8 +177,8 @@ def test_ours_beside_the_paper_are_the_numbers_of_the_tables(tables: Path) -> No
     figure = stored("figure4", tables).table
     pearson = np.corrcoef(figure["total_gain"], figure["ratio"])[0, 1]
     assert (r["paper"], r["ours"]) == ("−0.77", pytest.approx(pearson))
-    fresh = bias(stored("fresh", tables), against="with copies")
-    hashed = told.loc[("against fresh records, with copies", "bias, hash"), "ours"]
+    fresh = bias(stored("fresh", tables), against="with duplicates")
+    hashed = told.loc[("against fresh records, with duplicates", "bias, hash"), "ours"]
     assert hashed == fresh.set_index("strategy").loc["hash", "bias"]
     drop = 100 * figure["unbiased"] * (1 - figure["ratio"])
     given = 100 * figure[["clamp", "permutation"]]

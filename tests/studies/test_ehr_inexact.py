@@ -22,7 +22,7 @@ amounts = st.builds(Inexact, st.floats(0, 5), st.floats(0, 1), st.floats(0, 1))
 
 
 def copies_of(truth: pd.DataFrame, seed: int) -> np.ndarray:
-    """Tell which records are copies: not in the person's own hospital."""
+    """Return which records are duplicates: not in the person's own hospital."""
     people = truth["patient_id"].nunique()
     home = simulate_ehr(people, 0, truth["site"].nunique(), seed=seed)
     keys = home["patient_id"] + home["site"]

@@ -1,4 +1,4 @@
-"""What the study asks of losses and of two models, and what its table tells."""
+"""What the study asks of losses and of two models, and what its table says."""
 
 from __future__ import annotations
 

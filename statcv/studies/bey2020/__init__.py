@@ -4,7 +4,7 @@
 goes beyond: the two models that an estimate may be of, on new records
 (:func:`fresh_records`); narrow bins (:func:`narrow_bins`); other numbers of folds
 (:func:`numbers_of_folds`); the limits that the paper names (:func:`limits`); the leak
-by duplicates (:func:`leak_of_copies`); the rotation that is not printed
+by duplicates (:func:`leak_of_duplicates`); the rotation that is not printed
 (:func:`rotations`).
 
 What was measured at full scale ships with the package (:func:`stored`), and is set
@@ -21,7 +21,7 @@ cross-validation for unbiased and privacy-preserving federated learning", JAMIA 
 
 from statcv.studies.bey2020.beyond import (
     fresh_records,
-    leak_of_copies,
+    leak_of_duplicates,
     limits,
     narrow_bins,
     numbers_of_folds,
@@ -47,7 +47,7 @@ __all__ = [
     "figure4",
     "figure5",
     "fresh_records",
-    "leak_of_copies",
+    "leak_of_duplicates",
     "limits",
     "matched_population",
     "narrow_bins",

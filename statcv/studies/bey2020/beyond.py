@@ -3,7 +3,7 @@
 :func:`fresh_records` compares estimates with the accuracy on new records;
 :func:`narrow_bins` stratifies along many bins per fold; :func:`numbers_of_folds` uses
 few folds and many; :func:`limits` tries the limits that the paper names;
-:func:`leak_of_copies` predicts the leak by duplicates in training sets.
+:func:`leak_of_duplicates` predicts the leak by duplicates in training sets.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from statcv.studies.running import Directory, check_whole
 
 Floats = NDArray[np.float64]
 FRESH_STRATEGIES = ("unbiased", "random", "hash", "x5")
-TRUTHS = {"hash": "with copies", "unbiased": "without copies"}
+TRUTHS = {"hash": "with duplicates", "unbiased": "without duplicates"}
 FRESH = 20_000
 PER_FOLD = (1, 2, 4, 20, 200)
 NOISES = (0.0, 0.01, 0.1)
@@ -80,17 +80,17 @@ def fresh_records(
     -------
     pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``. Strategies ``"unbiased"``,
-        ``"random"``, ``"hash"`` and ``"x5"`` are estimates. ``"with copies"`` and
-        ``"without copies"`` are the mean accuracies on new records of the models of
-        the folds by hash, and of the unbiased folds; ``"with copies, all"`` and
-        ``"without copies, all"`` those of the models of all records.
+        ``"random"``, ``"hash"`` and ``"x5"`` are estimates. ``"with duplicates"`` and
+        ``"without duplicates"`` are the mean accuracies on new records of the models of
+        the folds by hash, and of the unbiased folds; ``"with duplicates, all"`` and
+        ``"without duplicates, all"`` those of the models of all records.
 
     Examples
     --------
     >>> from statcv.studies.bey2020 import Scale, bias, fresh_records
     >>> small = Scale(n=400, n_duplicates=80, rounds=10)
     >>> table = fresh_records(2, n_fresh=500, scale=small)
-    >>> bias(table, against="with copies").columns.tolist()
+    >>> bias(table, against="with duplicates").columns.tolist()
     ['strategy', 'bias', 'se', 'simulations']
     """
     check_rotations(rotations)
@@ -402,7 +402,7 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["strategy", "accuracy", "parted"])
 
 
-def leak_of_copies(
+def leak_of_duplicates(
     simulations: int = 30,
     *,
     scale: Scale | None = None,
@@ -432,8 +432,8 @@ def leak_of_copies(
 
     Examples
     --------
-    >>> from statcv.studies.bey2020 import Scale, leak_of_copies
-    >>> table = leak_of_copies(1, scale=Scale(n=400, n_duplicates=80, rounds=10))
+    >>> from statcv.studies.bey2020 import Scale, leak_of_duplicates
+    >>> table = leak_of_duplicates(1, scale=Scale(n=400, n_duplicates=80, rounds=10))
     >>> bool(0.2 < table["parted"].item() < 0.34)
     True
     """

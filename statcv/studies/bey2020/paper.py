@@ -10,7 +10,7 @@ import pandas as pd
 
 from statcv.studies.bey2020.beyond import (
     fresh_records,
-    leak_of_copies,
+    leak_of_duplicates,
     limits,
     narrow_bins,
     numbers_of_folds,
@@ -64,7 +64,7 @@ TABLES = {
     "per_fold": Table(30, _of(narrow_bins), SIZE),
     "limits": Table(30, _of(limits), SIZE),
     "k": Table(30, _of(numbers_of_folds), SIZE),
-    "leak": Table(30, _of(leak_of_copies), SIZE),
+    "leak": Table(30, _of(leak_of_duplicates), SIZE),
 }
 CURVES = ("training", "held_out", "first_training", "first_held_out")
 DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(CURVES, 4)
@@ -206,7 +206,7 @@ def _fresh(folder: Folder) -> list[Row]:
     rows: list[Row] = []
     for name, rotation in (("fresh", ""), ("fresh_drawn", ", over rotations")):
         table = stored(name, folder)
-        for truth in ("with copies", "without copies"):
+        for truth in ("with duplicates", "without duplicates"):
             for models in ("", ", all"):
                 against = f"{truth}{models}"
                 part = f"against fresh records, {against}{rotation}"
@@ -226,7 +226,7 @@ def _beyond(folder: Folder) -> list[Row]:
     rows += _biases("limits", bias(stored("limits", folder)), {})
     leak = stored("leak", folder)
     for name in ("predicted", "measured"):
-        rows.append(("leak of copies", name, "", *_mean(leak[name])))
+        rows.append(("leak of duplicates", name, "", *_mean(leak[name])))
     return rows
 
 
