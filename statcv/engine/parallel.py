@@ -226,7 +226,7 @@ def do_tasks(
     if setup.design.terms.plain is None:
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
     prefer = "threads" if setup.model.capabilities.releases_gil else None
-    as_they_end = _returns_as_they_end(prefer)
+    as_they_end = returns_as_they_end(prefer)
     parallel = Parallel(
         n_jobs=workers,
         prefer=prefer,
@@ -242,7 +242,7 @@ def do_tasks(
             yield from parallel(delayed(_do)(fit, shared, task, here) for task in some)
 
 
-def _returns_as_they_end(prefer: str | None) -> bool:
+def returns_as_they_end(prefer: str | None = None) -> bool:
     """Return whether the active backend of joblib returns results one by one."""
     from joblib.parallel import get_active_backend
 

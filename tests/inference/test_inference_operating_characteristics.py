@@ -132,7 +132,7 @@ def small(tmp_path_factory):
     """A study of a few data sets: no skill, two equally good models, and losses."""
     directory = tmp_path_factory.mktemp("study")
     run_study(
-        directory,
+        directory=directory,
         n=[40],
         balances=[0.3],
         auroc=[0.5, 0.85],

@@ -40,20 +40,18 @@ from statcv.studies.austin2024.published import (
 from statcv.studies.austin2024.published.analyses import (
     IRAE_FORMULA,
     analysis,
+    capped,
     frequent_taxa,
+    seed_of,
     tuned_on_accuracy,
 )
-from statcv.studies.austin2024.published.irae import capped
-from statcv.studies.austin2024.published.paths import SAMPLES, path_of_draw
-from statcv.studies.austin2024.published.populations import population
-from statcv.studies.austin2024.published.runs import (
+from statcv.studies.austin2024.published.curves import (
     one_run,
     pairs_of,
-    seed_of,
     shares_won,
 )
-from statcv.studies.austin2024.published.tables import PAPER, RUNS, write_table
-from statcv.studies.tables import file_of
+from statcv.studies.austin2024.published.paper import PAPER
+from statcv.studies.austin2024.published.tuning import SAMPLES, path_of_draw, population
 
 needs_data = pytest.mark.skipif(
     not Path(os.environ.get("STATCV_DATA", ""), "cfs_vogl.csv").is_file(),
@@ -475,8 +473,8 @@ def test_paths_that_cannot_be_had(given: dict, match: str) -> None:
 def test_tables_come_back_as_they_were_written(
     small: Figure4, paths: TuningPaths, tmp_path: Path
 ) -> None:
-    write_table("figure4", small.predictions, tmp_path)
-    write_table("tuning_published", paths.table, tmp_path)
+    PAPER.write("figure4", small.predictions, tmp_path)
+    PAPER.write("tuning_published", paths.table, tmp_path)
     again = stored("figure4", tmp_path)
     assert_frame_equal(again.table, small.table, rtol=1e-5)
     index = ["data", "number", "C", "estimate"]
@@ -484,9 +482,7 @@ def test_tables_come_back_as_they_were_written(
     found, expected = (one.table.set_index(index).sort_index() for one in (read, paths))
     assert_frame_equal(found, expected)
     assert_frame_equal(read.chosen(), paths.chosen(), rtol=1e-3)
-    with pytest.raises(
-        DataError, match=f"no {file_of(PAPER, 'figure4_draws')}; python -m"
-    ):
+    with pytest.raises(DataError, match=f"no {PAPER.file('figure4_draws')}; python -m"):
         paper_and_ours(tmp_path)
     with pytest.raises(ArgumentError, match="Did you mean 'figure4'"):
         stored("figure_4")
@@ -496,7 +492,7 @@ def test_what_ships_is_at_full_scale() -> None:
     figure = stored("figure4")
     runs = figure.table.set_index(["analysis", "estimate"])["runs"]
     for name in ANALYSES:
-        assert runs[name, "RLOOCV, pooled"] == RUNS["figure4"].count
+        assert runs[name, "RLOOCV, pooled"] == PAPER.tables["figure4"].count
         assert runs[name, "leave-pair-out"] == 1
     told = figure.table.set_index(["analysis", "estimate"])["median"]
     assert told["ptb", "LOOCV, pooled"] == pytest.approx(0.6921, abs=0.0003)
@@ -508,7 +504,7 @@ def test_what_ships_is_at_full_scale() -> None:
     many = draws.groupby("analysis")["auroc"].median()
     assert many["cfs_xgboost"] == pytest.approx(0.8166, abs=0.01)
     samples = stored("tuning_samples").table
-    assert samples["number"].max() == RUNS["tuning_samples"].count
+    assert samples["number"].max() == PAPER.tables["tuning_samples"].count
     assert set(samples["data"]) == set(SAMPLES)
 
 
@@ -542,9 +538,9 @@ def test_the_authors_file_fills_the_table(
     file: Path, small: Figure4, paths: TuningPaths, tmp_path: Path
 ) -> None:
     own = tuning_paths("irae", runs=2, irae=file, penalties=(0.01, 1.0))
-    write_table("figure4", small.predictions, tmp_path)
-    write_table("figure4_draws", small.aurocs, tmp_path)
-    write_table("tuning_published", own.table, tmp_path)
+    PAPER.write("figure4", small.predictions, tmp_path)
+    PAPER.write("figure4_draws", small.aurocs, tmp_path)
+    PAPER.write("tuning_published", own.table, tmp_path)
     numbers = paper_and_ours(tmp_path)
     irae = numbers[numbers["part"].str.contains("irae|adverse")]
     assert irae["ours"].notna().all()

@@ -20,6 +20,7 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.models import Logit
+from statcv.studies.__main__ import main
 from statcv.studies.austin2024 import (
     ESTIMATES,
     dummies,
@@ -39,20 +40,20 @@ from statcv.studies.austin2024 import (
     stored,
     stratified,
 )
-from statcv.studies.austin2024.__main__ import main
-from statcv.studies.austin2024.estimates import estimates_of
+from statcv.studies.austin2024.estimates import Cell, estimates_of
 from statcv.studies.austin2024.figures import FIGURES
-from statcv.studies.austin2024.grid import Cell
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.paper_data import (
-    BALANCES,
-    against_half,
-    next_multiple,
-)
+from statcv.studies.austin2024.paper import PAPER
 from statcv.studies.austin2024.public_data import TASKS, records_of
-from statcv.studies.austin2024.runs import RUNS
-from statcv.studies.austin2024.samples import Noise, Signal, stream_of
-from statcv.studies.austin2024.stratified import exact
+from statcv.studies.austin2024.samples import (
+    BALANCES,
+    Noise,
+    Signal,
+    against_half,
+    learner_of,
+    next_multiple,
+    stream_of,
+)
+from statcv.studies.austin2024.simulations import exact
 
 
 @pytest.fixture(autouse=True)
@@ -267,13 +268,10 @@ def test_figures_that_there_are_not(tmp_path: Path) -> None:
         figure("2a", folder=tmp_path)
 
 
-def test_the_command_writes_the_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_tables(tmp_path: Path) -> None:
     parts, folder = str(tmp_path / "parts"), tmp_path / "tables"
     asked = ["--only", "swarm", "--most", "2"]
-    monkeypatch.setattr("sys.argv", ["austin2024", parts, str(folder), *asked])
-    main()
+    main(["austin2024", parts, str(folder), *asked])
     table = stored("swarm", folder)
     assert table["data_set"].max() == 2
     assert set(table["group"]) == {4}
@@ -323,7 +321,7 @@ def test_the_tables_that_ship() -> None:
         len(
             (Path(__file__).parents[2] / "data" / f"austin2024_{name}.csv").read_bytes()
         )
-        for name in RUNS
+        for name in PAPER.tables
     ]
     assert sum(sizes) < 1_000_000
 
@@ -347,7 +345,9 @@ def test_only_estimates_within_fits_are_centred_where_there_is_nothing(
     name: str, centred: tuple[str, ...], leaning: tuple[str, ...]
 ) -> None:
     table = stored(name)
-    assert table["data_sets"].min() == table["data_sets"].max() == RUNS[name].count
+    assert (
+        table["data_sets"].min() == table["data_sets"].max() == PAPER.tables[name].count
+    )
     found = off_centre(table).set_index("estimate")
     assert found["cells"].nunique() == 1
     for estimate in centred:

@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression
 
 import statcv.studies
 from statcv.errors import ArgumentError, DataError, FoldWarning
+from statcv.studies.__main__ import main
 from statcv.studies.bey2020 import (
     Figure2,
     Figure3,
@@ -30,12 +31,10 @@ from statcv.studies.bey2020 import (
     paper_and_ours,
     stored,
 )
-from statcv.studies.bey2020.__main__ import main
-from statcv.studies.bey2020.tables import RUNS, write_run
-from statcv.studies.tables import file_of
+from statcv.studies.bey2020.paper import PAPER
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
-TINY = Scale(n=300, n_duplicates=90, rounds=1)
+TINY = {"scale": 0.03, "rounds": 1}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +48,7 @@ def close_figures() -> Iterator[None]:
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("tables")
     for name, table in made(folder).items():
-        write_run(name, table, folder)
+        PAPER.write(name, table, folder)
     return folder
 
 
@@ -58,9 +57,9 @@ def made(folder: Path) -> dict[str, pd.DataFrame]:
     parts, found = folder / "parts", {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FoldWarning)  # 200 bins a fold need a thousand
-        for name, run in RUNS.items():
+        for name in PAPER.tables:
             count = 2 if name.startswith("figure") else 1
-            found[name] = run.make(count, TINY, parts / name, 1, 1)
+            found[name] = PAPER.make(name, parts, most=count, **TINY)
     return found
 
 
@@ -178,8 +177,8 @@ def test_ours_beside_the_paper_are_the_numbers_of_the_tables(tables: Path) -> No
     figure = stored("figure4", tables).table
     pearson = np.corrcoef(figure["total_gain"], figure["ratio"])[0, 1]
     assert (r["paper"], r["ours"]) == ("−0.77", pytest.approx(pearson))
-    fresh = bias(stored("fresh", tables), against="with copies")
-    hashed = told.loc[("against fresh records, with copies", "bias, hash"), "ours"]
+    fresh = bias(stored("fresh", tables), against="with duplicates")
+    hashed = told.loc[("against fresh records, with duplicates", "bias, hash"), "ours"]
     assert hashed == fresh.set_index("strategy").loc["hash", "bias"]
     drop = 100 * figure["unbiased"] * (1 - figure["ratio"])
     given = 100 * figure[["clamp", "permutation"]]
@@ -198,24 +197,20 @@ def test_tables_that_there_are_not(tmp_path: Path) -> None:
 
 def test_the_tables_that_ship_are_small() -> None:
     sizes = []
-    for name in RUNS:
-        file = files("statcv.data") / file_of("bey2020", name)
+    for name in PAPER.tables:
+        file = files("statcv.data") / PAPER.file(name)
         if file.is_file():
             sizes.append(len(file.read_bytes()))
     if not sizes:
         pytest.skip("no table is stored yet")
-    assert len(sizes) == len(RUNS)
+    assert len(sizes) == len(PAPER.tables)
     assert sum(sizes) <= 200_000
 
 
-def test_the_command_writes_the_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_writes_the_tables(tmp_path: Path) -> None:
     parts, folder = str(tmp_path / "parts"), tmp_path / "tables"
     asked = ["--only", "rotations", "leak", "--scale", "0.03", "--rounds", "2"]
-    arguments = [parts, str(folder), *asked, "--most", "2"]
-    monkeypatch.setattr("sys.argv", ["bey2020", *arguments])
-    main()
+    main(["bey2020", parts, str(folder), *asked, "--most", "2"])
     assert sorted(file.name for file in folder.iterdir()) == [
         "bey2020_leak.csv",
         "bey2020_rotations.csv",

@@ -9,7 +9,7 @@ from xgboost import XGBClassifier
 
 from statcv.results.result import CVResult
 from statcv.studies.bey2020 import Figure4, Scale
-from statcv.studies.bey2020.ranking import KINDS, RANKINGS, fold_models, rank
+from statcv.studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
 from statcv.studies.bey2020.samples import Sample, drawn_population
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
 

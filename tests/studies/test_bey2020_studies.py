@@ -19,17 +19,17 @@ from statcv.studies.bey2020 import (
     figure3,
     figure4,
     fresh_records,
-    leak_of_copies,
+    leak_of_duplicates,
     limits,
     matched_population,
     narrow_bins,
     numbers_of_folds,
     rotations,
 )
-from statcv.studies.bey2020.fresh import right
+from statcv.studies.bey2020.beyond import right
 from statcv.studies.bey2020.samples import Sample, records_of
 from statcv.studies.ehr import Inexact
-from statcv.studies.store import read_part
+from statcv.studies.running import read_part
 
 SMALL = Scale(n=300, n_duplicates=90, rounds=4)
 SOME = ("unbiased", "random", "x5")
@@ -154,7 +154,7 @@ def test_all_studies_have_the_same_data_sets() -> None:
     several = numbers_of_folds(1, k=[5], scale=SMALL)
     fresh = fresh_records(1, n_fresh=10, scale=SMALL)
     limited = limits(1, scale=SMALL)
-    leak = leak_of_copies(1, scale=SMALL).iloc[0]
+    leak = leak_of_duplicates(1, scale=SMALL).iloc[0]
     for strategy in ("unbiased", "x5"):
         for table in (narrow, several, fresh):
             assert accuracies(table)[strategy] == found[strategy]
@@ -201,8 +201,8 @@ def test_the_models_on_fresh_records_are_those_of_the_records() -> None:
     x = population.draw_covariates(500, rng)
     p = population.probability(x)
     for data, name in (
-        (sample.records, "with copies, all"),
-        (sample.people, "without copies, all"),
+        (sample.records, "with duplicates, all"),
+        (sample.people, "without duplicates, all"),
     ):
         model = XGBClassifier(max_depth=3, n_estimators=4, learning_rate=0.6, n_jobs=1)
         chosen = model.fit(data[X].to_numpy(), data["y"]).predict(x)
@@ -216,7 +216,7 @@ def test_the_models_on_fresh_records_are_those_of_the_records() -> None:
 def test_limits_part_as_many_copies_as_they_should() -> None:
     scale = Scale(n=1_000, n_duplicates=400, rounds=2)
     table = limits(1, scale=scale).set_index("strategy")["parted"]
-    random = leak_of_copies(1, scale=scale)["parted"].item()
+    random = leak_of_duplicates(1, scale=scale)["parted"].item()
     whole = ["unbiased", "hash", "x1", "hash, hard cases"]
     assert (table[whole] == 0).all()
     assert table["hash, salted"] == pytest.approx(random, abs=0.06)
@@ -242,7 +242,7 @@ def test_inexact_copies_part_where_bins_are_narrow() -> None:
 
 
 def test_the_leak_is_the_share_times_the_optimism() -> None:
-    told = leak_of_copies(1, scale=SMALL).iloc[0]
+    told = leak_of_duplicates(1, scale=SMALL).iloc[0]
     optimism = told["training"] - told["unbiased"]
     assert told["predicted"] == pytest.approx(100 * told["parted"] * optimism)
     assert told["measured"] == pytest.approx(100 * (told["random"] - told["unbiased"]))

@@ -1,4 +1,4 @@
-"""Who is copied, and where to, against the procedure as the paper tells it."""
+"""Who is duplicated, and where to, against the procedure that the paper describes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def copies(person: np.ndarray, site: np.ndarray, n: int) -> Copies:
 
 
 def test_duplicates_are_distributed_as_by_drawing_and_refusing() -> None:
-    """Two people, three sites, two copies: six outcomes, equally likely."""
+    """Two people, three sites, two duplicates: six outcomes, equally likely."""
     home, times = np.array([0, 2]), 6_000
     found: Counter[Copies] = Counter()
     rng = np.random.default_rng(6)
@@ -41,7 +41,7 @@ def test_duplicates_are_distributed_as_by_drawing_and_refusing() -> None:
 
 
 def probabilities(home: list[int], weights: list[float], n_sites: int) -> dict:
-    """Return the probability of each pair of copies, drawing one after the other."""
+    """Return the probability of each pair of duplicates, drawn one after the other."""
     pairs = [
         (person, site)
         for person, own in enumerate(home)

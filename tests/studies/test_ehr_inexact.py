@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.studies import Inexact, ehr_population, simulate_ehr
-from statcv.studies.ehr.typing_errors import mistyped, mistyped_date
+from statcv.studies.ehr.inexact import mistyped, mistyped_date
 
 X = [f"x{i}" for i in range(1, 11)]
 FIRST, LAST = date(1930, 1, 1), date(2005, 12, 31)
@@ -22,7 +22,7 @@ amounts = st.builds(Inexact, st.floats(0, 5), st.floats(0, 1), st.floats(0, 1))
 
 
 def copies_of(truth: pd.DataFrame, seed: int) -> np.ndarray:
-    """Tell which records are copies: not in the person's own hospital."""
+    """Return which records are duplicates: not in the person's own hospital."""
     people = truth["patient_id"].nunique()
     home = simulate_ehr(people, 0, truth["site"].nunique(), seed=seed)
     keys = home["patient_id"] + home["site"]

@@ -17,18 +17,19 @@ from scipy.special import logit
 
 from statcv import cv
 from statcv.errors import ArgumentError, CheckpointError
-from statcv.metrics import auroc
+from statcv.metrics import auroc, slope_of_pairs
 from statcv.models import Logit
 from statcv.studies.inference import SCHEMES, Population, run_study, study_table
-from statcv.studies.inference.cells import Answers, Cell, Settings, measure
-from statcv.studies.inference.methods import LEVEL
-from statcv.studies.inference.no_skill import Reading, methods_of
-from statcv.studies.inference.run import write_answers
-from statcv.studies.inference.slopes import (
+from statcv.studies.inference.draws import LEVEL
+from statcv.studies.inference.no_skill import (
+    Reading,
     harrell_slope,
+    methods_of,
     paired_slope,
-    slope_of_pairs,
 )
+from statcv.studies.inference.questions import Answers, Cell, Settings, measure
+from statcv.studies.inference.run import arrays_of
+from statcv.studies.running import write_part
 
 ONE: dict[str, Any] = {
     "n": [30],
@@ -200,7 +201,7 @@ def test_every_method_of_every_scheme_answers(scheme: str, copies: bool) -> None
 
 def test_a_scheme_that_refuses_a_data_set_says_nothing(tmp_path: Path) -> None:
     run_study(
-        tmp_path,
+        directory=tmp_path,
         n=[6],  # four distinct records for six folds
         balances=[0.5],
         auroc=[0.7],
@@ -226,7 +227,7 @@ def test_a_scheme_that_refuses_a_data_set_says_nothing(tmp_path: Path) -> None:
 def test_the_numbers_are_the_same_for_any_number_of_jobs(tmp_path: Path) -> None:
     for jobs in (1, 2):
         run_study(
-            tmp_path / str(jobs),
+            directory=tmp_path / str(jobs),
             **ONE,
             schemes=["loocv", "stratified_kfold"],
             data_sets=3,
@@ -243,14 +244,14 @@ def test_the_numbers_are_the_same_for_any_number_of_jobs(tmp_path: Path) -> None
 
 def test_a_study_goes_on_where_it_stopped_and_grows(tmp_path: Path) -> None:
     cell: dict[str, Any] = {**PLAIN, "schemes": ["loocv"], "refits": 0}
-    run_study(tmp_path / "a", **cell, data_sets=4)
+    run_study(directory=tmp_path / "a", **cell, data_sets=4)
     first = sorted((tmp_path / "a").glob("*.npz"))
     told = [file.stat().st_mtime_ns for file in first]
-    run_study(tmp_path / "a", **cell, data_sets=4)
+    run_study(directory=tmp_path / "a", **cell, data_sets=4)
     assert [file.stat().st_mtime_ns for file in first] == told  # nothing to do
-    run_study(tmp_path / "a", **cell, data_sets=7)
+    run_study(directory=tmp_path / "a", **cell, data_sets=7)
     assert [file.stat().st_mtime_ns for file in first] == told
-    run_study(tmp_path / "b", **cell, data_sets=7)
+    run_study(directory=tmp_path / "b", **cell, data_sets=7)
     a, b = (study_table(tmp_path / name).drop(columns="seconds") for name in "ab")
     assert (a["data_sets"] == 7).all()
     assert_frame_equal(a, b)
@@ -258,7 +259,7 @@ def test_a_study_goes_on_where_it_stopped_and_grows(tmp_path: Path) -> None:
 
 def test_all_schemes_get_the_same_data_sets(tmp_path: Path) -> None:
     run_study(
-        tmp_path,
+        directory=tmp_path,
         **PLAIN,
         schemes=["loocv", "rloocv", "stratified_kfold"],
         data_sets=3,
@@ -271,7 +272,12 @@ def test_all_schemes_get_the_same_data_sets(tmp_path: Path) -> None:
 
 def test_slow_methods_are_tried_on_the_first_data_sets(tmp_path: Path) -> None:
     run_study(
-        tmp_path, **PLAIN, schemes=["loocv"], data_sets=4, refits=2, n_permutations=9
+        directory=tmp_path,
+        **PLAIN,
+        schemes=["loocv"],
+        data_sets=4,
+        refits=2,
+        n_permutations=9,
     )
     counts = study_table(tmp_path).set_index("method")["data_sets"]
     assert counts["delong"] == 4
@@ -283,7 +289,7 @@ def test_slow_methods_are_tried_on_the_first_data_sets(tmp_path: Path) -> None:
 
 
 def test_the_table_counts_what_the_methods_said(tmp_path: Path) -> None:
-    run_study(tmp_path, **PLAIN, schemes=["loocv"], data_sets=1, refits=0)
+    run_study(directory=tmp_path, **PLAIN, schemes=["loocv"], data_sets=1, refits=0)
     for file in tmp_path.glob("*.npz"):
         file.unlink()
     cell = Cell(Population(30, 0.5, 0.7), "loocv")
@@ -297,7 +303,8 @@ def test_the_table_counts_what_the_methods_said(tmp_path: Path) -> None:
     truth = np.array([[0.64, 1.0], [0.54, 1.0], [0.64, 1.0], [0.66, 1.0]])
     made = np.zeros((len(cell.methods), 4), dtype=bool)
     made[0] = True
-    write_answers(tmp_path, cell, Answers(0, made, values, made * 2.0, truth))
+    answers = Answers(made, values, made * 2.0, truth)
+    write_part(tmp_path, cell.name, range(4), arrays_of(cell, answers))
     row = study_table(tmp_path).iloc[0]
     assert row["method"] == "delong"
     assert row["data_sets"] == 4
@@ -313,13 +320,17 @@ def test_the_table_counts_what_the_methods_said(tmp_path: Path) -> None:
 
 
 def test_directories_of_other_studies_are_refused(tmp_path: Path) -> None:
-    run_study(tmp_path / "a", **PLAIN, schemes=["loocv"], data_sets=1, refits=0)
+    run_study(
+        directory=tmp_path / "a", **PLAIN, schemes=["loocv"], data_sets=1, refits=0
+    )
     with pytest.raises(CheckpointError, match="seed=1"):
-        run_study(tmp_path / "a", **PLAIN, schemes=["loocv"], refits=0, seed=2)
+        run_study(
+            directory=tmp_path / "a", **PLAIN, schemes=["loocv"], refits=0, seed=2
+        )
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "mine.txt").write_text("mine")
     with pytest.raises(CheckpointError, match="other files"):
-        run_study(tmp_path / "b", **PLAIN, schemes=["loocv"])
+        run_study(directory=tmp_path / "b", **PLAIN, schemes=["loocv"])
     with pytest.raises(CheckpointError, match="no part"):
         study_table(tmp_path / "b")
     next((tmp_path / "a").glob("*.npz")).write_bytes(b"torn")
@@ -342,5 +353,5 @@ def test_studies_that_cannot_be_are_refused(
     tmp_path: Path, argument: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ArgumentError, match=message):
-        run_study(tmp_path / "study", **{**PLAIN, **argument})
+        run_study(directory=tmp_path / "study", **{**PLAIN, **argument})
     assert not (tmp_path / "study").exists()

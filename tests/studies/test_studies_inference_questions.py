@@ -1,4 +1,4 @@
-"""What the study asks of losses and of two models, and what its table tells."""
+"""What the study asks of losses and of two models, and what its table says."""
 
 from __future__ import annotations
 
@@ -17,12 +17,17 @@ from statcv import compare, cv
 from statcv.metrics import accuracy, auroc, brier, log_loss
 from statcv.models import Logit
 from statcv.studies.inference import Population, run_study, study_table
-from statcv.studies.inference.cells import Answers, Cell, Settings, measure
 from statcv.studies.inference.comparisons import equals, nested
-from statcv.studies.inference.draws import Draw
-from statcv.studies.inference.questions import QUESTIONS
-from statcv.studies.inference.run import write_answers
-from statcv.studies.inference.schemes import SCHEMES
+from statcv.studies.inference.draws import SCHEMES, Draw
+from statcv.studies.inference.questions import (
+    QUESTIONS,
+    Answers,
+    Cell,
+    Settings,
+    measure,
+)
+from statcv.studies.inference.run import arrays_of
+from statcv.studies.running import write_part
 
 ONE: dict[str, Any] = {
     "n": [30],
@@ -214,7 +219,7 @@ def test_files_of_no_skill_keep_their_names() -> None:
 
 def test_files_without_a_question_are_of_no_skill(tmp_path: Path) -> None:
     asked: dict[str, Any] = {**ONE, "schemes": ["loocv"], "questions": ["no_skill"]}
-    run_study(tmp_path, **asked, data_sets=3, refits=0)
+    run_study(directory=tmp_path, **asked, data_sets=3, refits=0)
     table = study_table(tmp_path)
     (file,) = tmp_path.glob("*.npz")
     with np.load(file) as stored:
@@ -225,17 +230,21 @@ def test_files_without_a_question_are_of_no_skill(tmp_path: Path) -> None:
     assert_frame_equal(study_table(tmp_path), table)
     assert set(table["question"]) == {"no_skill"}
     told = file.stat().st_mtime_ns
-    run_study(tmp_path, **asked, data_sets=3, refits=0)
+    run_study(directory=tmp_path, **asked, data_sets=3, refits=0)
     assert file.stat().st_mtime_ns == told  # nothing to do
 
 
 def test_questions_are_asked_in_one_directory_and_go_on(tmp_path: Path) -> None:
     cell: dict[str, Any] = {**ONE, "schemes": ["loocv", "bootstrap"], "refits": 0}
-    run_study(tmp_path / "a", **cell, questions=["equals"], data_sets=2)
+    run_study(directory=tmp_path / "a", **cell, questions=["equals"], data_sets=2)
     first = {file: file.stat().st_mtime_ns for file in (tmp_path / "a").glob("*.npz")}
-    run_study(tmp_path / "a", **cell, questions=["equals", "losses"], data_sets=3)
+    run_study(
+        directory=tmp_path / "a", **cell, questions=["equals", "losses"], data_sets=3
+    )
     assert all(file.stat().st_mtime_ns == told for file, told in first.items())
-    run_study(tmp_path / "b", **cell, questions=["losses", "equals"], data_sets=3)
+    run_study(
+        directory=tmp_path / "b", **cell, questions=["losses", "equals"], data_sets=3
+    )
     a, b = (study_table(tmp_path / name).drop(columns="seconds") for name in "ab")
     assert_frame_equal(a, b)
     assert a["question"].drop_duplicates().tolist() == ["equals", "losses"]
@@ -245,7 +254,7 @@ def test_questions_are_asked_in_one_directory_and_go_on(tmp_path: Path) -> None:
 
 def test_the_table_tells_differences_of_two_models(tmp_path: Path) -> None:
     run_study(
-        tmp_path,
+        directory=tmp_path,
         **ONE,
         schemes=["loocv"],
         questions=["equals"],
@@ -265,7 +274,8 @@ def test_the_table_tells_differences_of_two_models(tmp_path: Path) -> None:
     truth = np.array([[0.02], [0.02], [0.06], [-0.02]]) + np.zeros(3)
     made = np.zeros((len(cell.methods), 4), dtype=bool)
     made[0] = True
-    write_answers(tmp_path, cell, Answers(0, made, values, made * 1.0, truth))
+    answers = Answers(made, values, made * 1.0, truth)
+    write_part(tmp_path, cell.name, range(4), arrays_of(cell, answers))
     row = study_table(tmp_path).iloc[0]
     assert row[["question", "metric", "method"]].tolist() == [
         "equals",
@@ -281,7 +291,7 @@ def test_the_table_tells_differences_of_two_models(tmp_path: Path) -> None:
 
 def test_of_losses_nothing_is_excluded_or_rejected(tmp_path: Path) -> None:
     run_study(
-        tmp_path,
+        directory=tmp_path,
         **ONE,
         schemes=["loocv"],
         questions=["losses"],

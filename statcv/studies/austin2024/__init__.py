@@ -11,7 +11,7 @@ classes (:func:`null_classes`).
 What was measured at full scale ships with the package (:func:`stored`). It is made
 by::
 
-    python -m statcv.studies.austin2024 DIRECTORY data --jobs 2
+    python -m statcv.studies austin2024 DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 
@@ -19,21 +19,25 @@ G. I. Austin, I. Pe'er and T. Korem, "Distributional bias compromises leave-one-
 cross-validation", arXiv:2406.01652 (2024); Science Advances 11 (2025) eadx6976.
 """
 
+from statcv.studies.austin2024.aurocs import (
+    null_aurocs,
+    null_kinds,
+    off_centre,
+    signal_aurocs,
+)
 from statcv.studies.austin2024.beyond import null_classes, null_numbers
-from statcv.studies.austin2024.dummies import dummies
 from statcv.studies.austin2024.estimates import ESTIMATES
 from statcv.studies.austin2024.figures import figure
-from statcv.studies.austin2024.kinds import null_kinds
-from statcv.studies.austin2024.null import null_aurocs, off_centre
-from statcv.studies.austin2024.others import other_models
-from statcv.studies.austin2024.paper import paper_and_ours
-from statcv.studies.austin2024.penalties import penalties
+from statcv.studies.austin2024.paper import paper_and_ours, stored
 from statcv.studies.austin2024.public_data import TASKS, public_data
-from statcv.studies.austin2024.regression import predictions
-from statcv.studies.austin2024.runs import stored
-from statcv.studies.austin2024.scores import standardised
-from statcv.studies.austin2024.signal import signal_aurocs
-from statcv.studies.austin2024.stratified import stratified
+from statcv.studies.austin2024.simulations import (
+    dummies,
+    other_models,
+    penalties,
+    predictions,
+    standardised,
+    stratified,
+)
 
 __all__ = [
     "ESTIMATES",

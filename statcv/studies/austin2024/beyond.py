@@ -11,9 +11,7 @@ import pandas as pd
 
 from statcv.errors import UndefinedMetricWarning
 from statcv.results.result import CVResult
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.paper_data import held_out
-from statcv.studies.austin2024.samples import stream_of
+from statcv.studies.austin2024.samples import held_out, learner_of, stream_of
 from statcv.studies.running import Directory, simulate
 
 SIZES, COVARIATES = (30, 50, 100), (1, 5)
@@ -36,6 +34,7 @@ def null_numbers(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Predict normal outcomes from normal covariates that are independent of them.
 
@@ -46,7 +45,7 @@ def null_numbers(
     n, covariates : sequence of int
     models : sequence of str
         Models by name, such as ``"linear"``, ``"neighbors 5"``, ``"mean"``.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -76,6 +75,7 @@ def null_numbers(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         sizes=tuple(n),
         counts_of=tuple(covariates),
@@ -93,6 +93,7 @@ def null_classes(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Predict one of three classes from normal covariates that are independent of it.
 
@@ -104,7 +105,7 @@ def null_classes(
     n, covariates : sequence of int
     models : sequence of str
         Multinomial logistic regression with the penalty C.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`penalties`.
 
     Returns
@@ -132,6 +133,7 @@ def null_classes(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="data_set",
         sizes=tuple(n),
         counts_of=tuple(covariates),

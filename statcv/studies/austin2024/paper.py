@@ -1,8 +1,9 @@
-"""The numbers that the paper prints of its simulations, beside ours."""
+"""The tables of the simulations, and the numbers that the paper prints, beside ours."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,120 @@ import pandas as pd
 
 from statcv.metrics import auprc
 from statcv.results.result import CVResult
-from statcv.studies.austin2024.paper_data import (
+from statcv.studies.austin2024.aurocs import null_aurocs, null_kinds, signal_aurocs
+from statcv.studies.austin2024.beyond import null_classes, null_numbers
+from statcv.studies.austin2024.estimates import ASKED, OF_PAIRS
+from statcv.studies.austin2024.public_data import SHORT, public_data
+from statcv.studies.austin2024.samples import (
+    PAPERS_SETS,
     RECORDS,
     against_half,
     held_out,
     noise_of,
     pooled,
 )
-from statcv.studies.austin2024.penalties import PAPERS_PENALTY
-from statcv.studies.austin2024.runs import stored
-from statcv.studies.austin2024.stratified import PAPERS_GROUP, exact
-from statcv.studies.tables import Folder
+from statcv.studies.austin2024.simulations import (
+    PAPERS_GROUP,
+    PAPERS_PENALTY,
+    SWARM,
+    SWARM_BALANCES,
+    SWARM_RECORDS,
+    dummies,
+    exact,
+    other_models,
+    penalties,
+    predictions,
+    standardised,
+    stratified,
+)
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
+AUROCS = ("auroc", "expected", "loocv", "rloocv", "rloocv_paired", "predicted")
+DIGITS = dict.fromkeys(AUROCS, 4) | dict.fromkeys(("se", "bias_se"), 2)
+DIGITS |= dict.fromkeys(("milliseconds", "sd", "rmse"), 3)
+OF_MANY = (*SHORT[:-1], "pairs")  # estimates of 250 records: not of all pairs
 COLUMNS = ("figure", "quantity", "paper", "data_sets", "mean", "sd", "se", "p")
 Row = dict[str, Any]
+
+TABLES = {
+    "penalties": Table(PAPERS_SETS, penalties),
+    "stratified": Table(PAPERS_SETS, stratified),
+    "dummies": Table(PAPERS_SETS, dummies),
+    "swarm": Table(
+        PAPERS_SETS,
+        partial(dummies, n=SWARM_RECORDS, balances=SWARM_BALANCES, groups=(SWARM,)),
+    ),
+    "neighbours": Table(PAPERS_SETS, other_models),
+    "forest": Table(PAPERS_SETS, partial(other_models, model="forest")),
+    "predictions": Table(1, predictions),
+    "standardised": Table(PAPERS_SETS, standardised),
+    "null": Table(2000, null_aurocs),
+    "null_kinds": Table(2000, null_kinds),
+    "null_250": Table(500, partial(null_aurocs, n=(250,), estimates=OF_MANY)),
+    "signal": Table(1000, signal_aurocs),
+    "corrections": Table(
+        1000,
+        partial(
+            signal_aurocs,
+            n=(50,),
+            covariates=(5,),
+            aurocs=(0.75,),
+            models=("logit 1", "logit 0.01", "neighbors 5", "neighbors 1"),
+            estimates=(*ASKED, "standardised"),
+        ),
+    ),
+    "of_pairs": Table(
+        1000,
+        partial(
+            signal_aurocs,
+            n=(30, 100),
+            covariates=(2,),
+            aurocs=(0.75,),
+            estimates=OF_PAIRS,
+        ),
+    ),
+    "public_data": Table(200, public_data),
+    "numbers": Table(200, null_numbers),
+    "classes": Table(200, null_classes),
+}
+PAPER = Paper("austin2024", TABLES, rounding=Rounding(columns=DIGITS, decimals=6))
+
+
+def stored(name: str, folder: Folder = None) -> pd.DataFrame:
+    """Return a table of results at full scale, which ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"penalties"``, ``"stratified"``, ``"dummies"``, ``"swarm"`` (groups of four
+        of 100 records), ``"neighbours"``, ``"forest"``, ``"predictions"``, ``"null"``,
+        ``"null_250"``, ``"null_kinds"``, ``"standardised"``, ``"signal"``,
+        ``"corrections"``, ``"of_pairs"``, ``"public_data"``, ``"numbers"``,
+        ``"classes"``.
+    folder : str or path, optional
+        Folder of your own tables, as written by
+        ``python -m statcv.studies austin2024``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        What the function of the study returns; numbers have five digits or fewer.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If its file does not exist.
+
+    Examples
+    --------
+    >>> table = stored("penalties")
+    >>> table.columns[:3].tolist()
+    ['data_set', 'balance', 'C']
+    """
+    table: pd.DataFrame = PAPER.stored(name, folder)
+    return table
 
 
 def paper_and_ours(folder: Folder = None) -> pd.DataFrame:

@@ -15,12 +15,10 @@ from statcv.studies.austin2024.estimates import (
     check_estimates,
     estimates_of,
     fitted_to_all,
+    told,
 )
-from statcv.studies.austin2024.grid import told
-from statcv.studies.austin2024.learners import learner_of
-from statcv.studies.austin2024.samples import stream_of
-from statcv.studies.checks import check_whole
-from statcv.studies.running import Directory, simulate
+from statcv.studies.austin2024.samples import learner_of, stream_of
+from statcv.studies.running import Directory, check_whole, simulate
 
 MODEL = "logit 1"
 SHORT = (
@@ -44,6 +42,7 @@ def public_data(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> pd.DataFrame:
     """Draw small samples of public data, and compare estimates with the rest.
 
@@ -60,7 +59,7 @@ def public_data(
         In :data:`TASKS`; all by default.
     estimates : iterable of str
         In :data:`ESTIMATES`.
-    directory, seed, n_jobs
+    directory, seed, n_jobs, progress
         As in :func:`null_aurocs`.
 
     Returns
@@ -98,6 +97,7 @@ def public_data(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         counts="draw",
         n=n,
         tasks=asked,

@@ -1,21 +1,29 @@
-"""Data sets of noise, or with a little signal in every covariate."""
+"""The data sets of the simulations, their models, and how these are cross-validated."""
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, suggestion
-from statcv.studies.checks import check_whole
+from statcv.errors import ArgumentError, StatcvWarning, suggestion
+from statcv.models import Linear, Logit, Neighbors
+from statcv.results.result import CVResult
 from statcv.studies.inference.population import Population
+from statcv.studies.running import check_whole
+from statcv.verbs.cv import cv
 
 Floats = NDArray[np.float64]
-
 FEATURES = ("uniform", "normal", "lognormal")
 _ROOM = 24_601  # separates these streams of a seed from others
+DUMMIES = ("mean", "negmean")
+BALANCES = tuple(tenths / 10 for tenths in range(1, 10))
+RECORDS, COVARIATES = 250, 20
+PAPERS_SETS = 100
 
 
 def stream_of(seed: int, number: int, *keys: int) -> np.random.Generator:
@@ -122,3 +130,102 @@ class Signal:
         """Draw a sample, in random order: ``y`` (0 or 1) and the covariates."""
         frame = self.population.sample(rng).drop(columns="id")
         return frame[["y", *frame.columns.drop("y")]]
+
+
+def learner_of(name: str, seed: int = 0) -> Any:
+    """Return a model by name.
+
+    Parameters
+    ----------
+    name : str
+        ``"logit C"`` with the penalty ``C`` of scikit-learn's convention,
+        ``"neighbors k"``, ``"forest"`` with scikit-learn's defaults, ``"forest m"``
+        with m trees, ``"linear"``, ``"mean"``, ``"negmean"``.
+    seed : int
+        Seed of a forest.
+
+    Examples
+    --------
+    >>> learner_of("logit 0.01").C
+    0.01
+    """
+    kind, _, size = name.partition(" ")
+    if kind == "logit" and size:
+        return Logit(C=float(size))
+    if kind == "neighbors" and size:
+        return Neighbors(k=int(size))
+    if kind == "forest":
+        from sklearn.ensemble import RandomForestClassifier
+
+        return RandomForestClassifier(int(size or 100), random_state=seed)
+    if name == "linear":
+        return Linear()
+    if name in DUMMIES:
+        return name
+    raise ArgumentError(
+        f"there is no model {name!r}; there are 'logit C', 'neighbors k', 'forest', "
+        "'linear', 'mean' and 'negmean'."
+    )
+
+
+def next_multiple(n: int, p: int) -> int:
+    """Return the least multiple of p that is n or more: groups of equal size.
+
+    Examples
+    --------
+    >>> next_multiple(250, 4), next_multiple(250, 5)
+    (252, 250)
+    """
+    return -(-n // p) * p
+
+
+def noise_of(
+    seed: int, number: int, balance: float, n: int, covariates: int = COVARIATES
+) -> pd.DataFrame:
+    """Return the data set of that number, from 0, with that balance and size."""
+    rng = stream_of(seed, number, round(1000 * balance), n)
+    return Noise(n, covariates, balance).sample(rng)
+
+
+def held_out(frame: pd.DataFrame, model: Any, seed: int, **arguments: Any) -> CVResult:
+    """Cross-validate without the warning of distributional bias."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatcvWarning)
+        return cv("y ~ .", frame, model=model, seed=seed, **arguments)
+
+
+def pooled(result: CVResult, metric: str = "auroc") -> float:
+    """Return a metric of all held-out predictions together."""
+    return float(result.estimate(metric, how="pooled"))
+
+
+def leave_one_out(frame: pd.DataFrame, model: Any, seed: int) -> dict[str, float]:
+    """Return auROCs: of LOOCV, and of RLOOCV pooled and in pairs."""
+    rebalanced = held_out(frame, model, seed, scheme="rloocv", repeats=1)
+    return {
+        "loocv": pooled(held_out(frame, model, seed, scheme="loocv")),
+        "rloocv": pooled(rebalanced),
+        "rloocv_paired": float(rebalanced.estimate("auroc", how="paired")),
+    }
+
+
+def against_half(values: Any) -> dict[str, float]:
+    """Return mean, sd and Monte Carlo error, and the p-value of a t-test against ½.
+
+    It is the test by which the paper judges its simulations.
+
+    Examples
+    --------
+    >>> against_half([0.4, 0.5, 0.6])["p"]
+    1.0
+    """
+    from scipy.stats import ttest_1samp
+
+    found = np.asarray(values, dtype=float)
+    return {
+        "data_sets": len(found),
+        "mean": float(found.mean()),
+        "sd": float(found.std(ddof=1)),
+        "se": float(found.std(ddof=1) / np.sqrt(len(found))),
+        "p": float(ttest_1samp(found, 0.5).pvalue),
+    }

@@ -4,13 +4,13 @@
 goes beyond: the two models that an estimate may be of, on new records
 (:func:`fresh_records`); narrow bins (:func:`narrow_bins`); other numbers of folds
 (:func:`numbers_of_folds`); the limits that the paper names (:func:`limits`); the leak
-by duplicates (:func:`leak_of_copies`); the rotation that is not printed
+by duplicates (:func:`leak_of_duplicates`); the rotation that is not printed
 (:func:`rotations`).
 
 What was measured at full scale ships with the package (:func:`stored`), and is set
 beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
-    python -m statcv.studies.bey2020 DIRECTORY data --jobs 2
+    python -m statcv.studies bey2020 DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 
@@ -19,21 +19,20 @@ cross-validation for unbiased and privacy-preserving federated learning", JAMIA 
 (2020) 1244-1251.
 """
 
-from statcv.studies.bey2020.differences import bias
-from statcv.studies.bey2020.folds import numbers_of_folds
-from statcv.studies.bey2020.fresh import fresh_records
+from statcv.studies.bey2020.beyond import (
+    fresh_records,
+    leak_of_duplicates,
+    limits,
+    narrow_bins,
+    numbers_of_folds,
+)
 from statcv.studies.bey2020.importance import Figure4, figure4
-from statcv.studies.bey2020.leak import leak_of_copies
 from statcv.studies.bey2020.learning import Figure2, figure2
-from statcv.studies.bey2020.limitations import limits
-from statcv.studies.bey2020.narrow import narrow_bins
-from statcv.studies.bey2020.optima import rotations
 from statcv.studies.bey2020.pairs import Figure5, figure5
-from statcv.studies.bey2020.paper import paper_and_ours
-from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.paper import paper_and_ours, stored
+from statcv.studies.bey2020.samples import Scale, matched_population, rotations
 from statcv.studies.bey2020.strategies import STRATEGIES
-from statcv.studies.bey2020.tables import stored
-from statcv.studies.bey2020.violins import Figure3, figure3
+from statcv.studies.bey2020.violins import Figure3, bias, figure3
 
 __all__ = [
     "STRATEGIES",
@@ -48,7 +47,7 @@ __all__ = [
     "figure4",
     "figure5",
     "fresh_records",
-    "leak_of_copies",
+    "leak_of_duplicates",
     "limits",
     "matched_population",
     "narrow_bins",

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from statcv.results.result import CVResult
-from statcv.studies.bey2020.running import simulate
-from statcv.studies.bey2020.samples import Sample
-from statcv.studies.bey2020.scale import Scale, matched_population
+from statcv.studies.bey2020.samples import Sample, Scale, matched_population, simulate
 from statcv.studies.bey2020.strategies import check_strategies, cross_validate
 from statcv.studies.ehr import optimal_accuracy
 from statcv.studies.running import Directory
@@ -65,6 +63,7 @@ def figure2(
     directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
+    progress: bool | None = None,
 ) -> Figure2:
     """Follow training and held-out accuracy over the rounds of boosting.
 
@@ -75,7 +74,7 @@ def figure2(
         its own. The paper shows one data set.
     strategies : tuple of str
         As in :func:`figure3`.
-    scale, directory, seed, n_jobs
+    scale, directory, seed, n_jobs, progress
         As in :func:`figure3`.
 
     Returns
@@ -110,6 +109,7 @@ def figure2(
         directory=directory,
         seed=seed,
         n_jobs=n_jobs,
+        progress=progress,
         strategies=strategies,
     )
     return Figure2(_means(table))

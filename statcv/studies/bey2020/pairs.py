@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError
 from statcv.plots.base import COLOURS
-from statcv.studies.bey2020.samples import Seeds
-from statcv.studies.bey2020.scale import matched_population
-from statcv.studies.checks import check_whole
+from statcv.studies.bey2020.samples import Seeds, matched_population
 from statcv.studies.ehr.population import COVARIATES
+from statcv.studies.running import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,25 +1,113 @@
-"""The numbers that the paper prints, beside ours."""
+"""The tables of the study, and the numbers that the paper prints, beside ours."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from statcv.studies.bey2020.differences import bias
-from statcv.studies.bey2020.importance import Figure4
-from statcv.studies.bey2020.ranking import KINDS
-from statcv.studies.bey2020.scale import MATCHED
-from statcv.studies.bey2020.tables import stored
-from statcv.studies.bey2020.violins import OPTIMUM
-from statcv.studies.tables import Folder
+from statcv.studies.bey2020.beyond import (
+    fresh_records,
+    leak_of_duplicates,
+    limits,
+    narrow_bins,
+    numbers_of_folds,
+)
+from statcv.studies.bey2020.importance import KINDS, RANKINGS, Figure4, figure4
+from statcv.studies.bey2020.learning import Figure2, figure2
+from statcv.studies.bey2020.samples import MATCHED, Scale, rotations
+from statcv.studies.bey2020.violins import OPTIMUM, Figure3, bias, figure3
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
 CLOSE = "close to 0"
 PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
     ("x1", "x2", "x4", "x8", "x9", "x10"), CLOSE
 )
 Row = tuple[str, str, str, float, float]
+
+
+def _of(
+    study: Callable[..., Any], attribute: str = "", **fixed: Any
+) -> Callable[..., pd.DataFrame]:
+    """Return what runs a study at a scale, and gives its table."""
+
+    def make(
+        count: int, *, scale: float = 1.0, rounds: int = 200, **how: Any
+    ) -> pd.DataFrame:
+        size = Scale(
+            n=round(10_000 * scale), n_duplicates=round(2_000 * scale), rounds=rounds
+        )
+        found = study(count, scale=size, **fixed, **how)
+        table: pd.DataFrame = getattr(found, attribute) if attribute else found
+        return table
+
+    return make
+
+
+def _rotations(count: int, *, seed: int, **how: Any) -> pd.DataFrame:
+    return rotations(count, **how)  # each of a seed of its own
+
+
+SIZE = ("scale", "rounds")
+TABLES = {
+    "rotations": Table(400, _rotations),
+    "figure3": Table(30, _of(figure3, "table"), SIZE, from_file=Figure3),
+    "figure4": Table(100, _of(figure4, "table"), SIZE, from_file=Figure4),
+    "figure3_drawn": Table(
+        60, _of(figure3, "table", rotations="drawn"), SIZE, from_file=Figure3
+    ),
+    "figure2": Table(30, _of(figure2, "curves"), SIZE, from_file=Figure2),
+    "fresh": Table(30, _of(fresh_records), SIZE),
+    "fresh_drawn": Table(30, _of(fresh_records, rotations="drawn"), SIZE),
+    "per_fold": Table(30, _of(narrow_bins), SIZE),
+    "limits": Table(30, _of(limits), SIZE),
+    "k": Table(30, _of(numbers_of_folds), SIZE),
+    "leak": Table(30, _of(leak_of_duplicates), SIZE),
+}
+CURVES = ("training", "held_out", "first_training", "first_held_out")
+DIGITS = dict.fromkeys(RANKINGS, 3) | dict.fromkeys(CURVES, 4)
+PAPER = Paper(
+    "bey2020",
+    TABLES,
+    rounding=Rounding(columns=DIGITS),
+    options={
+        "scale": {
+            "type": float,
+            "default": 1.0,
+            "help": "factor for the numbers of people",
+        },
+        "rounds": {"type": int, "default": 200, "help": "rounds of boosting"},
+    },
+)
+
+
+def stored(name: str, folder: Folder = None) -> Any:
+    """Return a table of results at full scale, which ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"figure2"``, ``"figure3"``, ``"figure4"``; ``"figure3_drawn"``, with another
+        rotation in each of 60 simulations; ``"fresh"``, ``"fresh_drawn"``,
+        ``"per_fold"``, ``"k"``, ``"limits"``, ``"leak"``, ``"rotations"``.
+    folder : str or path, optional
+        Folder of your own tables, as written by ``python -m statcv.studies bey2020``.
+
+    Returns
+    -------
+    Figure2, Figure3, Figure4 or pandas.DataFrame
+        What the function of the study returns; numbers have five digits or fewer.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If its file does not exist.
+    """
+    return PAPER.stored(name, folder)
 
 
 def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
@@ -118,7 +206,7 @@ def _fresh(folder: Folder) -> list[Row]:
     rows: list[Row] = []
     for name, rotation in (("fresh", ""), ("fresh_drawn", ", over rotations")):
         table = stored(name, folder)
-        for truth in ("with copies", "without copies"):
+        for truth in ("with duplicates", "without duplicates"):
             for models in ("", ", all"):
                 against = f"{truth}{models}"
                 part = f"against fresh records, {against}{rotation}"
@@ -138,7 +226,7 @@ def _beyond(folder: Folder) -> list[Row]:
     rows += _biases("limits", bias(stored("limits", folder)), {})
     leak = stored("leak", folder)
     for name in ("predicted", "measured"):
-        rows.append(("leak of copies", name, "", *_mean(leak[name])))
+        rows.append(("leak of duplicates", name, "", *_mean(leak[name])))
     return rows
 
 

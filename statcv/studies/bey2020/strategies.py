@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from statcv.errors import ArgumentError, DistributionalBiasWarning, suggestion
 from statcv.folds.strata.resolve import by_hash, by_quantile
 from statcv.results.result import CVResult
-from statcv.studies.bey2020.samples import Sample
-from statcv.studies.bey2020.scale import Scale
+from statcv.studies.bey2020.samples import Sample, Scale
 from statcv.studies.ehr.population import COVARIATES
 from statcv.verbs.cv import cv
 

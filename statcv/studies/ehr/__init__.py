@@ -8,13 +8,14 @@ duplicated more often than others, and records that each have their own holder.
 """
 
 from statcv.studies.ehr.inexact import Inexact
-from statcv.studies.ehr.optimum import Optimum, optimal_accuracy
 from statcv.studies.ehr.population import (
     COEFFICIENTS,
     EIGENVALUES,
     EhrPopulation,
+    Optimum,
     ehr_population,
     log_odds,
+    optimal_accuracy,
     random_population,
 )
 from statcv.studies.ehr.pseudonyms import Pseudonyms

@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason
-from statcv.studies.checks import FloatArray
+from statcv.studies.running import FloatArray
 
 IntArray = NDArray[np.int64]
 Duplicated = Callable[[pd.DataFrame], Any] | str

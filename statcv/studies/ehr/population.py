@@ -1,7 +1,15 @@
-"""People with ten covariates and a binary outcome: equations (2) to (5)."""
+"""The population of Bey et al. (2020), and the accuracy that no model exceeds in it.
+
+People have ten covariates and a binary outcome: equations (2) to (5). The largest
+accuracy of any model is that of one that knows each probability: equation (6).
+
+All that is random beyond people, hospitals and duplicates has a stream of its own, so
+that the same seed gives the same people whatever else is asked for.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -11,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.studies.checks import FloatArray, check_numbers, check_whole
+from statcv.studies.running import FloatArray, check_numbers, check_whole
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
 """The paper's variances: of nine rotated directions, and of x10."""
@@ -20,6 +28,11 @@ COEFFICIENTS = (-2.0, 0.4, 0.8, 1.2, 0.4, 1.2, 3.0, 2.0)
 """The paper's a0 to a7."""
 
 COVARIATES = tuple(f"x{number}" for number in range(1, 11))
+_AT_ONCE = 100_000  # people drawn at a time, which bounds the memory
+
+OPTIMUM, DUPLICATED, INEXACT = range(3)
+SITE_DATES, SITE_SHIFT, SITE_NOISE, SITE_GRID, SITE_KEY = range(3, 8)
+_ROOM = 2020  # separates these streams from those of folds and models
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,3 +298,98 @@ def _orthogonal(rotation: ArrayLike) -> FloatArray:
             "rotation is not orthogonal: it times its transpose is not 1"
         )
     return matrix
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The performance of a model that knows each person's probability.
+
+    Attributes
+    ----------
+    accuracy : float
+        Accuracy of predicting 1 if its probability exceeds a half.
+    se : float
+        Monte Carlo standard error of the accuracy.
+    positives : float
+        Share of outcomes that are 1.
+    """
+
+    accuracy: float
+    se: float
+    positives: float
+
+
+def optimal_accuracy(
+    *,
+    eigenvalues: Sequence[float] | FloatArray = EIGENVALUES,
+    coefficients: Sequence[float] | FloatArray = COEFFICIENTS,
+    rotation: ArrayLike | None = None,
+    mean: Sequence[float] | FloatArray | None = None,
+    n: int = 100_000,
+    seed: int | np.random.Generator | None = None,
+) -> Optimum:
+    """Return the largest accuracy that a model can have in a population.
+
+    It is the mean of max(p, 1 - p) over people, p being the probability that the
+    outcome is 1: equation (6) of Bey et al. (2020), by Monte Carlo as there.
+
+    Parameters
+    ----------
+    eigenvalues, coefficients, rotation, mean
+        Parameters of the population, as in :func:`statcv.studies.simulate_ehr`. The
+        same `seed` gives the same rotation as there, unless `rotation` is given.
+    n : int, default 100_000
+        Number of people drawn, at least 2; they are not those of a data set with the
+        same seed.
+    seed : int, numpy.random.Generator or None
+
+    Returns
+    -------
+    Optimum
+        ``accuracy``, its standard error ``se``, and the share ``positives``. No
+        outcome is drawn, so all are means of probabilities.
+
+    Raises
+    ------
+    ArgumentError, ArgumentTypeError
+        If an argument is not what it should be.
+
+    Examples
+    --------
+    >>> from statcv.studies import optimal_accuracy
+    >>> optimum = optimal_accuracy(seed=1)
+    >>> round(optimum.accuracy, 2), round(optimum.positives, 2)
+    (0.88, 0.43)
+    """
+    check_whole(n, "n", least=2)
+    seed = resolve_seed(seed)
+    population = ehr_population(
+        eigenvalues=eigenvalues,
+        coefficients=coefficients,
+        rotation=rotation,
+        mean=mean,
+        seed=seed,
+    )
+    return _mean_over_people(population, n, stream(seed, OPTIMUM))
+
+
+def _mean_over_people(
+    population: EhrPopulation, n: int, rng: np.random.Generator
+) -> Optimum:
+    right, share = [], 0.0
+    for start in range(0, n, _AT_ONCE):
+        x = population.draw_covariates(min(_AT_ONCE, n - start), rng)
+        p = population.probability(x)
+        right.append(np.maximum(p, 1 - p))
+        share += p.sum()
+    values = np.concatenate(right)
+    return Optimum(
+        accuracy=float(values.mean()),
+        se=float(values.std(ddof=1)) / math.sqrt(n),
+        positives=float(share) / n,
+    )
+
+
+def stream(seed: int, who: int) -> np.random.Generator:
+    """Return the generator of a stream."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(_ROOM, who)))

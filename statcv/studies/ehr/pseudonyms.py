@@ -1,25 +1,32 @@
-"""The changes that each hospital makes to its records before it shares them."""
+"""What each hospital changes and hashes before it shares its records."""
 
 from __future__ import annotations
 
+import hmac
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.studies.checks import FloatArray, check_amount, check_whole
+from statcv.folds.strata.identifiers import written
 from statcv.studies.ehr.duplicates import IntArray
-from statcv.studies.ehr.population import COVARIATES
-from statcv.studies.ehr.streams import (
+from statcv.studies.ehr.population import (
+    COVARIATES,
     SITE_DATES,
     SITE_GRID,
+    SITE_KEY,
     SITE_NOISE,
     SITE_SHIFT,
     stream,
 )
+from statcv.studies.running import FloatArray, check_amount, check_whole
 
 CENTURY = 36_525  # days
+HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}
+_DIGEST = 7  # bytes of a hash, as statcv.folds.strata.hashing.keyed_digest has it
+_SALT = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -121,3 +128,41 @@ def pseudonymised(
     births = births + days[site].astype("timedelta64[D]")
     records["birth_date"] = births.astype("datetime64[ns]")
     return records
+
+
+def with_hashes(
+    records: pd.DataFrame, site: IntArray, key: bytes, salt: bool, seed: int
+) -> pd.DataFrame:
+    """Return the records with the hashes of identifier and birth date.
+
+    Parameters
+    ----------
+    records : pandas.DataFrame
+        As the hospitals hold them.
+    site : numpy.ndarray of int, shape (n,)
+        The hospital of each record, from 0.
+    key : bytes
+        Key that all hospitals share.
+    salt : bool
+        Whether each hospital adds its own random text to the key.
+    seed : int
+        Seed for those texts.
+    """
+    if salt:
+        drawn = stream(seed, SITE_KEY).bytes(_SALT * (int(site.max()) + 1))
+        keys = [key + drawn[at : at + _SALT] for at in range(0, len(drawn), _SALT)]
+    else:
+        keys = [key] * (int(site.max()) + 1)
+    hashes = {
+        name: _hashes(records[column], [keys[number] for number in site])
+        for name, column in HASHED.items()
+    }
+    return records.assign(**hashes).astype(dict.fromkeys(HASHED, str))
+
+
+def _hashes(values: pd.Series[Any], keys: list[bytes]) -> list[str]:
+    texts, codes = written(values)
+    return [
+        hmac.digest(key, texts[code].encode(), "sha256")[:_DIGEST].hex()
+        for key, code in zip(keys, codes, strict=True)
+    ]

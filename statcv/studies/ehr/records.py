@@ -12,23 +12,28 @@ from numpy.typing import ArrayLike
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.strata.hashing import Key, check_key
-from statcv.studies.checks import FloatArray, check_whole
 from statcv.studies.ehr.duplicates import (
     Duplicated,
     held_alone,
     weights_of,
     with_duplicates,
 )
-from statcv.studies.ehr.hashes import with_hashes
 from statcv.studies.ehr.inexact import (
     FIRST_BIRTH,
     LAST_BIRTH,
     Inexact,
     with_inexact_copies,
 )
-from statcv.studies.ehr.population import COEFFICIENTS, EIGENVALUES, population_of
-from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised
-from statcv.studies.ehr.streams import DUPLICATED, INEXACT, stream
+from statcv.studies.ehr.population import (
+    COEFFICIENTS,
+    DUPLICATED,
+    EIGENVALUES,
+    INEXACT,
+    population_of,
+    stream,
+)
+from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised, with_hashes
+from statcv.studies.running import FloatArray, check_whole
 
 
 def simulate_ehr(

@@ -6,9 +6,9 @@ integral. Under each scheme, every interval, test and comparison of two models i
 computed. The study counts how often an interval covers the truth, and how often a
 test rejects.
 
-The stored table ``inference_study.csv`` is made by::
+The table that ships with the package (:func:`stored`) is made by::
 
-    python -m statcv.studies.inference DIRECTORY inference_study.csv --jobs 2
+    python -m statcv.studies inference DIRECTORY data --jobs 2
 
 For skill it has 500 data sets in each cell, with the whole grid without duplicates and
 four populations with them; for losses and two models it has 200, in a part of the grid
@@ -16,9 +16,9 @@ four populations with them; for losses and two models it has 200, in a part of t
 it stopped.
 """
 
+from statcv.studies.inference.draws import SCHEMES
+from statcv.studies.inference.paper import stored
 from statcv.studies.inference.population import Population
-from statcv.studies.inference.run import run_study
-from statcv.studies.inference.schemes import SCHEMES
-from statcv.studies.inference.table import study_table
+from statcv.studies.inference.run import run_study, study_table
 
-__all__ = ["SCHEMES", "Population", "run_study", "study_table"]
+__all__ = ["SCHEMES", "Population", "run_study", "stored", "study_table"]

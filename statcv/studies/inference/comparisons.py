@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from statcv.results.result import CVResult
-from statcv.studies.inference.draws import Draw
-from statcv.studies.inference.methods import LEVEL, Answer, Method
+from statcv.studies.inference.draws import FOLDS, LEVEL, Answer, Draw, Method
 from statcv.studies.inference.population import Population
-from statcv.studies.inference.schemes import FOLDS
 from statcv.verbs.compare import compare
 from statcv.verbs.compare_settings import compare_settings
 

@@ -1,8 +1,11 @@
-"""A data set of the study, and its cross-validation."""
+"""A data set of the study, its cross-validation, and what a method says of it."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,10 +16,59 @@ from statcv.folds.strata.resolve import by_value
 from statcv.models import Logit
 from statcv.results.result import CVResult
 from statcv.studies.inference.population import Population
-from statcv.studies.inference.schemes import SCHEMES
 from statcv.verbs.cv import cv
 
+FOLDS = 10
 PENALTY = 1.0  # scikit-learn's default, for covariates of variance 1
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """A scheme of cross-validation, and the estimates that it gives.
+
+    Attributes
+    ----------
+    arguments : dict
+        Arguments of :func:`statcv.cv`.
+    hows : tuple of str
+        Values of ``how`` in ``result.estimate``.
+    fits : callable
+        Number of fits for n records, n1 of them positive.
+    """
+
+    arguments: dict[str, Any]
+    hows: tuple[str, ...]
+    fits: Callable[[int, int], int]
+
+    @property
+    def repeated(self) -> bool:
+        """Whether records are held out, or drawn to be dropped, more than once."""
+        return bool(self.arguments.get("repeats", 1) > 1)
+
+
+SCHEMES = {
+    "stratified_kfold": Scheme(
+        {"scheme": "stratified_kfold"}, ("pooled", "per_fold"), lambda n, n1: FOLDS
+    ),
+    "repeated_kfold": Scheme(
+        {"scheme": "stratified_kfold", "repeats": 10},
+        ("pooled", "per_fold"),
+        lambda n, n1: 10 * FOLDS,
+    ),
+    "loocv": Scheme({"scheme": "loocv"}, ("pooled",), lambda n, n1: n),
+    "rloocv": Scheme(
+        {"scheme": "rloocv", "repeats": 1}, ("pooled", "paired"), lambda n, n1: n
+    ),
+    "repeated_rloocv": Scheme(
+        {"scheme": "rloocv", "repeats": 4}, ("pooled", "paired"), lambda n, n1: 4 * n
+    ),
+    "leave_pair_out": Scheme(
+        {"scheme": "leave_pair_out"}, ("paired",), lambda n, n1: n1 * (n - n1)
+    ),
+    "bootstrap": Scheme({"scheme": "bootstrap"}, (), lambda n, n1: 100),
+}
+"""The schemes of the study by name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,3 +146,44 @@ class Draw:
         names = self.population.names
         coefficients = np.array([float(found.get(name, 0.0)) for name in names])
         return coefficients, float(found["Intercept"])
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer of a method for one data set; NaN if it has none."""
+
+    estimate: float = math.nan
+    lower: float = math.nan
+    upper: float = math.nan
+    p: float = math.nan
+
+
+@dataclass(frozen=True)
+class Method:
+    """An interval, a test or a point estimate.
+
+    Attributes
+    ----------
+    metric, how, name : str
+    kind : {"interval", "test", "estimate"}
+    of : callable
+        What the question reads of a data set → `Answer`.
+    slow : bool
+        Whether it is tried on a part of the data sets only.
+    fits : callable
+        How often it repeats the fits of the plan, for n records and a number of
+        permutations.
+    """
+
+    metric: str
+    how: str
+    name: str
+    kind: str
+    of: Callable[[Any], Answer]
+    slow: bool = False
+    fits: Callable[[int, int], int] = lambda n, permutations: 0
+
+    @property
+    def label(self) -> tuple[str, str, str, str]:
+        """What distinguishes it from the other methods of a cell."""
+        return self.metric, self.how, self.name, self.kind

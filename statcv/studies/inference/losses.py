@@ -6,9 +6,7 @@ from collections.abc import Callable
 
 from statcv.inference.refits.nested_cv import REPEATS, nested_fits
 from statcv.results.result import CVResult
-from statcv.studies.inference.draws import Draw
-from statcv.studies.inference.methods import LEVEL, Answer, Method
-from statcv.studies.inference.schemes import FOLDS, SCHEMES
+from statcv.studies.inference.draws import FOLDS, LEVEL, SCHEMES, Answer, Draw, Method
 
 TARGETS = ("accuracy", "brier", "log_loss")
 RESAMPLED = ("bootstrap", "bca")

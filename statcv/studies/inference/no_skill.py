@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from statcv.errors import StatcvWarning
 from statcv.inference import Estimate, wald_test
+from statcv.metrics import calibration_slope, slope_of_pairs
+from statcv.metrics.probabilities.paired_slope import log_odds_difference
 from statcv.results.result import CVResult
-from statcv.studies.inference.draws import Draw
-from statcv.studies.inference.methods import LEVEL, Answer, Method
-from statcv.studies.inference.schemes import SCHEMES
-from statcv.studies.inference.slopes import harrell_slope, paired_slope, pooled_slope
+from statcv.studies.inference.draws import LEVEL, SCHEMES, Answer, Draw, Method
 
 NO_SKILL = 0.5
 TARGETS = ("auroc", "calibration_slope")
-
 INTERVALS = {
     "pooled": ("delong", "logit", "influence"),
     "per_fold": ("corrected_t", "influence"),
@@ -23,6 +26,7 @@ INTERVALS = {
 }
 RESAMPLED = {"pooled": ("bootstrap", "bca"), "per_fold": (), "paired": ()}
 DELETING = ("jackknife", "jackknife_logit", "corrected_jackknife")
+Floats = NDArray[np.float64]
 
 
 class Reading:
@@ -92,7 +96,7 @@ def _of_estimate(scheme: str, how: str) -> list[Method]:
         cheap.append(Method("auroc", how, "t", "test", _test(how, "t")))
     else:
         slope = pooled_slope if how == "pooled" else paired_slope
-        cheap.append(_slope(how, "held_out", slope))
+        cheap.append(_slope_method(how, "held_out", slope))
     once = not SCHEMES[scheme].repeated
     slow = [
         Method("auroc", how, name, "interval", _interval(how, name), slow=True)
@@ -117,7 +121,7 @@ def _permuted(n: int, permutations: int) -> int:
     return permutations
 
 
-def _slope(how: str, name: str, slope: Callable[[CVResult], float]) -> Method:
+def _slope_method(how: str, name: str, slope: Callable[[CVResult], float]) -> Method:
     def of(reading: Reading) -> Answer:
         return Answer(slope(reading.result))
 
@@ -158,3 +162,71 @@ def _of_bootstrap() -> tuple[Method, ...]:
         Method("auroc", ".632+", ".632+", "estimate", by_rule(".632+")),
         Method("calibration_slope", "harrell", "harrell", "estimate", harrell, True),
     )
+
+
+def pooled_slope(result: CVResult) -> float:
+    """Return the calibration slope of the pooled predictions, the mean over repeats.
+
+    Parameters
+    ----------
+    result : CVResult
+    """
+    slopes = [
+        calibration_slope(part["observed"], part["predicted"])
+        for _, part in result.predictions.groupby("repeat")
+    ]
+    return float(np.mean(slopes))
+
+
+def paired_slope(result: CVResult) -> float:
+    """Return the calibration slope of the pairs of a result (`slope_of_pairs`).
+
+    Parameters
+    ----------
+    result : CVResult
+    """
+    pairs = result.pairs
+    sign = 2 * pairs["observed"].to_numpy(dtype=float) - 1
+    mine, partner = pairs["predicted"].to_numpy(), pairs["predicted_partner"].to_numpy()
+    return slope_of_pairs(sign * log_odds_difference(mine, partner))
+
+
+def harrell_slope(result: CVResult, data: pd.DataFrame) -> float:
+    """Return the optimism-corrected calibration slope of bootstrap samples.
+
+    The slope of the fit on all records, on those same records, minus the mean over
+    samples of (slope in the sample) - (slope on all records).
+
+    Parameters
+    ----------
+    result : CVResult
+        Result of bootstrap samples, of a model with coefficients.
+    data : pandas.DataFrame
+        The data of the result.
+
+    References
+    ----------
+    Harrell, Lee & Mark (1996), Statistics in Medicine 15:361.
+    """
+    y = data["y"].to_numpy()
+    coefficients = result.coefficients
+    names = [name for name in coefficients if name in data]
+    scores = (
+        coefficients["Intercept"].to_numpy()[:, None]
+        + coefficients[names].to_numpy(dtype=float) @ data[names].to_numpy().T
+    )
+    optimism = []
+    for (train, _), score in zip(result.plan.split(), scores, strict=True):
+        p = 0.5 * (1 + np.tanh(score / 2))
+        optimism.append(
+            _slope_of(y[train], p[train]) - _slope_of(y, p),
+        )
+    apparent = _slope_of(y, result.predict(data).to_numpy())
+    known = [each for each in optimism if not math.isnan(each)]
+    return apparent - float(np.mean(known)) if known else math.nan
+
+
+def _slope_of(y: NDArray[np.generic], p: Floats) -> float:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StatcvWarning)
+        return calibration_slope(y, p)

@@ -1,31 +1,54 @@
-"""Run the study into the files of a directory, and continue where it stopped."""
+"""Run the study into the files of a directory, and make a tidy table of them."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from itertools import product
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
 from statcv.arguments import is_whole, resolve_seed
-from statcv.engine.parallel import check_jobs, one_thread
-from statcv.errors import ArgumentError, suggestion
-from statcv.studies.inference.cells import Answers, Cell, Settings, measure
+from statcv.engine.parallel import check_jobs
+from statcv.errors import ArgumentError, CheckpointError, suggestion
+from statcv.studies.inference.draws import SCHEMES
 from statcv.studies.inference.population import Population
-from statcv.studies.inference.questions import QUESTIONS
-from statcv.studies.inference.schemes import SCHEMES
-from statcv.studies.store import claim, undone, write_part
+from statcv.studies.inference.questions import (
+    QUESTIONS,
+    Answers,
+    Cell,
+    Settings,
+    measure,
+)
+from statcv.studies.running import (
+    Arrays,
+    Directory,
+    claim,
+    fill,
+    parts_of,
+    read_part,
+    unreadable,
+)
 
 CHUNK = 50  # data sets of a file
-
 SIZES = (30, 60, 100, 250)
 BALANCES = (0.1, 0.3, 0.5)
 AUROCS = (0.5, 0.7, 0.85)
+Floats = NDArray[np.float64]
+ALPHA = 0.05
+FIRST = "no_skill"  # the question of files that name none
 
 
 def run_study(
-    directory: str | os.PathLike[str],
+    data_sets: int = 1000,
     *,
     n: Sequence[int] = SIZES,
     balances: Sequence[float] = BALANCES,
@@ -33,22 +56,19 @@ def run_study(
     duplicates: Sequence[bool] = (False, True),
     schemes: Sequence[str] = tuple(SCHEMES),
     questions: Sequence[str] = tuple(QUESTIONS),
-    data_sets: int = 1000,
     refits: int = 200,
     n_permutations: int = 99,
+    directory: Directory = None,
     seed: int = 1,
     n_jobs: int | None = None,
-) -> None:
-    """Measure the coverage of intervals and the level and power of tests, into files.
-
-    An interrupted study continues where it stopped, and one with more data sets, or
-    more cells, runs what is missing. Results do not depend on ``n_jobs``.
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Measure the coverage of intervals, and the level and power of tests.
 
     Parameters
     ----------
-    directory : str or path
-        Directory of the study, which is made if it does not exist; it has one file for
-        every 50 data sets of a cell.
+    data_sets : int, default 1000
+        Number of data sets in each cell.
     n : sequence of int
         Numbers of records.
     balances : sequence of float
@@ -66,8 +86,6 @@ def run_study(
         that neither is better on average. ``"losses"``: intervals of accuracy, Brier
         score and log-loss. ``"nested"``: comparisons of a model with half of the
         covariates and one with all.
-    data_sets : int, default 1000
-        Number of data sets in each cell.
     refits : int, default 200
         Data sets, from the first, on which slow methods are tried: those that resample
         (bootstrap), or fit everything again (jackknife, permutation). Fewer where they
@@ -77,9 +95,19 @@ def run_study(
         else on none.
     n_permutations : int, default 99
         Number of permutations of a test.
+    directory : str or path, optional
+        Directory for the results, with one file for every 50 data sets of a cell. An
+        interrupted study, or one with more data sets or cells, continues from there.
     seed : int, default 1
     n_jobs : int, optional
-        Number of processes, as in joblib.
+        Number of processes, as in joblib; the results do not depend on it.
+    progress : bool, optional
+        Whether to show a bar; by default at a terminal, after two seconds.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The results of the directory so far, as :func:`study_table` gives them.
 
     Raises
     ------
@@ -91,13 +119,10 @@ def run_study(
 
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from statcv.studies.inference import run_study, study_table
+    >>> from statcv.studies.inference import run_study
     >>> cell = {"n": [30], "balances": [0.5], "auroc": [0.5], "duplicates": [False]}
     >>> asked = {"schemes": ["loocv"], "questions": ["no_skill"]}
-    >>> with TemporaryDirectory() as directory:
-    ...     run_study(directory, **cell, **asked, data_sets=4, refits=0)
-    ...     table = study_table(directory)
+    >>> table = run_study(4, **cell, **asked, refits=0)
     >>> table.loc[0, ["scheme", "how", "method"]].tolist()
     ['loocv', 'pooled', 'delong']
     """
@@ -105,18 +130,25 @@ def run_study(
     _check_counts(data_sets, refits, n_permutations)
     check_jobs(n_jobs)
     cells = _cells(n, balances, auroc, duplicates, schemes, questions)
+    if directory is None:
+        with TemporaryDirectory() as own:
+            return _run(own, cells, settings, data_sets, n_jobs, progress)
+    return _run(directory, cells, settings, data_sets, n_jobs, progress)
+
+
+def _run(
+    directory: str | os.PathLike[str],
+    cells: Sequence[Cell],
+    settings: Settings,
+    data_sets: int,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> pd.DataFrame:
     path = Path(directory)
     claim(path, _said(settings))
-    tasks = [
-        (cell, numbers)
-        for cell in cells
-        for numbers in undone(path, cell.name, data_sets, CHUNK)
-    ]
-    from joblib import Parallel, delayed
-
-    Parallel(n_jobs=n_jobs)(
-        delayed(_do)(path, cell, settings, numbers) for cell, numbers in tasks
-    )
+    measures = {cell.name: partial(_measure, cell, settings) for cell in cells}
+    fill(path, measures, data_sets, CHUNK, n_jobs, progress)
+    return study_table(path)
 
 
 def _check_counts(data_sets: int, refits: int, permutations: int) -> None:
@@ -172,14 +204,12 @@ def _said(settings: Settings) -> dict[str, int]:
     }
 
 
-def _do(path: Path, cell: Cell, settings: Settings, numbers: range) -> None:
-    with one_thread():
-        answers = measure(cell, settings, numbers)
-    write_answers(path, cell, answers)
+def _measure(cell: Cell, settings: Settings, numbers: range) -> Arrays:
+    return arrays_of(cell, measure(cell, settings, numbers))
 
 
-def write_answers(path: Path, cell: Cell, answers: Answers) -> None:
-    """Write answers to a file that is there whole, or not at all."""
+def arrays_of(cell: Cell, answers: Answers) -> Arrays:
+    """Return the arrays of a file of answers."""
     population = cell.population
     about = {
         "n": population.n,
@@ -190,12 +220,153 @@ def write_answers(path: Path, cell: Cell, answers: Answers) -> None:
         "question": cell.question,
         "methods": [method.label for method in cell.methods],
     }
-    numbers = range(answers.first, answers.first + answers.made.shape[1])
-    arrays = {
+    return {
         "about": json.dumps(about),
         "made": answers.made,
         "values": answers.values,
         "seconds": answers.seconds,
         "truth": answers.truth,
     }
-    write_part(path, cell.name, numbers, arrays)
+
+
+def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
+    """Return the results of a study so far.
+
+    Parameters
+    ----------
+    directory : str or path
+        Directory of :func:`statcv.studies.inference.run_study`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row per cell and method:
+
+        ``question``
+            What was asked: ``"no_skill"``, ``"equals"``, ``"losses"``, ``"nested"``,
+            as in :func:`~statcv.studies.inference.run_study`. For two models the other
+            columns are of their difference, the second minus the first.
+        ``n``, ``balance``, ``auroc``, ``duplicates``, ``scheme``
+            The cell; ``auroc`` is that of the best possible score.
+        ``metric``, ``how``, ``method``, ``kind``
+            What was estimated, and an interval, a test or an estimate alone.
+        ``data_sets``, ``missing``
+            Number of data sets on which it was tried, and the share without a result.
+        ``truth``, ``estimate``, ``estimate_sd``, ``estimate_median``
+            The mean true value of the model fitted to all records; mean, standard
+            deviation and median of the estimates.
+        ``covers``, ``covers_se``, ``covers_mean``, ``covers_mean_se``
+            Share of intervals that cover the true value of the model fitted to those
+            very records, and that cover the mean true value, with Monte Carlo standard
+            errors.
+        ``excludes``, ``excludes_se``
+            Share of intervals without 0.5, for two models without 0; NaN for losses.
+        ``rejects``, ``rejects_se``
+            Share of p-values of at most .05. Against no skill they are one-sided, and
+            this is the size of the test where ``auroc`` is 0.5, else its power. Of two
+            models they are two-sided: the size where these are equally good.
+        ``width``, ``seconds``
+            Mean width, and seconds per data set.
+
+        Shares are of the data sets with a result.
+
+    Raises
+    ------
+    CheckpointError
+        If the directory holds no part of a study, or one that cannot be read.
+    """
+    cells: dict[str, list[Path]] = defaultdict(list)
+    for file, _ in parts_of(Path(directory)):
+        cells[file.name.rsplit("-", 2)[0]].append(file)
+    if not cells:
+        raise CheckpointError(f"{os.fspath(directory)} holds no part of a study.")
+    rows = [row for files in cells.values() for row in _rows(files)]
+    asked = list(QUESTIONS)
+    rows.sort(
+        key=lambda row: (
+            asked.index(row["question"]),
+            *(row[name] for name in ("duplicates", "n", "balance", "auroc")),
+        )
+    )
+    return pd.DataFrame(rows)
+
+
+def _rows(files: list[Path]) -> list[dict[str, Any]]:
+    parts = [_load(file) for file in files]
+    about = parts[0]["about"]
+    made = np.concatenate([part["made"] for part in parts], axis=1)
+    values = np.concatenate([part["values"] for part in parts], axis=1)
+    seconds = np.concatenate([part["seconds"] for part in parts], axis=1)
+    truth = np.concatenate([part["truth"] for part in parts])
+    cell = {"question": FIRST} | {key: about[key] for key in about if key != "methods"}
+    question = QUESTIONS[cell["question"]]
+    rows = []
+    for row, (metric, how, name, kind) in enumerate(about["methods"]):
+        tried = made[row]
+        if not tried.any():
+            continue
+        named = {"metric": metric, "how": how, "method": name, "kind": kind}
+        target = truth[:, question.targets.index(metric)]
+        told = _summary(
+            kind,
+            values[row, tried],
+            target[tried],
+            _mean(target[~np.isnan(target)]),
+            question.null,
+        )
+        told["seconds"] = float(seconds[row, tried].mean())
+        rows.append(cell | named | told)
+    return rows
+
+
+def _load(file: Path) -> dict[str, Any]:
+    arrays = read_part(file)
+    try:
+        return arrays | {"about": json.loads(str(arrays["about"]))}
+    except (ValueError, KeyError):
+        raise unreadable(file) from None
+
+
+def _summary(
+    kind: str, values: Floats, truth: Floats, mean: float, null: float
+) -> dict[str, Any]:
+    """Return the shares and means of one method over data sets."""
+    estimate, lower, upper, p = values.T
+    said = {"interval": lower, "test": p, "estimate": estimate}[kind]
+    known, there = ~np.isnan(said), ~np.isnan(estimate)
+    found: dict[str, Any] = {
+        "data_sets": len(values),
+        "missing": float(1 - known.mean()),
+        "truth": mean,
+        "estimate": _mean(estimate[there]),
+        "estimate_sd": float(estimate[there].std(ddof=1))
+        if there.sum() > 1
+        else np.nan,
+        "estimate_median": float(np.median(estimate[there])) if there.any() else np.nan,
+    }
+    bounded = ~np.isnan(lower)
+    low, high = lower[bounded], upper[bounded]
+    inside = (low <= truth[bounded]) & (truth[bounded] <= high)
+    found |= _share("covers", inside)
+    found |= _share("covers_mean", (low <= mean) & (mean <= high))
+    excluded = (low > null) | (high < null)
+    found |= _share("excludes", excluded[: 0 if np.isnan(null) else None])
+    found |= _share("rejects", p[~np.isnan(p)] <= ALPHA + 1e-12)
+    return found | {"width": _mean(high - low)}
+
+
+def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
+    """Return a share and its Monte Carlo standard error.
+
+    The error is that of (count + 1) / (cases + 2), which is not 0 if all or no cases
+    count.
+    """
+    if not len(held):
+        return {name: np.nan, f"{name}_se": np.nan}
+    near = (held.sum() + 1) / (len(held) + 2)
+    error = float(np.sqrt(near * (1 - near) / len(held)))
+    return {name: float(held.mean()), f"{name}_se": error}
+
+
+def _mean(values: Floats) -> float:
+    return float(values.mean()) if len(values) else np.nan

@@ -9,7 +9,7 @@ analysed if their file is given (``irae=``); :func:`simulate_irae` simulates a s
 What was measured at full scale ships with the package (:func:`stored`), and is set
 beside what the paper prints (:func:`paper_and_ours`). It is made by::
 
-    python -m statcv.studies.austin2024.published DIRECTORY data --jobs 2
+    python -m statcv.studies austin2024.published DIRECTORY data --jobs 2
 
 which can be interrupted, and continues where it stopped.
 
@@ -23,11 +23,10 @@ from statcv.studies.austin2024.published.analyses import (
     Analysis,
     analysis,
     frequent_taxa,
+    simulate_irae,
 )
 from statcv.studies.austin2024.published.curves import Figure4, figure4
-from statcv.studies.austin2024.published.irae import simulate_irae
-from statcv.studies.austin2024.published.paper import paper_and_ours
-from statcv.studies.austin2024.published.tables import stored
+from statcv.studies.austin2024.published.paper import paper_and_ours, stored
 from statcv.studies.austin2024.published.tuning import TuningPaths, tuning_paths
 
 __all__ = [

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from statcv.arguments import resolve_seed
 from statcv.datasets import fetch_cfs, fetch_ptb, load_irae
 from statcv.datasets.irae import CD4, DIVERSITY, OUTCOME
 from statcv.errors import (
     ArgumentError,
     DistributionalBiasWarning,
+    FormulaError,
     MissingDataWarning,
     SeparationWarning,
     suggestion,
@@ -25,10 +28,20 @@ from statcv.errors import (
 )
 from statcv.models import Logit, XGBoost
 from statcv.results.result import CVResult
-from statcv.studies.austin2024.published.irae import CEILING, capped, simulate_irae
+from statcv.studies.running import check_whole
 from statcv.verbs.cv import CVCall
 
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6
+CEILING = 0.1  # abundances above it are outliers in every training set
+IRAE_FORMULA = f"{OUTCOME} ~ capped({CD4}, {CEILING}) + {DIVERSITY}"
+TITLES = {
+    "ptb": "preterm birth, tuned logistic regression",
+    "irae": "adverse events, logistic regression",
+    "stand_in": "simulated stand-in, logistic regression",
+    "cfs_boosting": "chronic fatigue, gradient boosting",
+    "cfs_xgboost": "chronic fatigue, XGBoost",
+    "cfs_logistic": "chronic fatigue, tuned logistic regression",
+}
 
 
 @dataclass(frozen=True)
@@ -117,6 +130,11 @@ def analysis(name: str, irae: str | os.PathLike[str] | None = None) -> Analysis:
             raise ArgumentError("the analysis 'irae' needs the authors' file, irae=.")
         return _irae(Path(irae))
     return _ANALYSES[name]()
+
+
+def seed_of(seed: int, number: int) -> int:
+    """Return the seed of a run."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])
 
 
 def frequent_taxa(data: pd.DataFrame) -> list[str]:
@@ -258,7 +276,80 @@ def _logistic() -> Analysis:
     )
 
 
-IRAE_FORMULA = f"{OUTCOME} ~ capped({CD4}, {CEILING}) + {DIVERSITY}"
+class Capped:
+    """Values, none above the largest training value below a ceiling."""
+
+    def __init__(self) -> None:
+        self._most = -np.inf
+
+    def memorize_chunk(self, x: Any, ceiling: float) -> None:
+        """Take in training values."""
+        below = np.asarray(x, dtype=float)
+        below = below[below < ceiling]
+        self._most = max([self._most, *below])
+
+    def memorize_finish(self) -> None:
+        """See that there was a value below the ceiling."""
+        if self._most == -np.inf:
+            raise FormulaError("capped(): no training value is below the ceiling.")
+
+    def transform(self, x: Any, ceiling: float) -> NDArray[np.float64]:
+        """Return the values, those above the cap at it."""
+        return np.asarray(np.minimum(np.asarray(x, dtype=float), self._most))
+
+
+def capped(x: Any, ceiling: float) -> NDArray[np.float64]:
+    """Cap values at the largest below a ceiling; in a formula, of the training rows.
+
+    >>> capped([0.02, 0.04, 0.3], 0.1).tolist()
+    [0.02, 0.04, 0.04]
+    """
+    learnt = Capped()
+    learnt.memorize_chunk(x, ceiling)
+    learnt.memorize_finish()
+    return learnt.transform(x, ceiling)
+
+
+capped.__patsy_stateful_transform__ = Capped  # type: ignore[attr-defined]
+
+
+def simulate_irae(n: int = 53, *, seed: int = 1) -> pd.DataFrame:
+    """Simulate data of the shape of those on immune-related adverse events.
+
+    There are no such patients: the data are a stand-in for the file that
+    :func:`statcv.load_irae` reads, with as many patients and the same three columns.
+
+    Parameters
+    ----------
+    n : int, default 53
+        Patients; half of them, in expectation, have a severe event.
+    seed : int, default 1
+
+    Returns
+    -------
+    pandas.DataFrame
+        ``Severe_irAE``, ``Activated_CD4_memory_T_CSx`` (a share, a few of them above
+        0.1), ``TCR_clonotype_diversity_ShannonEntropy``.
+
+    Examples
+    --------
+    >>> simulate_irae(seed=1).shape
+    (53, 3)
+    """
+    check_whole(n, "n", least=4)
+    rng = np.random.default_rng(resolve_seed(seed))
+    z, w = rng.normal(size=(2, n))
+    chance = 1 / (1 + np.exp(-1.8 * z - 1.5 * w))
+    table = pd.DataFrame(
+        {
+            OUTCOME: (rng.random(n) < chance).astype(int),
+            CD4: np.exp(-3.3 + 0.6 * z),
+            DIVERSITY: 8.0 + 1.2 * w,
+        }
+    )
+    return table.set_axis([f"simulated {i}" for i in range(1, n + 1)])
+
+
 _ANALYSES = {
     "ptb": _ptb,
     "stand_in": _stand_in,
@@ -266,12 +357,6 @@ _ANALYSES = {
     "cfs_xgboost": _xgboost,
     "cfs_logistic": _logistic,
 }
+
+
 ANALYSES = tuple(_ANALYSES)
-TITLES = {
-    "ptb": "preterm birth, tuned logistic regression",
-    "irae": "adverse events, logistic regression",
-    "stand_in": "simulated stand-in, logistic regression",
-    "cfs_boosting": "chronic fatigue, gradient boosting",
-    "cfs_xgboost": "chronic fatigue, XGBoost",
-    "cfs_logistic": "chronic fatigue, tuned logistic regression",
-}

@@ -1,4 +1,4 @@
-"""The numbers that the paper prints of published data, beside ours."""
+"""The tables of published data, and the numbers that the paper prints, beside ours."""
 
 from __future__ import annotations
 
@@ -13,13 +13,104 @@ from statcv.studies.austin2024.published.curves import (
     IN_THE_PAPER,
     PRINTED,
     Figure4,
+    figure4,
     summary,
 )
-from statcv.studies.austin2024.published.tables import stored
-from statcv.studies.austin2024.published.tuning import TuningPaths
+from statcv.studies.austin2024.published.tuning import (
+    PUBLISHED,
+    SAMPLES,
+    TuningPaths,
+    tuning_paths,
+)
+from statcv.studies.tables import Folder, Paper, Rounding, Table
 
+QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses that have many draws
 Row = tuple[str, str, str, float, float]
 NOT_PUBLIC = "irae"
+_STRENGTHS = {
+    (NOT_PUBLIC, "LOOCV, pooled", "strongest"): "1e-2",
+    (NOT_PUBLIC, "LOOCV, pooled", "weakest"): "1e-6",
+    (NOT_PUBLIC, "RLOOCV, pooled", "strongest"): "1e5",
+    (NOT_PUBLIC, "RLOOCV, pooled", "weakest"): "1e2",
+}
+
+
+def _figure4(count: int, **how: Any) -> pd.DataFrame:
+    return figure4(count, **how).predictions
+
+
+def _draws(count: int, **how: Any) -> pd.DataFrame:
+    found = figure4(count, analyses=QUICK, pairs=False, **how)
+    return found.aurocs[found.aurocs["estimate"] != "LOOCV, pooled"]
+
+
+def _paths_of_samples(count: int, **how: Any) -> pd.DataFrame:
+    return tuning_paths(SAMPLES, data_sets=count, **how).table
+
+
+def _paths_of_data(count: int, **how: Any) -> pd.DataFrame:
+    return tuning_paths(PUBLISHED, runs=count, **how).table
+
+
+def _wide(table: pd.DataFrame) -> pd.DataFrame:
+    """Return paths with one column per estimate."""
+    order = table["estimate"].unique()
+    index = ["data", "number", "C"]
+    wide = table.pivot(index=index, columns="estimate", values="auroc")[order]
+    by_data = wide.index.get_level_values("data")
+    parts = [wide[by_data == data] for data in table["data"].unique()]
+    rows: pd.DataFrame = pd.concat(parts).reset_index()
+    return rows
+
+
+def _paths(wide: pd.DataFrame) -> TuningPaths:
+    """Return paths as they were before they were written."""
+    index = ["data", "number", "C"]
+    long = wide.melt(id_vars=index, var_name="estimate", value_name="auroc")
+    return TuningPaths(long.dropna(ignore_index=True))
+
+
+FIGURE4: dict[str, Any] = {"options": ("irae",), "results": "figure4"}
+PATHS: dict[str, Any] = {"results": "tuning", "to_file": _wide, "from_file": _paths}
+TABLES = {
+    "tuning_samples": Table(100, _paths_of_samples, **PATHS),
+    "tuning_published": Table(10, _paths_of_data, ("irae",), **PATHS),
+    "figure4": Table(10, _figure4, **FIGURE4, from_file=Figure4),
+    "figure4_draws": Table(40, _draws, **FIGURE4),
+}
+PAPER = Paper(
+    "austin2024.published",
+    TABLES,
+    rounding=Rounding(digits=7, decimals=None),
+    options={"irae": {"help": "the file that statcv.load_irae reads"}},
+)
+
+
+def stored(name: str, folder: Folder = None) -> Any:
+    """Return a table of results at full scale, which ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"figure4"``, ten runs of every analysis; ``"figure4_draws"``, the auROCs of
+        more runs, which show the precision of ten; ``"tuning_samples"`` and
+        ``"tuning_published"``.
+    folder : str or path, optional
+        Folder of your own tables, as written by
+        ``python -m statcv.studies austin2024.published``.
+
+    Returns
+    -------
+    Figure4, TuningPaths or pandas.DataFrame
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If its file does not exist.
+    """
+    return PAPER.stored(name, folder)
 
 
 def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame:
@@ -29,7 +120,7 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     ----------
     folder : str or path, optional
         Folder of the tables; by default those that ship with the package. Those that
-        ``python -m statcv.studies.austin2024.published DIRECTORY FOLDER --irae FILE``
+        ``python -m statcv.studies austin2024.published DIRECTORY FOLDER --irae FILE``
         writes have the analyses of the file that :func:`statcv.load_irae` reads, too.
 
     Returns
@@ -124,14 +215,6 @@ def _tuning(paths: TuningPaths) -> list[Row]:
             (part, "Wilcoxon p", printed.get("p", ""), _or_nan(p, name), np.nan)
         )
     return rows
-
-
-_STRENGTHS = {
-    (NOT_PUBLIC, "LOOCV, pooled", "strongest"): "1e-2",
-    (NOT_PUBLIC, "LOOCV, pooled", "weakest"): "1e-6",
-    (NOT_PUBLIC, "RLOOCV, pooled", "strongest"): "1e5",
-    (NOT_PUBLIC, "RLOOCV, pooled", "weakest"): "1e2",
-}
 
 
 def _or_nan(values: pd.Series[Any], key: Any) -> float:

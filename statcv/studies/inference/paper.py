@@ -1,0 +1,114 @@
+"""The table of the study that ships with the package, and the runs that make it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from statcv.studies.inference.questions import QUESTIONS
+from statcv.studies.inference.run import run_study
+from statcv.studies.tables import Folder, Paper, Rounding, Table
+
+COPIES: dict[str, Any] = {
+    "duplicates": [True],
+    "n": [60, 250],
+    "balances": [0.3],
+    "auroc": [0.5, 0.7],
+}
+FEWER = 200
+
+
+def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
+    """Return the runs of a question, the most informative cells first.
+
+    The question of skill uses the whole grid. The others use fewer
+    data sets, at two balances, and at one with fewer schemes if n is large; so does
+    everything with duplicates.
+    """
+    few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
+    if question == "no_skill":
+        each = {"questions": [question], "data_sets": data_sets}
+        copies = {**each, **COPIES}
+        return [
+            {**each, "duplicates": [False]},
+            {**copies, "n": [60]},
+            {**copies, "n": [250], **few},
+        ]
+    each = {"questions": [question], "data_sets": min(data_sets, FEWER)}
+    plain = {**each, "duplicates": [False], "balances": [0.1, 0.3]}
+    if question == "nested":
+        plain |= few
+    return [
+        {**plain, "n": [30, 60, 100]},
+        {**plain, "n": [250], "balances": [0.3], **few},
+        {**each, **COPIES, **few},
+    ]
+
+
+def _study(
+    count: int,
+    *,
+    questions: Sequence[str] = tuple(QUESTIONS),
+    refits: int = 200,
+    **how: Any,
+) -> pd.DataFrame:
+    """Run the grids of the questions into one directory, and return its table."""
+    for question in questions:
+        for grid in grids(question, count):
+            table = run_study(**grid, refits=refits, **how)
+    return table
+
+
+PAPER = Paper(
+    "inference",
+    {"study": Table(500, _study, ("questions", "refits"), results="")},
+    rounding=Rounding(digits=4, errors=4, decimals=None),
+    options={
+        "questions": {
+            "nargs": "+",
+            "choices": list(QUESTIONS),
+            "default": list(QUESTIONS),
+            "help": "which of them are run; the table has all of the directory",
+        },
+        "refits": {
+            "type": int,
+            "default": 200,
+            "help": "data sets on which slow methods are tried, at most",
+        },
+    },
+)
+
+
+def stored(name: str = "study", folder: Folder = None) -> pd.DataFrame:
+    """Return the table of the study at full scale, which ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"study"``, the only table.
+    folder : str or path, optional
+        Folder of your own table, as written by
+        ``python -m statcv.studies inference``.
+
+    Returns
+    -------
+    pandas.DataFrame
+        As :func:`study_table` returns it; numbers have four digits.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such table.
+    DataError
+        If its file does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies.inference import stored
+    >>> stored()["question"].unique().tolist()
+    ['no_skill', 'equals', 'losses', 'nested']
+    """
+    table: pd.DataFrame = PAPER.stored(name, folder)
+    return table
