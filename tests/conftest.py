@@ -1,7 +1,7 @@
 """How all tests run: no property is timed, since machines differ and are shared.
 
-Sixty examples of each property, where it does not say how many: the whole suite is to
-end within five minutes on two cores.
+Forty examples of each property, unless it says how many: the whole suite is to end
+within four minutes on two idle cores.
 """
 
 from hypothesis import settings

@@ -179,7 +179,7 @@ def test_each_outer_fold_is_kept_with_its_tuning(data, tmp_path, threshold):
 
 def test_each_search_is_kept(data, tmp_path):
     many = pd.concat([data] * 3, ignore_index=True)
-    search = GridSearchCV(LogisticRegression(), {"C": [1, 2]})
+    search = GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2)
     cv("y ~ a", many, tune=search, scheme="loocv", seed=1, checkpoint=tmp_path)
     assert len(list(tmp_path.glob("fits-*.npz"))) == 72
 

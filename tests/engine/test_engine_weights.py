@@ -97,7 +97,7 @@ def test_within_a_class_weights_keep_their_ratios(given_weights, scheme):
     y = np.arange(14) % 2
     weights = np.array(given_weights) + 0.01
     frame = pd.DataFrame({"site": np.arange(14) // 2})
-    plan = plan_of(scheme, None, y, stratify=by_value("site"), data=frame)
+    plan = plan_of(scheme, None, y, stratify=by_value("site"), data=frame, repeats=2)
     for fit in range(plan.n_fits):
         rows = plan.train(fit)
         factor = training_weights(plan, fit, rows, weights) / weights[rows]

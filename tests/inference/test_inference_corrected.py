@@ -22,7 +22,8 @@ def data(n=24, ones=9, shift=0.8, seed=3):
 
 
 def result(**more):
-    given = {"scheme": "rloocv", "seed": 1, **more}
+    draws = {} if "scheme" in more else {"repeats": 1}
+    given = {"scheme": "rloocv", "seed": 1, **draws, **more}
     return scv.cv("y ~ a + b", data(), model=scv.models.Logit(C=1.0), **given)
 
 

@@ -50,7 +50,7 @@ def members(pairs):
 @pytest.mark.parametrize(
     "scheme",
     [
-        {"scheme": "rloocv"},
+        {"scheme": "rloocv", "repeats": 1},
         {"scheme": "rloocv", "repeats": 3},
         {"scheme": "leave_pair_out"},
         {"scheme": "rkfold", "k": 5, "repeats": 2},

@@ -62,8 +62,13 @@ def done_anew(result, data, outcome, metric, how, **same):
 CASES = {
     "loocv": ("y ~ a + b", {"scheme": "loocv"}, "auroc", "pooled"),
     "log loss": ("y ~ a + b", {"scheme": "loocv"}, "log_loss", "pooled"),
-    "rloocv": ("y ~ a + b", {"scheme": "rloocv"}, "auroc", "paired"),
-    "rloocv, pooled": ("y ~ a", {"scheme": "rloocv"}, "auprc", "pooled"),
+    "rloocv": ("y ~ a + b", {"scheme": "rloocv", "repeats": 2}, "auroc", "paired"),
+    "rloocv, pooled": (
+        "y ~ a",
+        {"scheme": "rloocv", "repeats": 2},
+        "auprc",
+        "pooled",
+    ),
     "several fits": ("y ~ a", {"scheme": "loocv", "rebalance": "all"}, "auroc", None),
     "weights": (
         "y ~ a",
@@ -109,7 +114,9 @@ def test_values_are_those_of_permuted_data(name):
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_weights_stay_with_the_predictors(scheme):
     data = frame()
-    result = scv.cv("y ~ a", data, scheme=scheme, weights="w", seed=3)
+    call = {"scheme": scheme, "weights": "w", "seed": 3}
+    call |= {"repeats": 1} if scheme == "rloocv" else {}
+    result = scv.cv("y ~ a", data, **call)
     values = result.null_distribution("auroc", "pooled", TIMES)
     expected = done_anew(result, data, "y", "auroc", "pooled", weights="w")
     np.testing.assert_allclose(values, expected, atol=1e-9)
@@ -119,7 +126,8 @@ def test_weights_stay_with_the_predictors(scheme):
 def test_models_of_other_libraries_are_refitted_too():
     data = frame()
     estimator = LogisticRegression(tol=1e-10, solver="newton-cholesky")
-    result = scv.cv("y ~ a", data, model=estimator, scheme="rloocv", seed=2)
+    once = {"scheme": "rloocv", "repeats": 1, "seed": 2}
+    result = scv.cv("y ~ a", data, model=estimator, **once)
     together = result.update(model=scv.models.Logit(C=1.0))
     np.testing.assert_allclose(
         result.null_distribution("log_loss", times=3),
@@ -173,7 +181,7 @@ def test_leave_one_out_leans_and_its_rebalanced_pairs_do_not():
     data = frame(seed=8, n=40)
     ridge = scv.models.Logit(C=0.1)
     plain = scv.cv("y ~ a + b", data, model=ridge, scheme="loocv", seed=1)
-    even = plain.update(scheme="rloocv")
+    even = plain.update(scheme="rloocv", repeats=1)
     assert plain.null_distribution("auroc", times=300).mean() < 0.4
     null = even.null_distribution("auroc", times=300)
     assert abs(null.mean() - 0.5) < 4 * null.std() / np.sqrt(300)

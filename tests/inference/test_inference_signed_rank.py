@@ -114,9 +114,27 @@ def test_what_says_nothing():
     assert np.isnan(few.lower)
     assert "too few" in few.reason
     missing = signed_rank([1.0, np.nan])
-    assert np.isnan(missing.p_value)
+    assert np.isnan([missing.statistic, missing.p_value, missing.median]).all()
+    assert np.isnan([missing.lower, missing.upper]).all()
+    assert (missing.n, missing.n_zero, missing.exact) == (2, 0, True)
     assert missing.reason.startswith("1 of 2")
     assert signed_rank([]).reason == "no pairs"
+
+
+@pytest.mark.parametrize("n", [200, 201])
+@pytest.mark.parametrize("zeros", ["pratt", "wilcox"])
+def test_no_difference_however_many(n, zeros):
+    found = signed_rank(np.zeros(n), zeros=zeros)
+    assert (found.statistic, found.p_value, found.n_zero) == (0, 1, n)
+    assert found.exact == (n == 200)
+    assert found.reason == "every difference is 0"
+
+
+@pytest.mark.parametrize("n", [80, 98, 100])  # where probabilities sum to 1 + 2e-16
+def test_no_p_value_is_above_one(n):
+    rank = np.arange(1, n + 1)
+    assert signed_rank(-rank, alternative="greater").p_value == 1
+    assert signed_rank(rank, alternative="less").p_value == 1
 
 
 def test_equal_but_for_rounding_ties():

@@ -190,9 +190,10 @@ def test_logit_interval_next_to_a_perfect_ranking_stays_inside(sign):
     ],
 )
 def test_constant_placements_give_a_point_and_a_reason(score, auc, interval):
-    d = delong([0, 0, 1, 1], score, interval=interval)
-    assert (d.auc, d.se, d.lower, d.upper) == (auc, 0, auc, auc)
-    assert "do not vary" in d.reason
+    for clusters, where in ((None, "vary,"), ([0, 1, 2, 3], "vary from cluster to")):
+        d = delong([0, 0, 1, 1], score, interval=interval, clusters=clusters)
+        assert (d.auc, d.se, d.lower, d.upper) == (auc, 0, auc, auc)
+        assert f"do not {where}" in d.reason
 
 
 # --- undefined values -----------------------------------------------------------

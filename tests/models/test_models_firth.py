@@ -173,6 +173,7 @@ def test_all_folds_are_fitted_as_each(seed, scheme, n, p, signal, weighted):
         weights[:6] = 1
         records = replace(records, weights=weights)
     arguments = {
+        "rloocv": {"scheme": "rloocv", "repeats": 2},
         "weighted": {"scheme": "rloocv", "rebalance": "weight"},
         "kfold": {"scheme": "stratified_kfold", "k": 3},
         "bootstrap": {"scheme": "bootstrap", "repeats": 6},

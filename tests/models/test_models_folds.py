@@ -23,7 +23,7 @@ from statcv.models.batched.logit_problem import Problem, find_centre
 
 SCHEMES = {
     "loocv": {},
-    "rloocv": {},
+    "rloocv": {"repeats": 2},
     "rloocv weighted": {"scheme": "rloocv", "rebalance": "weight"},
     "rloocv upsampled": {"scheme": "rloocv", "rebalance": "upsample"},
     "halves": {"scheme": "stratified_kfold", "k": 2},

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings(
 
 SCHEMES = {
     "loocv": {},
-    "rloocv": {},
+    "rloocv": {"repeats": 2},
     "rloocv weighted": {"scheme": "rloocv", "rebalance": "weight"},
     "rloocv upsampled": {"scheme": "rloocv", "rebalance": "upsample"},
     "thirds": {"scheme": "rkfold", "k": 3},

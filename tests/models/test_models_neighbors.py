@@ -27,7 +27,7 @@ from statcv.models.batched.neighbors import nearby
 
 SCHEMES = {
     "loocv": {},
-    "rloocv": {},
+    "rloocv": {"repeats": 2},
     "rloocv weighted": {"scheme": "rloocv", "rebalance": "weight"},
     "rloocv upsampled": {"scheme": "rloocv", "rebalance": "upsample"},
     "halves": {"scheme": "stratified_kfold", "k": 2},

@@ -1,4 +1,4 @@
-"""LOOCV through cv() against refits by statsmodels, one record at a time."""
+"""LOOCV through cv() against refits by statsmodels, each without one record."""
 
 import numpy as np
 import pytest
@@ -48,10 +48,15 @@ def frame(name):
     return data.astype({"choice": int}) if name == "modechoice" else data
 
 
+def some(data):
+    """Return 25 labels, spread over the records: refits by formula are slow."""
+    return data.index[:: -(-len(data) // 25)]
+
+
 def refits(formula, data, **glm):
-    """Predict each record by a GLM of the others, coded by patsy on the others."""
+    """Predict some records by a GLM of all others, coded by patsy on the others."""
     predicted = []
-    for label in data.index:
+    for label in some(data):
         model = smf.glm(formula, data.drop(index=label), **glm)
         fit = model.fit(tol=1e-12, maxiter=100)
         predicted.append(fit.predict(data.loc[[label]]).iloc[0])
@@ -64,7 +69,8 @@ def test_logit_predicts_what_glm_refits_predict(name, formula):
     data = frame(name)
     result = cv(formula, data, scheme="loocv")
     expected = refits(formula, data, family=sm.families.Binomial())
-    difference = np.abs(result.predictions["predicted"] - expected).max()
+    predicted = result.predictions["predicted"].to_numpy()[some(data)]
+    difference = np.abs(predicted - expected).max()
     print(f"{name}: {formula}: n = {len(data)}, largest difference {difference:.1e}")
     assert difference <= 1e-8
 
@@ -75,6 +81,7 @@ def test_linear_predicts_what_glm_refits_predict(name, formula):
     result = cv(formula, data, scheme="loocv")
     expected = refits(formula, data)
     scale = result.design.y.std()
-    difference = np.abs(result.predictions["predicted"] - expected).max() / scale
+    predicted = result.predictions["predicted"].to_numpy()[some(data)]
+    difference = np.abs(predicted - expected).max() / scale
     print(f"{name}: {formula}: n = {len(data)}, largest difference {difference:.1e} sd")
     assert difference <= 1e-8

@@ -94,7 +94,7 @@ def slow_choice(training: TrainingSet, inner, models) -> tuple[int, np.ndarray]:
 CALLS = {
     "k-fold": {"k": 4},
     "leave-one-out": {"scheme": "loocv"},
-    "rebalanced leave-one-out": {"scheme": "rloocv"},
+    "rebalanced leave-one-out": {"scheme": "rloocv", "repeats": 2},
     "rebalanced k-fold": {"scheme": "rkfold", "k": 4, "repeats": 2},
     "class weights": {"k": 4, "rebalance": "weight"},
     "upsampling": {"k": 4, "rebalance": "upsample"},
@@ -294,7 +294,8 @@ def test_copies_of_a_record_never_part_in_an_inner_plan():
 
 def test_inner_training_sets_are_balanced_where_the_outer_are():
     frame = binary_frame(50, seed=5)
-    res = quietly("y ~ x0", frame, tune={"C": CS}, scheme="rloocv", seed=4)
+    call = {"scheme": "rloocv", "repeats": 1, "seed": 4}
+    res = quietly("y ~ x0", frame, tune={"C": CS}, **call)
     for fit in range(0, 50, 10):
         training = training_set(res, fit)
         plan = res.learner.inner.plan(training)
@@ -328,7 +329,7 @@ def test_the_fit_on_all_rows_is_tuned_too():
 
 def test_training_sets_divided_in_groups_give_the_same(monkeypatch):
     frame = binary_frame(40, seed=7)
-    call = {"tune": {"C": CS}, "scheme": "rloocv", "seed": 1}
+    call = {"tune": {"C": CS}, "scheme": "rloocv", "repeats": 2, "seed": 1}
     whole = quietly("y ~ x0 + x1", frame, **call)
     monkeypatch.setattr(tuned, "CELLS", 10_000)
     parts = quietly("y ~ x0 + x1", frame, **call)

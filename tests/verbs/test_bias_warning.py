@@ -17,17 +17,17 @@ from statcv.errors import DistributionalBiasWarning
 from statcv.models import Neighbors
 
 
-def noise(seed: int) -> pd.DataFrame:
+def noise(seed: int, n: int = 50) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(rng.uniform(size=(50, 2)), columns=["a", "b"])
-    return frame.assign(y=rng.permutation(np.arange(50) % 2))
+    frame = pd.DataFrame(rng.uniform(size=(n, 2)), columns=["a", "b"])
+    return frame.assign(y=rng.permutation(np.arange(n) % 2))
 
 
 @pytest.mark.parametrize("tune", [None, {"k": [3, 5]}])
 @pytest.mark.parametrize("how", ["weight", "all"])
 def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
     with pytest.warns(DistributionalBiasWarning, match="held-out class"):
-        cv("y ~ a + b", noise(1), model=Neighbors(5), tune=tune, scheme="loocv",
+        cv("y ~ a + b", noise(1, 30), model=Neighbors(5), tune=tune, scheme="loocv",
            rebalance=how, seed=1)  # fmt: skip
 
 
@@ -40,7 +40,8 @@ def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
 )
 def test_those_of_scikit_learn_as_well(model: Any) -> None:
     with pytest.warns(DistributionalBiasWarning, match="held-out class"):
-        cv("y ~ a + b", noise(1), model=model, scheme="loocv", rebalance="all", seed=1)
+        cv("y ~ a + b", noise(1, 20), model=model, scheme="loocv", rebalance="all",
+           seed=1)  # fmt: skip
 
 
 @pytest.mark.parametrize(

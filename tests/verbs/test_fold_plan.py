@@ -102,7 +102,7 @@ def test_the_outcome_alone_is_enough(data):
         {"scheme": "rkfold", "k": 4, "repeats": 2},
         {"scheme": "rlpocv", "p": 7},
         {"scheme": "montecarlo", "p": 0.3, "repeats": 3},
-        {"scheme": "rloocv", "stratify": "dob_hash"},
+        {"scheme": "rloocv", "stratify": "dob_hash", "repeats": 2},
         {"k": 5, "stratify": scv.by_quantile("age", per_fold=2)},
         {"k": 5, "stratify": scv.by_hash("dob_hash", key=SECRET), "rebalance": "bag"},
         {"k": 5, "rebalance": "weight"},
