@@ -10,6 +10,8 @@ import pandas as pd
 
 from statcv.errors import ArgumentTypeError, ColumnError, DataError, reason, suggestion
 
+__all__ = ["CD4", "DIVERSITY", "OUTCOME", "load_irae"]
+
 OUTCOME = "Severe_irAE"
 CD4 = "Activated_CD4_memory_T_CSx"
 DIVERSITY = "TCR_clonotype_diversity_ShannonEntropy"

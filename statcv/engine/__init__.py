@@ -1,7 +1,12 @@
 """Design × plan × model → predictions."""
 
 from statcv.engine.checkpoint import kept_seed
-from statcv.engine.parallel import check_jobs, one_thread, progress_bar
+from statcv.engine.parallel import (
+    check_jobs,
+    one_thread,
+    progress_bar,
+    returns_as_they_end,
+)
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
 from statcv.engine.permuted import OF_THE_FITS, Permutations, PermutedFits, run_permuted
 from statcv.engine.predictions import (
@@ -35,6 +40,7 @@ __all__ = [
     "prediction_moments",
     "progress_bar",
     "read_fits",
+    "returns_as_they_end",
     "run",
     "run_permuted",
     "run_resampled",

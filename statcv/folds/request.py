@@ -20,7 +20,7 @@ from statcv.folds.strata.resolve import Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 
-__all__ = ["Holdout"]
+__all__ = ["FoldArguments", "Holdout"]
 
 EVEN = 1e-9  # shares of classes in training that differ by less are the same
 

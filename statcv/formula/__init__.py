@@ -18,6 +18,7 @@ from statcv.formula.frame import (
 from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
+from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms
 from statcv.formula.updating import updated_formula
 
@@ -27,6 +28,7 @@ __all__ = [
     "Outcome",
     "Terms",
     "as_frame",
+    "caller_scope",
     "counted",
     "dependent_columns",
     "in_words",

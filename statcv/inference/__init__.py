@@ -32,6 +32,12 @@ from statcv.inference.intervals.methods import (
     possible_intervals,
 )
 from statcv.inference.meta.effects import RandomEffects, random_effects
+from statcv.inference.operating_characteristics import (
+    measured_comparison,
+    measured_coverage,
+    measured_size,
+)
+from statcv.inference.readable import Readable
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import (
@@ -56,6 +62,7 @@ __all__ = [
     "MonteCarlo",
     "NullBias",
     "RandomEffects",
+    "Readable",
     "Scores",
     "among",
     "bootstrap_estimate",
@@ -70,6 +77,9 @@ __all__ = [
     "joined_groups",
     "make_estimate",
     "mean_interval",
+    "measured_comparison",
+    "measured_coverage",
+    "measured_size",
     "monte_carlo",
     "pairs_interval",
     "permutation_test",

@@ -12,10 +12,12 @@ from statcv.engine import Held
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit
 from statcv.formula import Design
-from statcv.inference import Estimate, HTest, Scores
+from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.estimates.no_skill import NoSkill
 from statcv.inference.refits.jackknife import Jackknife
+from statcv.inference.scores import Scores
+from statcv.inference.tests.htest import HTest
 from statcv.metrics import Metric
 from statcv.models import Model
 

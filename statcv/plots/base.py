@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentTypeError, OutcomeError
 from statcv.folds import FoldPlan
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

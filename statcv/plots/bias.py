@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Response
 from statcv.folds.audit import training_means
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import GREY, new_axes, short_scheme
 from statcv.plots.splits import class_colours, legend_below, require_response
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.metrics import calibration, calibration_curve, calibration_groups
 from statcv.plots.base import (
     COLOURS,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, plural, suggestion
 from statcv.folds import FoldPlan, Response
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (
     Shown,

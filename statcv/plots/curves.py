@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, suggestion
+from statcv.inference import Readable
 from statcv.inference.estimates.pairs import ConcordantPairs
-from statcv.inference.readable import Readable
 from statcv.metrics import (
     CurveBand,
     auprc,

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.inference import Readable
 from statcv.inference.paired.records import check_same_records, is_result, name_results
-from statcv.inference.readable import Readable
 from statcv.metrics import DecisionCurve, net_benefit
 from statcv.plots.base import (
     CURVE,

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, MetricError
+from statcv.inference import Readable
 from statcv.inference.paired.contrasts import Contrasts, chosen_metric, contrast
 from statcv.inference.paired.records import is_result, name_results
 from statcv.inference.paired.tests import PairedTest
-from statcv.inference.readable import Readable
 from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
 from statcv.plots.protocol import Compared

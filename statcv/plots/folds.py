@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Ragged, Response
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (
     Shown,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from statcv.errors import MetricError, suggestion
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, CURVE, new_axes, require_result, short_scheme
 
 if TYPE_CHECKING:

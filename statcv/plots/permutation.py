@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, plural
-from statcv.inference import HTest
-from statcv.inference.readable import Readable
+from statcv.inference import HTest, Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from statcv.errors import OutcomeError
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes, require_result
 from statcv.plots.bias import plot_bias
 from statcv.plots.curves import plot_pr, plot_roc

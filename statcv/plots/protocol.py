@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 import pandas as pd
 
+from statcv.inference import Readable
 from statcv.inference.paired.contrasts import Contrasts
-from statcv.inference.readable import Readable
 
 
 class Compared(Protocol):

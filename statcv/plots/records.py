@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MetricError
-from statcv.inference import Scores
+from statcv.inference import Readable, Scores
 from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
-from statcv.inference.readable import Readable
 from statcv.plots.base import require_binary
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import require_result
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_roc

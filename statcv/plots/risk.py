@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes, require_result, titled
 from statcv.plots.records import records_of
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, SchemeError
 from statcv.folds import FoldPlan, Response
-from statcv.inference.readable import Readable
+from statcv.inference import Readable
 from statcv.plots.base import COLOURS, short_scheme
 
 if TYPE_CHECKING:

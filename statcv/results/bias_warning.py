@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import DistributionalBiasWarning, warn
-from statcv.folds.audit.twins import opposite_twins
-from statcv.folds.theory.pooled import pooled_null_auroc
+from statcv.folds.audit import opposite_twins
+from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import NoSkill
 from statcv.results.result import CVResult
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from statcv.formula.parse import Formula
+from statcv.formula import Formula
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult

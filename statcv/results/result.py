@@ -14,10 +14,8 @@ from statcv.arguments import resolve_seed
 from statcv.engine import Held, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
-from statcv.folds.audit.audit import mean_model_auroc
-from statcv.folds.audit.findings import Audit
-from statcv.formula import Design
-from statcv.formula.scope import caller_scope
+from statcv.folds.audit import Audit, mean_model_auroc
+from statcv.formula import Design, caller_scope
 from statcv.inference import (
     Estimate,
     HTest,

@@ -12,12 +12,12 @@ from statcv.inference import (
     INTERVALS,
     HTest,
     make_estimate,
+    measured_size,
     permutation_test,
     plain_t_test,
     values_by_split,
     wald_test,
 )
-from statcv.inference.operating_characteristics import measured_size
 from statcv.inference.tests.htest import check_alternative
 from statcv.inference.tests.permutation import said_of_few_ways
 from statcv.metrics import Metric

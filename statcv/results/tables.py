@@ -18,8 +18,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds import FoldPlan
-from statcv.formula import Design, as_frame
-from statcv.formula.frame import row_values
+from statcv.formula import Design, as_frame, row_values
 from statcv.inference import (
     Estimate,
     RandomEffects,

@@ -8,12 +8,16 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, plural
-from statcv.folds.schemes.pairs import is_sample
-from statcv.formula.design import counted
-from statcv.inference import BootstrapEstimate, Estimate, NullBias
+from statcv.folds import is_sample
+from statcv.formula import counted
+from statcv.inference import (
+    BootstrapEstimate,
+    Estimate,
+    NullBias,
+    Readable,
+    measured_coverage,
+)
 from statcv.inference.estimates.monte_carlo import MonteCarlo
-from statcv.inference.operating_characteristics import measured_coverage
-from statcv.inference.readable import Readable
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.tuning import choices
 from statcv.results.summary import Summary, column

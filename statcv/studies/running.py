@@ -29,13 +29,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.arguments import is_whole, resolve_seed
-from statcv.engine.parallel import (
+from statcv.engine import (
     check_jobs,
     one_thread,
     progress_bar,
     returns_as_they_end,
+    write_whole,
 )
-from statcv.engine.storage import write_whole
 from statcv.errors import ArgumentError, ArgumentTypeError, CheckpointError
 
 Directory = str | os.PathLike[str] | None

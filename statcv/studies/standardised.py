@@ -22,7 +22,7 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.formula.parse import Formula
+from statcv.formula import Formula
 from statcv.metrics import METRICS, Metric
 from statcv.models import Capabilities, Fit, Model, TrainingSet
 from statcv.models.thresholds import NAME, Thresholded

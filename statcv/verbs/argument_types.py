@@ -10,9 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from statcv.folds import FoldPlan
-from statcv.folds.rebalance.balance import Bags
-from statcv.folds.strata.stratifier import Stratifier
+from statcv.folds import Bags, FoldPlan, Stratifier
 from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.tuning import Tuning

@@ -19,12 +19,15 @@ from statcv.errors import (
 )
 from statcv.folds import FoldPlan
 from statcv.folds.request import Holdout
-from statcv.formula import as_frame
-from statcv.formula.design import counted
-from statcv.formula.frame import is_missing, row_values
-from statcv.formula.parse import parse_formula
-from statcv.formula.scope import caller_scope
-from statcv.formula.updating import updated_formula
+from statcv.formula import (
+    as_frame,
+    caller_scope,
+    counted,
+    is_missing,
+    parse_formula,
+    row_values,
+    updated_formula,
+)
 from statcv.inference.paired.records import name_results
 from statcv.metrics import Metric
 from statcv.results.comparison.comparison import Comparison, make_comparison

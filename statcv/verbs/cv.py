@@ -12,14 +12,18 @@ from statcv.engine import kept_seed, run
 from statcv.errors import ArgumentTypeError, CollinearityWarning, SchemeError, warn
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, as_frame, make_design
-from statcv.formula.design import dependent_columns, in_words
-from statcv.formula.frame import row_weights
-from statcv.formula.parse import Formula
-from statcv.formula.scope import caller_scope
-from statcv.formula.updating import updated_formula
-from statcv.models import Model, resolve_model
-from statcv.models.statsmodels_model import unwrap_result
+from statcv.formula import (
+    Design,
+    Formula,
+    as_frame,
+    caller_scope,
+    dependent_columns,
+    in_words,
+    make_design,
+    row_weights,
+    updated_formula,
+)
+from statcv.models import Model, resolve_model, unwrap_result
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 from statcv.results.bias_warning import warn_of_bias

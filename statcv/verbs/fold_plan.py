@@ -10,10 +10,7 @@ from statcv.arguments import refuse_unknown, resolve_seed
 from statcv.errors import ArgumentTypeError, MissingDataWarning, warn
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.formula import Design, as_frame, make_design
-from statcv.formula.design import counted
-from statcv.formula.quoting import quoted
-from statcv.formula.scope import caller_scope
+from statcv.formula import Design, as_frame, caller_scope, counted, make_design, quoted
 from statcv.verbs.argument_types import (
     DataLike,
     MissingAction,

@@ -21,13 +21,8 @@ from statcv.errors import (
     plural,
     suggestion,
 )
-from statcv.folds import FoldPlan
-from statcv.folds.ragged import Ragged
-from statcv.folds.response import Response
-from statcv.folds.strata.clusters import Strata
-from statcv.formula import Design, as_frame, make_design
-from statcv.formula.parse import Formula
-from statcv.formula.quoting import quoted
+from statcv.folds import FoldPlan, Ragged, Response, Strata
+from statcv.formula import Design, Formula, as_frame, make_design, quoted
 from statcv.models import Capabilities, Fit, TrainingSet
 from statcv.results.chosen_metrics import choose_metrics
 from statcv.results.result import CVResult

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from statcv.arguments import check_level, is_whole, resolve_seed
-from statcv.engine.parallel import progress_bar
+from statcv.engine import progress_bar
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -17,12 +17,9 @@ from statcv.errors import (
     suggestion,
     warn,
 )
-from statcv.folds.strata.hashing import Key
-from statcv.folds.strata.resolve import by_quantile
-from statcv.formula import as_frame, make_design
-from statcv.formula.design import counted
-from statcv.formula.frame import row_weights
-from statcv.formula.scope import caller_scope
+from statcv.folds import by_quantile
+from statcv.folds.strata import Key
+from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
 from statcv.inference import MonteCarlo
 from statcv.models import resolve_model
 from statcv.results.chosen_metrics import choose_metrics

@@ -25,8 +25,10 @@ from statcv.errors import (
     plural,
     suggestion,
 )
-from statcv.inference import HOWS, Estimate, Scores, make_estimate, values_by_split
-from statcv.inference.estimates.values import share_by_record
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.estimating import HOWS
+from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import PairedMethod, paired_method
 from statcv.inference.paired.records import (
@@ -47,6 +49,7 @@ from statcv.inference.paired.tests import (
 )
 from statcv.inference.paired.threshold import at_common_threshold
 from statcv.inference.readable import Readable
+from statcv.inference.scores import Scores
 from statcv.metrics import Metric, get_metric
 
 Floats = NDArray[np.float64]

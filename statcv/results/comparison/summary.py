@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.inference.operating_characteristics import measured_comparison
+from statcv.inference import measured_comparison
 from statcv.inference.paired.contrasts import ADJUSTED, Contrasts
 from statcv.inference.paired.records import (
     DRAWS_DIFFER,

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine import FoldFit, Held, read_fits
-from statcv.engine.predictions import Part, plain, warn_of_fits
+from statcv.engine import FoldFit, Held, Part, plain, read_fits, warn_of_fits
 from statcv.folds import FoldPlan
 from statcv.inference import Scores
 from statcv.results.stratifier_bias.candidates import Candidate, numbers_of

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.folds.strata.by_quantile import even_cuts
+from statcv.folds.strata import even_cuts
 from statcv.metrics import auroc_hand_till
 
 BINS = 10

@@ -18,20 +18,18 @@ from statcv.errors import (
     StatcvError,
     suggestion,
 )
-from statcv.folds import FoldPlan
-from statcv.folds.strata.by_quantile import is_numeric
-from statcv.folds.strata.hashing import Key, check_key
-from statcv.folds.strata.identifiers import count_missing
-from statcv.folds.strata.resolve import (
+from statcv.folds import (
     ByHash,
     ByQuantile,
     ByValue,
+    FoldPlan,
     Stratifier,
     by_hash,
     by_quantile,
     by_value,
 )
-from statcv.formula.frame import is_number, plain_column
+from statcv.folds.strata import Key, check_key, count_missing, is_numeric
+from statcv.formula import is_number, plain_column
 from statcv.results.stratifier_bias.setting import Setting
 
 DAY = np.timedelta64(1, "D")

@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import FoldFit
-from statcv.formula.terms import Terms
-from statcv.models import TrainingSet
-from statcv.models.base import WrappedFit
-from statcv.models.boosting import BoostedFit
-from statcv.models.sklearn_estimator import SklearnFit
+from statcv.formula import Terms
+from statcv.models import BoostedFit, SklearnFit, TrainingSet, WrappedFit
 
 Floats = NDArray[np.float64]
 Shares = Mapping[str, float]

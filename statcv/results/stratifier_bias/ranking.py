@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import PERMUTED_COLUMN
 from statcv.folds import FoldPlan
-from statcv.folds.audit.duplicated import trained_on_equal
+from statcv.folds.audit import trained_on_equal
 from statcv.inference import Scores
 from statcv.metrics import METRICS
 from statcv.results.stratifier_bias.altered import (

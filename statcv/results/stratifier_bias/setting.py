@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import DataError, MetricError, SchemeError, suggestion
-from statcv.folds import FoldPlan
-from statcv.folds.audit.duplicates import chosen_columns, equal_records
+from statcv.folds import ByValue, FoldPlan, Stratifier
+from statcv.folds.audit import chosen_columns, equal_records
 from statcv.folds.request import FoldArguments, Holdout
-from statcv.folds.strata.identifiers import count_missing
-from statcv.folds.strata.resolve import ByValue, Stratifier
+from statcv.folds.strata import count_missing
 from statcv.formula import Design
 from statcv.metrics import Metric
 from statcv.models import Model

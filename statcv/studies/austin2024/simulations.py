@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from statcv.errors import DistributionalBiasWarning
-from statcv.folds.theory.composition import negative_mean_auroc
+from statcv.folds.theory import negative_mean_auroc
 from statcv.models import Logit
 from statcv.studies.austin2024.samples import (
     BALANCES,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.strata.resolve import by_hash, by_quantile
+from statcv.folds import by_hash, by_quantile
 from statcv.results.result import CVResult
 from statcv.studies.bey2020.importance import fold_models, trained_on
 from statcv.studies.bey2020.learning import learning_of

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.strata.resolve import by_quantile
+from statcv.folds import by_quantile
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.models import Fit, TrainingSet
 from statcv.results.result import CVResult

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, DistributionalBiasWarning, suggestion
-from statcv.folds.strata.resolve import by_hash, by_quantile
+from statcv.folds import by_hash, by_quantile
 from statcv.results.result import CVResult
 from statcv.studies.bey2020.samples import Sample, Scale
 from statcv.studies.ehr.population import COVARIATES

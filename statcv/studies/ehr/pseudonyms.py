@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.folds.strata.identifiers import written
+from statcv.folds.strata import written
 from statcv.studies.ehr.duplicates import IntArray
 from statcv.studies.ehr.population import (
     COVARIATES,

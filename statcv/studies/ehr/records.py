@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.folds.strata.hashing import Key, check_key
+from statcv.folds.strata import Key, check_key
 from statcv.studies.ehr.duplicates import (
     Duplicated,
     held_alone,

@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds import FoldPlan
-from statcv.folds.strata.resolve import by_value
+from statcv.folds import FoldPlan, by_value
 from statcv.models import Logit
 from statcv.results.result import CVResult
 from statcv.studies.inference.population import Population

@@ -17,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import is_whole, resolve_seed
-from statcv.engine.parallel import check_jobs
+from statcv.engine import check_jobs
 from statcv.errors import ArgumentError, CheckpointError, suggestion
 from statcv.studies.inference.draws import SCHEMES
 from statcv.studies.inference.population import Population
