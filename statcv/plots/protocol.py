@@ -1,4 +1,4 @@
-"""What a picture may read of a comparison, and of several that are combined."""
+"""The attributes of comparisons and meta-analyses that plots read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from statcv.metrics import Metric
 
 
 class Compared(Protocol):
-    """Results side by side, as a picture reads them."""
+    """A comparison of results, as plots read it."""
 
     @property
     def results(self) -> Mapping[str, Readable]:
@@ -23,7 +23,7 @@ class Compared(Protocol):
 
     @property
     def metric(self) -> Metric:
-        """What they are compared by."""
+        """The metric by which they are compared."""
 
     @property
     def how(self) -> str:
@@ -31,25 +31,25 @@ class Compared(Protocol):
 
     @property
     def stated(self) -> str:
-        """The metric and the way in which it is stated, in words."""
+        """The label of the metric and of the way in which it is stated."""
 
     @property
     def level(self) -> float:
-        """Of the intervals."""
+        """The confidence level of the intervals."""
 
     @property
     def method(self) -> PairedMethod:
-        """The test."""
+        """The paired test."""
 
     @property
     def records(self) -> Any:
-        """What the metric reads of each result, record by record."""
+        """The predictions of all results by record, as the metric reads them."""
 
     def changes(self, first: str, second: str) -> NDArray[np.float64]:
-        """Return each record's part in the difference, which is their mean."""
+        """Return each record's contribution; the mean of these is the difference."""
 
     def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
-        """Return the cluster of each record; None where there are none."""
+        """Return the cluster of each record; None if there are no clusters."""
 
     @property
     def differences(self) -> pd.DataFrame:
@@ -57,11 +57,11 @@ class Compared(Protocol):
 
 
 class Combined(Protocol):
-    """Comparisons of several data sets, as a picture reads them."""
+    """A meta-analysis of comparisons in several data sets, as plots read it."""
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a data set: difference, lower, upper, n."""
+        """One row per data set: difference, lower, upper, n."""
 
     @property
     def pooled(self) -> Any:
@@ -69,4 +69,4 @@ class Combined(Protocol):
 
     @property
     def label(self) -> str:
-        """Of what is compared."""
+        """The label of the difference."""
