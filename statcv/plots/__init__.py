@@ -1,4 +1,4 @@
-"""Pictures of a result or a fold plan: each takes ``ax=None`` and returns the Axes."""
+"""Plots of results and fold plans; each takes ``ax=None`` and returns the Axes."""
 
 from statcv.plots.bias import plot_bias
 from statcv.plots.calibration import plot_calibration

@@ -1,4 +1,4 @@
-"""How all plots look."""
+"""The common appearance of all plots, and checks of their arguments."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 
-# Okabe & Ito's colours, which people with any colour vision tell apart.
+# Okabe & Ito's colours, which can be distinguished with any type of colour vision.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 GREY = "#7f7f7f"
-LEGEND = 42  # letters of a line in a legend
-TITLE = 52  # letters that fit above a picture
-CURVE = "curve"  # marks the named line of a curve, whose repeats are not
+LEGEND = 42  # characters of a line in a legend
+TITLE = 52  # characters that fit above a plot
+CURVE = "curve"  # gid of the line that is in the legend; other repeats lack it
 
 
 def new_axes(ax: Axes | None) -> Axes:
@@ -36,56 +36,56 @@ def new_axes(ax: Axes | None) -> Axes:
 
 
 def next_colour(ax: Axes) -> str:
-    """Return the colour after those of the curves already drawn."""
+    """Return the next colour after those of the curves already drawn."""
     drawn = sum(line.get_gid() == CURVE for line in ax.lines)
     return COLOURS[drawn % len(COLOURS)]
 
 
 def has_curves(ax: Axes) -> bool:
-    """Return whether curves were drawn on these Axes before."""
+    """Return whether there are curves on these Axes."""
     return any(line.get_gid() == CURVE for line in ax.lines)
 
 
 def shade(
     ax: Axes, at: Floats, lower: Floats, upper: Floats, colour: str, label: str | None
 ) -> None:
-    """Shade a band about a curve."""
+    """Shade the band of a curve."""
     ax.fill_between(at, lower, upper, color=colour, alpha=0.2, linewidth=0, label=label)
 
 
 def require_result(result: object, function: str) -> None:
-    """Raise where a picture is not given a result.
+    """Check that the argument of a plot is a result.
 
     Raises
     ------
     ArgumentTypeError
-        If it is something else.
+        If it is not a result.
     """
     if not (hasattr(result, "design") and hasattr(result, "held")):
         raise ArgumentTypeError(
-            f"{function}() draws a result, as cv() returns it, not "
+            f"{function}() draws a result, which cv() returns, not "
             f"{'None' if result is None else f'a {type(result).__name__}'}."
         )
 
 
 def require_binary(result: Readable, picture: str) -> None:
-    """Raise where a picture needs two classes."""
+    """Check that the outcome of a result has two classes."""
     kind = result.design.outcome.kind
     if kind != "binary":
         raise OutcomeError(
-            f"{picture} needs an outcome of two classes; "
+            f"{picture} needs an outcome of two classes, but "
             f"{result.design.outcome.name!r} is {kind}."
         )
 
 
 def short_scheme(plan: FoldPlan) -> str:
-    """Return the scheme as a plot's label names it."""
+    """Return the name of the scheme, with its repeats, for the label of a plot."""
     repeats = f" × {plan.repeats}" if plan.repeats > 1 else ""
     return f"{plan.scheme}{repeats}"
 
 
 def written(value: float, digits: int = 3) -> str:
-    """Write a number with a minus sign that is one.
+    """Format a number with a typographic minus sign.
 
     >>> written(-0.5), written(-0.0001), written(float("-inf"))
     ('−0.500', '0.000', '−∞')
@@ -96,7 +96,7 @@ def written(value: float, digits: int = 3) -> str:
 
 
 def no_band(reason: str) -> str:
-    """Say in a legend why there is no band.
+    """Return the entry of a legend that says why there is no band.
 
     >>> no_band("no positive record")
     'no band: no positive record'
@@ -105,7 +105,7 @@ def no_band(reason: str) -> str:
 
 
 def titled(what: str, how: str) -> str:
-    """Return a title that says what became of the predictions, in one line or two.
+    """Return a title, in one or two lines, that says how predictions were combined.
 
     >>> titled("ROC", "pooled")
     'ROC, held-out predictions pooled'

@@ -1,4 +1,4 @@
-"""The training mean against the held-out label: the picture of distributional bias."""
+"""Training means against held-out outcomes: a plot of distributional bias."""
 
 from __future__ import annotations
 
@@ -20,26 +20,30 @@ Floats = NDArray[np.float64]
 
 
 def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
-    """Draw the mean outcome of each training set against that held out.
+    """Draw the mean outcome of each training set against that of the held-out records.
 
-    Points on a falling line give the held-out label away: the training mean alone
-    tells it. Points on a level line give nothing away. A point's area is the
-    number of folds that fall on it, of all repeats. The title gives the correlation
-    of a record's outcome with the mean of the training set, over all held-out records.
+    Points on a falling line show that the training mean alone reveals the held-out
+    outcome; points on a level line show that it reveals nothing. The area of a point
+    increases with the number of folds at its position, over all repeats. The title
+    gives the correlation, over all held-out records, of the outcome of a record with
+    the mean of its training set.
 
-    Of more than two classes each has its colour, and its share in the training sets
-    is drawn less that in all records. Where the plan trains on no record, as for
-    predictions made elsewhere without folds, the picture is empty and says so.
+    With more than two classes each class has its own colour, and the vertical axis is
+    the share of the class in the training set minus its share in all records. If the
+    plan has no training sets, as for predictions from other software without folds, the
+    plot is empty and says so.
 
     Parameters
     ----------
     plan : FoldPlan or CVResult
-        With an outcome.
+        Plan that was made with an outcome, or a result.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
@@ -52,17 +56,17 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
     >>> from statcv.plots import plot_bias
     >>> plan = scv.fold_plan("GRADE", scv.load_data("spector"), scheme="loocv")
     >>> plot_bias(plan).get_title().splitlines()
-    ['Fold balance, loocv', 'r = −1.00 over the records held out']
+    ['Fold balance, loocv', 'r = −1.00 over held-out records']
     """
-    plan, response = require_response(plan, "a picture of balance")
+    plan, response = require_response(plan, "a plot of balance")
     ax, title = new_axes(ax), f"Fold balance, {short_scheme(plan)}"
     if not plan.n_train.any():
-        ax.set(xticks=[], yticks=[], title=f"{title}\nno record was trained on")
+        ax.set(xticks=[], yticks=[], title=f"{title}\nthere are no training sets")
         return ax
     if response.kind == "multiclass":
         correlations = _draw_classes(ax, plan, response)
         across = "share of a class, held out"
-        above = "share in the training set, less overall"
+        above = "share in the training set minus overall share"
     else:
         values = response.values.astype(float)
         colour = class_colours(1)[0]
@@ -85,7 +89,7 @@ def plot_bias(plan: FoldPlan | Readable, ax: Axes | None = None) -> Axes:
 
 
 def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
-    """Draw the shares of each class, in its colour."""
+    """Draw the shares of each class in the colour of the class."""
     from matplotlib.lines import Line2D
 
     colours, correlations, handles = class_colours(response.classes), [], []
@@ -100,33 +104,35 @@ def _draw_classes(ax: Axes, plan: FoldPlan, response: Response) -> list[float]:
     return correlations
 
 
-def _draw(ax: Axes, plan: FoldPlan, values: Floats, less: float, colour: str) -> float:
-    """Draw a point for each distinct pair of means; return the records' correlation."""
+def _draw(
+    ax: Axes, plan: FoldPlan, values: Floats, reference: float, colour: str
+) -> float:
+    """Draw a point per distinct pair of means, and return the records' correlation."""
     trained = training_means(plan, values)
     held = plan.tests.sums(values) / plan.tests.sizes
-    points = np.stack([held, trained - less], axis=1).round(12)
+    points = np.stack([held, trained - reference], axis=1).round(12)
     places, counts = np.unique(points, axis=0, return_counts=True)
     area = 30 + 120 * counts / counts.max() if len(counts) < 50 else 16
     ax.scatter(places[:, 0], places[:, 1], s=area, color=colour, alpha=0.6)
     owners, labels = plan.tests.owners, values[plan.tests.values]
-    told = trained[owners]
-    if np.ptp(told) <= 1e-12 * np.abs(values).max() or np.ptp(labels) == 0:
+    means = trained[owners]
+    if np.ptp(means) <= 1e-12 * np.abs(values).max() or np.ptp(labels) == 0:
         return np.nan
-    return float(np.corrcoef(told, labels)[0, 1])
+    return float(np.corrcoef(means, labels)[0, 1])
 
 
 def _set_limits(ax: Axes, middle: float, n: int) -> None:
-    """Show training shares about the middle, by the weight of a record at least."""
+    """Centre the axis of training shares, with at least the width of one record."""
     drawn = [np.asarray(points.get_offsets())[:, 1] for points in ax.collections]
     half = max(float(np.ptp(np.concatenate(drawn))), 1.5 / n)
     ax.set_ylim(middle - half, middle + half)
 
 
 def _said(correlations: list[float]) -> str:
-    """Write one correlation, or the range of several."""
+    """Return the text of one correlation, or of the range of several."""
     known = [value for value in correlations if not np.isnan(value)]
     if not known:
-        return "training means all equal: they tell nothing"
+        return "the training means are all equal"
     low, high = (f"{end:.2f}".replace("-", "−") for end in (min(known), max(known)))
     said = low if low == high else f"{low} to {high}"
-    return f"r = {said} over the records held out"
+    return f"r = {said} over held-out records"

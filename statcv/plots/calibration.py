@@ -1,4 +1,4 @@
-"""Predicted probabilities against what happened."""
+"""Calibration plots: observed shares against predicted probabilities."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-FEW = 100  # records, below which five groups must do
-LINE, HEIGHT = -0.12, 0.08  # where the histograms stand, and the tallest bar
-TOP, ROOM = 1.06, 0.075  # of the axis above 1: with no text, and for each line of it
+FEW = 100  # with fewer records there are five groups
+LINE, HEIGHT = -0.12, 0.08  # base line of the histograms, and height of the tallest bar
+TOP, ROOM = 1.06, 0.075  # end of the axis without text, and room for each line of text
 BARS = 50
-WIDTH = 44  # letters of a line of text
-LABEL = 36  # letters that fit beside the axis
+WIDTH = 44  # characters of a line of text
+LABEL = 36  # characters that fit beside the axis
 
 
 def plot_calibration(
@@ -43,40 +43,43 @@ def plot_calibration(
     groups: int | None = None,
     smooth: Literal["spline", "loess"] = "spline",
 ) -> Axes:
-    """Draw how often what was predicted happened, against its probability.
+    """Draw the observed share of positives against the predicted probability.
 
-    The line is a smooth curve with its pointwise band, the points are groups of about
-    equal size with Wilson's intervals, and below are the predictions of either class:
-    positive records upwards, negative ones downwards. On the dotted diagonal the
-    probabilities are right. The text gives the slope (below 1: predictions are too
-    extreme), the intercept with the slope held at 1 (above 0: they are too low), and
-    observed over expected. Over repeats a record's predictions are averaged, which
-    makes them less extreme than those of one fit.
+    The line is a smooth curve with its pointwise band. The points are groups of about
+    equal size with Wilson's intervals. The histograms below show the predictions of
+    each class, positive records upwards and negative records downwards. On the dotted
+    diagonal the probabilities are correct. The text gives the slope (predictions are
+    too extreme if it is below 1), the intercept with the slope fixed at 1 (predictions
+    are too low if it is above 0), and observed over expected. With several repeats the
+    predictions of a record are averaged, which makes them less extreme than those of
+    one fit.
 
     All intervals take the fits as given.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome, with predictions that are probabilities.
+        Result for a binary outcome, with predictions that are probabilities.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     level : float, default 0.95
-        Of band and intervals.
+        Confidence level of the band and the intervals.
     groups : int, optional
-        10 where not given, 5 of fewer than 100 records.
+        Number of groups; by default 10, or 5 with fewer than 100 records.
     smooth : {"spline", "loess"}
-        How the curve is made; see :func:`statcv.metrics.calibration_curve`.
+        Smoothing method of the curve; see :func:`statcv.metrics.calibration_curve`.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     MetricError
-        If the predictions are no probabilities.
+        If the predictions are not probabilities.
 
     Examples
     --------
@@ -124,7 +127,7 @@ def plot_calibration(
 def _draw_curve(
     ax: Axes, records: Records, level: float, smooth: Literal["spline", "loess"]
 ) -> str:
-    """Draw the smooth curve and its band, or say why there is none."""
+    """Draw the smooth curve and its band, or return why there is no curve."""
     curve = calibration_curve(
         records.y,
         records.predicted,
@@ -164,7 +167,7 @@ def _draw_groups(ax: Axes, records: Records, level: float, groups: int | None) -
 
 
 def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
-    """Draw the predictions of either class below the curve, as shares of the class."""
+    """Draw the predictions of each class below the curve, as shares of the class."""
     edges = np.linspace(0, 1, BARS + 1)
     ax.axhline(LINE, color="black", linewidth=0.5)
     shares = [
@@ -186,7 +189,7 @@ def _draw_histograms(ax: Axes, records: Records, result: Readable) -> None:
 
 
 def _numbers(records: Records, level: float) -> list[str]:
-    """Write slope, intercept, and observed over expected."""
+    """Return lines of text with slope, intercept, and observed over expected."""
     found = calibration(
         records.y, records.predicted, level=level, clusters=records.clusters
     )

@@ -1,4 +1,4 @@
-"""What each fold is made of: shares of the classes, or means."""
+"""The composition of each fold: shares of the classes, or means."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 WHATS = ("held out", "training")
-MOST_GAPS = 40  # bars between which white is left
+MOST_GAPS = 40  # with at most this many bars there are gaps between them
 Floats = NDArray[np.float64]
 
 
@@ -33,34 +33,36 @@ def plot_composition(
     what: Literal["held out", "training"] = "held out",
     repeat: int | None = None,
 ) -> Axes:
-    """Draw the share of each class in every fold, and the folds' sizes.
+    """Draw the share of each class in every fold, with the sizes of the folds.
 
-    The dotted lines are the shares in all records. For a continuous outcome: the mean
-    and standard deviation in every fold, and the mean of all records.
+    The dotted lines are the shares in all records. For a continuous outcome the plot
+    shows the mean and standard deviation in every fold, and the mean of all records.
 
     Parameters
     ----------
     plan : FoldPlan or CVResult
-        With an outcome.
+        Plan that was made with an outcome, or a result.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     what : {"held out", "training"}
-        The records that a fold holds out, or those it trains on: copies count as
-        often as they come, weights as they weigh; over the fits of a fold the shares
-        are averaged.
+        The records that a fold holds out, or those of its training sets. In training
+        sets records count as often as they were drawn, and with their weights. Shares
+        are averaged over the fits of a fold.
     repeat : int, optional
-        The repeat to draw, from 1: the first, or where each repeat is one split
-        (``montecarlo``, ``bootstrap``) all side by side.
+        Repeat to draw, from 1. The default is the first repeat; if each repeat is a
+        single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     SchemeError
         If the plan was made without an outcome.
     ArgumentError
-        If there is no such repeat, or ``what`` is neither.
+        If there is no such repeat, or ``what`` is not one of the two.
 
     Examples
     --------
@@ -75,7 +77,7 @@ def plot_composition(
             f"what must be 'held out' or 'training', not {what!r}."
             + suggestion(what, WHATS)
         )
-    plan, response = require_response(plan, "a picture of composition")
+    plan, response = require_response(plan, "a plot of composition")
     shown = shown_splits(plan, response, repeat)
     ax = new_axes(ax)
     sizes = _sizes(shown, what)
@@ -96,7 +98,7 @@ def plot_composition(
 
 
 def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
-    """Return the mean of values over what each split holds out, or trains on."""
+    """Return the mean of values over the held-out or training records of each split."""
     plan = shown.plan
     if what == "training":
         return shown.mean_of_fits(plan.training_means(values))
@@ -105,7 +107,7 @@ def mean_of(shown: Shown, values: NDArray[np.generic], what: str) -> Floats:
 
 
 def _draw_shares(ax: Axes, shown: Shown, response: Response, what: str) -> None:
-    """Stack the shares of the classes, the first at the bottom."""
+    """Draw stacked shares of the classes, with the first class at the bottom."""
     from matplotlib.patches import Patch
 
     places = np.arange(len(shown.splits))

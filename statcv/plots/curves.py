@@ -1,4 +1,4 @@
-"""ROC and precision-recall curves of the pooled held-out predictions."""
+"""ROC and precision-recall curves of held-out predictions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
 Place = Literal["lower left", "lower right", "upper left", "upper right"]
-SHORT = 28  # letters of a legend beside which there is room
+SHORT = 28  # longest last line of a legend entry that leaves room beside it
 METHODS = ("pointwise", "simultaneous")
 AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
 
@@ -59,48 +59,52 @@ def plot_roc(
 ) -> Axes:
     """Draw the ROC curve of the held-out predictions.
 
-    A line a repeat. The legend gives the area under the curve shown (the mean area,
-    of several), and the headline estimate where that is another one. Predictions are
-    pooled, and the area is the pooled auROC.
+    There is one line per repeat, of the pooled predictions of that repeat. The legend
+    gives the area under the curve (with several repeats, the mean area), which is the
+    pooled auROC, and also the headline estimate if that is a different one.
 
-    With a band there is one curve, of each record's prediction averaged over repeats,
-    and the legend gives its area.
+    With a band there is one curve of the predictions averaged over repeats, and the
+    legend gives its area.
 
-    Under ``"leave_pair_out"`` only records that one fit left out are compared, and a
-    record has no score of its own. The curve is then the distribution function of
-    placement values, the share of its negative partners that each positive record
-    ranks below (:func:`statcv.metrics.paired_roc`), and the area under it is the
-    headline. Under ``"tournament_leave_pair_out"`` a record's score is the share of
-    all its pairs that it won (Montoya Perez et al. 2019); that area is pooled, and
-    somewhat too low on noise.
+    Under ``"leave_pair_out"`` only records held out by the same fit are compared, and a
+    record has no score of its own. The curve is then the distribution function of the
+    placement values (:func:`statcv.metrics.paired_roc`), where the placement value of
+    a positive record is the share of its pairs in which the negative record ranks
+    higher; the area under the curve is the headline. Under
+    ``"tournament_leave_pair_out"`` the score of a record is the share of all its pairs
+    that it won (Montoya Perez et al. 2019); the area is pooled, and somewhat too low
+    for noise.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome.
+        Result for a binary outcome.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; call twice with the same Axes to lay curves over each other.
+        Axes to draw on; those of a new figure by default. Further calls with the same
+        Axes add curves.
     label : str, optional
-        Name of the curve; the scheme.
+        Name of the curve in the legend; the scheme by default.
     band : bool or {"pointwise", "simultaneous"}, default False
-        Shade a confidence band: ``True`` or ``"pointwise"`` holds the level at each
-        false positive rate by itself (stratified bootstrap of records, or of whole
-        clusters); ``"simultaneous"`` for the whole curve (from Kolmogorov-Smirnov
-        bands of both classes), which is wide. Both take the fits as given.
+        Confidence band to shade. With ``True`` or ``"pointwise"`` the level holds at
+        each false positive rate separately (stratified bootstrap of records, or of
+        whole clusters). With ``"simultaneous"`` it holds for the whole curve (from
+        Kolmogorov-Smirnov bands of both classes), and the band is wide. Both take the
+        fits as given.
     level : float, default 0.95
-        Of the band.
+        Confidence level of the band.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     ArgumentError
-        If ``band`` is none of these, or is simultaneous and records come in clusters or
-        are compared in pairs.
+        If ``band`` is not one of these values, or is simultaneous and records come in
+        clusters or are compared in pairs.
 
     Examples
     --------
@@ -115,13 +119,13 @@ def plot_roc(
     method = _method(band)
     if method == "simultaneous" and records.clusters is not None:
         raise ArgumentError(
-            "a simultaneous band takes the records as independent, but some are of "
-            "one source; use band='pointwise', which draws whole sources."
+            "a simultaneous band takes the records as independent, but some belong to "
+            "one cluster; use band='pointwise', which draws whole clusters."
         )
     pairs = placed_pairs(result.scores)
     if method == "simultaneous" and pairs is not None:
         raise ArgumentError(
-            "no simultaneous band is known where records are compared in pairs; use "
+            "no simultaneous band is known for records that are compared in pairs; use "
             "band='pointwise'."
         )
     ax = new_axes(ax)
@@ -156,7 +160,7 @@ def plot_roc(
 
 
 def _finished_roc(ax: Axes, how: str) -> Axes:
-    """Name the axes, and give the legend its corner."""
+    """Add the labels, the title and the legend."""
     title = titled("ROC", how)
     if ax.get_title() not in ("", title):  # curves of several kinds
         title = "ROC, held-out predictions"
@@ -182,37 +186,41 @@ def plot_pr(
 ) -> Axes:
     """Draw the precision-recall curve of the pooled held-out predictions.
 
-    The dotted line is the share of positives, which a model of no skill attains.
-    A line a repeat; with a band there is one curve, of each record's prediction
-    averaged over repeats, and the legend gives its area.
+    There is one line per repeat. With a band there is one curve of the predictions
+    averaged over repeats, and the legend gives its area. The dotted line is the share
+    of positives, which is the precision of a model without skill.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome.
+        Result for a binary outcome.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default. Further calls with the same
+        Axes add curves.
     label : str, optional
+        Name of the curve in the legend; the scheme by default.
     band : bool or "pointwise", default False
-        Shade a confidence band that holds the level at each recall by itself, from
-        a bootstrap of records of each class, or of whole clusters. It takes the
-        fits, and the share of positives, as given.
+        Whether to shade a confidence band, whose level holds at each recall separately.
+        It is a bootstrap of the records of each class, or of whole clusters, and takes
+        the fits and the share of positives as given.
     level : float, default 0.95
-        Of the band.
+        Confidence level of the band.
     method : {"average_precision", "trapezoid"}
-        The area that the legend gives, and so how points are joined: by steps, from
-        the first true positive on; or by straight lines, from recall 0 and precision
-        1 on.
+        Area in the legend, with points joined accordingly: by steps, beginning at the
+        first true positive; or by straight lines, beginning at recall 0 and precision
+        1.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     ArgumentError
-        If ``band`` or ``method`` is none of these.
+        If ``band`` or ``method`` is not one of these values.
     """
     require_result(result, "plot_pr")
     records = records_of(result, "a precision-recall curve", rank=True)
@@ -224,7 +232,7 @@ def plot_pr(
     shading = _method(band)
     if shading == "simultaneous":
         raise ArgumentError(
-            "no simultaneous band of a precision-recall curve is known; use "
+            "no simultaneous band is known for a precision-recall curve; use "
             "band='pointwise'."
         )
     ax = new_axes(ax)
@@ -277,7 +285,7 @@ def _method(band: Band) -> Literal["pointwise", "simultaneous"] | None:
 
 
 def _how(result: Readable, method: str | None) -> str:
-    """Say what the curve is of: one a repeat, or one of averaged predictions."""
+    """Return how the predictions of the curve were combined, for the title."""
     if method is None and len(result.scores.by_repeat) > 1:
         return "pooled by repeat"
     return how_averaged(result.scores)
@@ -298,7 +306,7 @@ def _draw(
     legend: str,
     **style: Any,
 ) -> None:
-    """Draw a line a repeat; the first is named."""
+    """Draw one line per repeat; the first is in the legend."""
     scores = result.scores
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
     lines = [
@@ -308,7 +316,7 @@ def _draw(
 
 
 def _draw_lines(ax: Axes, lines: list[Line], legend: str, **style: Any) -> None:
-    """Draw lines, thinner where there are many; the first is named."""
+    """Draw lines, which are thinner if there are many; the first is in the legend."""
     colour = next_colour(ax)
     style |= {"linewidth": 1.8 if len(lines) == 1 else 0.9}
     style |= {"alpha": max(0.15, 1 / np.sqrt(len(lines)))}
@@ -325,7 +333,7 @@ def _draw_pairs(
     label: str | None,
     level: float | None,
 ) -> None:
-    """Draw the curve of pairs, a line a repeat; or one of all, with its band."""
+    """Draw the curve of pairs, one per repeat, or one of all repeats with its band."""
     every = pairs.first, pairs.second, pairs.won
     if level is None:
         curves = [
@@ -346,7 +354,7 @@ def _draw_pairs(
 def _draw_band(
     ax: Axes, points: Line, band: CurveBand, legend: str, **style: Any
 ) -> None:
-    """Draw one curve, and its band where there is one."""
+    """Draw one curve, with its band if there is one."""
     colour = next_colour(ax)
     (line,) = ax.plot(*points, color=colour, linewidth=1.8, **style)
     line.set(gid=CURVE, label=legend)
@@ -358,7 +366,7 @@ def _draw_band(
 
 
 def _clearer_side(ax: Axes) -> Place:
-    """Return the corner on that side of the diagonal where less of the curves is."""
+    """Return the corner on the side of the diagonal with less of the curves."""
     above = 0.0
     for line in _curves(ax):
         x, y = (np.asarray(line.get_data()[axis], dtype=float) for axis in (0, 1))
@@ -367,7 +375,7 @@ def _clearer_side(ax: Axes) -> Place:
 
 
 def _clearest(ax: Axes) -> Place:
-    """Return the corner through which the curves pass least."""
+    """Return the corner that contains the least of the curves."""
     x, y = (
         np.concatenate([np.asarray(line.get_data()[axis]) for line in _curves(ax)])
         for axis in (0, 1)
@@ -390,7 +398,7 @@ def _curves(ax: Axes) -> list[Any]:
 
 
 def _solid_legend(ax: Axes, place: Place) -> None:
-    """Name each curve by a solid line, however faint its repeats are drawn."""
+    """Show each curve by a solid line in the legend, even if its repeats are faint."""
     legend = ax.legend(loc=place, frameon=False, fontsize="small")
     for line in legend.get_lines():
         line.set(alpha=1, linewidth=1.8)
@@ -403,7 +411,7 @@ def _legend(
     area: float | None = None,
     how: str = "pooled",
 ) -> str:
-    """Write the estimate of the curve shown, and the headline where it is another."""
+    """Return the legend entry: the area of the curve, and the headline if different."""
     pooled = result.estimate(metric, how="pooled")
     headline = result.estimate(metric)
     shown = pooled.value if area is None else area

@@ -1,4 +1,4 @@
-"""Net benefit of acting on predictions, along the threshold: decision curves."""
+"""Decision curves: the net benefit of treatment by predictions, by threshold."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 THRESHOLDS = np.linspace(0, 0.99, 199)
-DEEPEST = 0.25  # shown below zero, of the height above it
+DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 
 def plot_decision(
@@ -38,41 +38,45 @@ def plot_decision(
     thresholds: ArrayLike | None = None,
     level: float = 0.95,
 ) -> Axes:
-    """Draw the net benefit of treating by the predictions: a decision curve.
+    """Draw the net benefit of treatment by the predictions: a decision curve.
 
-    Against it stand treating all and treating none. Who treats from a probability of
-    t on holds a false positive to cost t / (1 − t) of what a true positive gains. The
-    predictions are pooled and scored once; over repeats each record's are averaged
-    before. The band, pointwise, takes the fits as given. A dot is at the threshold of a
-    result that has a fixed one (``cv(threshold=0.3)``); thresholds that every training
-    set chose for itself are no point of the curve.
+    The net benefits of treating all and of treating none are shown for comparison. A
+    decision to treat at probabilities of at least t implies that the cost of a false
+    positive is t / (1 − t) of the benefit of a true positive. The predictions are
+    pooled, after those of a record are averaged over repeats. The pointwise band takes
+    the fits as given. A dot marks the threshold of a result with a fixed threshold
+    (``cv(threshold=0.3)``); thresholds that were chosen in each training set do not
+    correspond to a point of the curve.
 
     Parameters
     ----------
     *results : CVResult, mapping of str to CVResult, or Comparison
-        One result, or several of the same records, which are named by what differs;
-        or a mapping by name; of a binary outcome, with predictions that are
-        probabilities.
+        One result, or several results for the same records, which are named by their
+        differences; or a mapping of names to results. The outcome must be binary, and
+        the predictions must be probabilities.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     thresholds : array_like, optional
-        From 0 to below 1; by default 0 to 0.99. Draw those that someone could hold.
+        Thresholds, at least 0 and below 1; by default 0 to 0.99. It is best to draw
+        only the range that is clinically plausible.
     level : float, default 0.95
-        Of the band.
+        Confidence level of the band.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     MetricError
-        If the predictions are no probabilities, or a threshold is out of range.
+        If the predictions are not probabilities, or a threshold is out of range.
     ComparisonError
-        If several results are not of the same records.
+        If several results are not for the same records.
     ArgumentError, ArgumentTypeError
-        If there is no result, or something else.
+        If no result is given, or an argument is not a result.
 
     References
     ----------
@@ -91,7 +95,7 @@ def plot_decision(
     where = THRESHOLDS if thresholds is None else np.sort(np.atleast_1d(thresholds))
     if not len(where):
         raise ArgumentError(
-            "thresholds is empty; give probabilities from 0 to below 1."
+            "thresholds is empty; give probabilities of at least 0 and below 1."
         )
     read = {
         name: records_of(result, "a decision curve", probabilities=True)
@@ -112,7 +116,7 @@ def plot_decision(
         banded = _draw(ax, curve, name, shown) or banded
         top = max(top, _height(curve))
         _mark_threshold(ax, named[name], records, where)
-    assert curve is not None  # there is one result at least
+    assert curve is not None  # there is at least one result
     ax.plot(
         where, curve.treat_all, color="black", lw=1, linestyle="--", label="treat all"
     )
@@ -144,8 +148,8 @@ def _named(
         return _checked(dict(first.results))
     elif isinstance(first, Sequence) and not isinstance(first, str):
         raise ArgumentTypeError(
-            "several results go one after the other, plot_decision(a, b), or by name: "
-            "plot_decision({'small': a, 'large': b})."
+            "pass several results as separate arguments, plot_decision(a, b), or by "
+            "name, plot_decision({'small': a, 'large': b})."
         )
     else:
         listed = [first]
@@ -159,20 +163,20 @@ def _checked(found: dict[str, Any]) -> dict[str, Readable]:
     for result in found.values():
         if not is_result(result):
             raise ArgumentTypeError(
-                "a decision curve is of a result, not of a "
-                f"{type(result).__name__}; the Axes are given as ax=."
+                "plot_decision() draws results, not a "
+                f"{type(result).__name__}; pass the Axes as ax=."
             )
     return found
 
 
 def _height(curve: DecisionCurve) -> float:
-    """Return the height that is shown: the band's, where that does not explode."""
+    """Return the height to show: that of the band, unless it is far too large."""
     drawn = max(float(curve.net_benefit.max()), float(curve.treat_all.max()), 0.0)
     return float(np.clip(np.nanmax([*curve.upper, 0.0]), drawn, 1.6 * drawn))
 
 
 def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
-    """Draw a curve with its band; return whether there is one."""
+    """Draw a curve with its band, and return whether the legend names the band."""
     colour = next_colour(ax)
     (line,) = ax.plot(curve.thresholds, curve.net_benefit, color=colour, linewidth=1.8)
     line.set(gid=CURVE, label=name, marker="s" if len(curve.thresholds) == 1 else "")
@@ -185,7 +189,7 @@ def _draw(ax: Axes, curve: DecisionCurve, name: str, banded: str) -> bool:
 def _mark_threshold(
     ax: Axes, result: Readable, records: Records, where: NDArray[Any]
 ) -> None:
-    """Mark the threshold from which a result predicts class 1, where it has one."""
+    """Mark the threshold of a result, if all records have the same."""
     cuts = result.scores.threshold
     if cuts is None or len(np.unique(cuts)) != 1:
         return

@@ -1,4 +1,4 @@
-"""Two results of the same records: where one is better, and by how much."""
+"""The difference between two results for the same records, in detail."""
 
 from __future__ import annotations
 
@@ -33,24 +33,33 @@ class Pair:
     Attributes
     ----------
     names : tuple of str
+        Names of the two results.
     metric : Metric
+        Metric by which they are compared.
     stated : str
-        The metric and the way in which it is stated and tested.
+        Label of the metric and of the way in which it is stated and tested.
     weighs_folds : bool
-        Whether it is the mean over folds.
+        Whether the difference is a mean over folds.
     y : numpy.ndarray, shape (n,)
+        Coded outcome.
     read : tuple of numpy.ndarray
-        What the metric reads of each record's mean prediction by either result.
+        Mean predictions of the records by each result, in the form that the metric
+        reads.
     changes : numpy.ndarray, shape (n,)
-        What each record adds to the difference of a mean over records; else empty.
+        Contribution of each record to the difference of a mean over records; empty for
+        other metrics.
     clusters : numpy.ndarray of int, shape (n,), or None
+        Cluster of each record.
     test : PairedTest
+        Test of the difference.
     method : str
-        The test in words.
+        Description of the test.
     how : str
-        What became of a record's predictions, in words.
+        Description of how the predictions of a record were combined.
     level : float
+        Confidence level.
     seed : int
+        Seed for the bootstrap.
     """
 
     names: tuple[str, str]
@@ -69,14 +78,14 @@ class Pair:
 
     @property
     def drawn(self) -> float:
-        """The difference of what is drawn, second minus first."""
+        """The difference that is drawn, second minus first."""
         if len(self.changes):
             return float(self.changes.mean())
         return self.metric(self.y, self.read[1]) - self.metric(self.y, self.read[0])
 
 
 def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
-    """Read a pair of a comparison, with the test that it made.
+    """Return a pair of a comparison, with the test of the comparison.
 
     Raises
     ------
@@ -90,7 +99,9 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
     chosen = known[0] if pair is None else tuple(pair)
     if chosen not in known:
         listed = ", ".join(f"({one!r}, {two!r})" for one, two in known)
-        raise ArgumentError(f"pair={pair!r} is not compared; there is {listed}.")
+        raise ArgumentError(
+            f"pair={pair!r} is not in the comparison; the pairs are {listed}."
+        )
     row = table.iloc[known.index(chosen)]
     metric, records = comparison.metric, comparison.records
     check_drawable(metric)
@@ -124,7 +135,7 @@ def read_pair(comparison: Contrasts, pair: tuple[str, str] | None) -> Pair:
 def compared_pair(
     first: Any, second: Any, metric: str | Metric | None, level: float
 ) -> Pair:
-    """Compare two results as `compare` does, and read them.
+    """Compare two results in the same way as `compare`, and return the pair.
 
     Raises
     ------
@@ -136,7 +147,7 @@ def compared_pair(
     for one in (first, second):
         if not is_result(one):
             raise ArgumentTypeError(
-                "plot_difference() draws a comparison, or two results, not a "
+                "plot_difference() draws a comparison or two results, not a "
                 f"{type(one).__name__}."
             )
     check_drawable(chosen_metric(first, metric))
@@ -144,27 +155,28 @@ def compared_pair(
 
 
 def check_drawable(metric: Metric) -> None:
-    """Refuse a metric whose difference is neither a line nor a sum over records.
+    """Check that the difference in a metric is a curve or a sum over records.
 
     Raises
     ------
     MetricError
+        If it is neither.
     """
     if metric.name != "auroc" and metric.casewise is None:
         raise MetricError(
-            f"{metric.label} is neither auROC nor a mean over records, so that its "
-            "difference is no line and no sum over records; plot_forest(comparison) "
-            "shows it with its interval."
+            f"{metric.label} is neither auROC nor a mean over records, so its "
+            "difference is neither a curve nor a sum over records; "
+            "plot_forest(comparison) shows it with its interval."
         )
 
 
-# ---- two results of the same records: where one is better, and by how much ----
+# ---- the plot ----
 
-MOST_POINTS = 200  # records; more are drawn as a line
-TINY = 1e-12  # a difference in loss that is rounding
-ROUNDING = 1e-9  # of areas
-SHORT = 24  # letters of names that share a line
-LINE = 56  # letters of a line of the title
+MOST_POINTS = 200  # with more records a line is drawn
+TINY = 1e-12  # a smaller difference in loss is rounding
+ROUNDING = 1e-9  # a smaller difference in area is rounding
+SHORT = 24  # longest names, in characters, that share a line
+LINE = 56  # characters of a line of the title
 
 
 def plot_difference(
@@ -179,29 +191,30 @@ def plot_difference(
 ) -> Axes:
     """Draw the paired difference of two results, second minus first.
 
-    The title has the difference that :func:`statcv.compare` finds and its test; two
-    results are compared as that does by default. For auROC there is the difference in
-    sensitivity along the false positive rate, with a pointwise bootstrap band that
-    draws records (or whole clusters) for both curves. The curves are those of each
-    record's mean prediction. Where the difference that is tested is stated in another
-    way (per fold, paired, or in each repeat), the title also has the area between the
-    line and zero. For a mean over records, such as the Brier score, there is what each
-    record adds to the difference, in order, with their mean and its interval as a band
-    across.
+    The title gives the difference and its test by :func:`statcv.compare`, with that
+    function's defaults if two results are given. For auROC the plot shows the
+    difference in sensitivity at each false positive rate, with a pointwise band from a
+    bootstrap that draws the same records (or whole clusters) for both curves. The
+    curves are based on the mean prediction of each record. If the difference that is
+    tested is stated in another way (per fold, paired, or in each repeat), the title
+    also gives the area between the line and zero. For a mean over records, such as the
+    Brier score, the plot shows the contributions of the records to the difference, in
+    increasing order, and their mean with its interval as a horizontal band.
 
     Parameters
     ----------
     first : Comparison or CVResult
-        A comparison, whose metric, test and level are taken; or a result.
+        A comparison, whose metric, test and level are used; or a result.
     second : CVResult, optional
-        The other result, of the same records.
+        The other result, for the same records.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     metric : str, optional
         The metric by which two results are compared; the default of
         :func:`statcv.compare` unless given.
     pair : tuple of str, optional
-        The two names of a comparison, as its ``differences`` has them; those of the
-        first row by default.
+        The two names of a pair in the ``differences`` of a comparison; the first pair
+        by default.
     level : float, default 0.95
         Confidence level of the interval of two results.
     n_boot : int, optional
@@ -210,11 +223,12 @@ def plot_difference(
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     ComparisonError
-        If the results are not of the same records and outcomes.
+        If the results are not for the same records and outcomes.
     MetricError
         If the metric is neither auROC nor a mean over records.
     ArgumentError, ArgumentTypeError
@@ -237,13 +251,13 @@ def plot_difference(
         found = compared_pair(first, second, metric, level)
     elif not hasattr(first, "differences"):
         raise ArgumentTypeError(
-            "plot_difference() draws a comparison, or two results; there is one "
+            "plot_difference() draws a comparison or two results, not one "
             f"{type(first).__name__}."
         )
     elif metric is not None:
         raise ArgumentError(
             f"metric={metric!r} means nothing for a comparison, which has its own; "
-            "give it to compare()."
+            "pass it to compare()."
         )
     else:
         found = read_pair(cast("Compared", first).contrasts, pair)
@@ -288,7 +302,7 @@ def _draw_curve(ax: Axes, found: Pair, n_boot: int | None) -> None:
 
 
 def _draw_records(ax: Axes, found: Pair) -> None:
-    """Draw the records' differences in order, their mean and its interval."""
+    """Draw the differences of the records in order, their mean and its interval."""
     ordered = np.sort(found.changes[np.isfinite(found.changes)])
     ax.axhline(0, color=GREY, linewidth=0.8, linestyle=":")
     test, named = found.test, "mean (per fold)" if found.weighs_folds else "mean"
@@ -310,13 +324,13 @@ def _draw_records(ax: Axes, found: Pair) -> None:
 
 
 def _even_about_zero(ax: Axes) -> None:
-    """Give as much room below zero as above."""
+    """Set the same limits above and below zero."""
     half = 1.25 * max(map(abs, ax.get_ylim()))
     ax.set_ylim(-half, half)
 
 
 def _counted(each: Floats, found: Pair) -> str:
-    """Say in how many records the second result is better, and worse."""
+    """Return the numbers of records in which the second result is better or worse."""
     gain = each if found.metric.greater_is_better else -each
     better, worse = int((gain > TINY).sum()), int((gain < -TINY).sum())
     name = found.names[1] if len(found.names[1]) <= SHORT else "second"
@@ -326,7 +340,7 @@ def _counted(each: Floats, found: Pair) -> str:
 
 
 def _title(found: Pair) -> str:
-    """Write the difference with its test, and what is drawn."""
+    """Return the title: the difference with its test, and what is drawn."""
     (first, second), test = found.names, found.test
     what = f"{second} minus {first}"
     what = f"{what}: " if len(what) <= SHORT else f"{fill(what, LINE)}\n"
@@ -343,7 +357,7 @@ def _title(found: Pair) -> str:
 
 
 def _tested(found: Pair) -> str:
-    """Write the interval and the p-value of the test."""
+    """Return the text of the interval and the p-value of the test."""
     test = found.test
     if np.isnan([test.lower, test.upper]).any():
         said = f"no interval, {found.method}"

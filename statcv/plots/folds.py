@@ -1,4 +1,4 @@
-"""Records by folds: who is held out where, and on whom each fold trains."""
+"""Records by folds: who is held out, and on whom each fold trains."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
 
-MOST_LINES = 250  # of more records several share a line, in their mean colour
-MOST_GRID = 40  # lines and columns between which white is left
-MOST_LABELS = 30  # records whose labels stand at the axis
-TRAINED, AGAIN = 0.16, 0.45  # how strong the colour of training records is
+MOST_LINES = 250  # with more records several share a line, in their mean colour
+MOST_GRID = 40  # with at most this many lines or columns there is white between them
+MOST_LABELS = 30  # with at most this many records their labels are at the axis
+TRAINED, AGAIN = 0.16, 0.45  # colour strength of training records: once, and repeated
 DARK = "#262626"
-STRATA = (0.35, 0.8)  # greys of the bands of strata, in turn
+STRATA = (0.35, 0.8)  # alternating greys of the bands of strata
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
@@ -35,39 +35,42 @@ Rows = NDArray[np.intp]
 def plot_folds(
     plan: FoldPlan | Readable, repeat: int | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw a plan as a picture of records by folds.
+    """Draw a plan as a grid of records by folds.
 
-    A line is a record and a column a fold: full colour where the record is held out,
-    pale where it trains, stronger where it comes in training more than once, dark
-    where it is kept from training. The colour is the class, or the value of a
-    continuous outcome. Records stand in the order of the folds that hold them out;
-    where records never part, bands at the left mark those that are equal.
+    Each line is a record and each column a fold. The colour is full if the record is
+    held out, pale if it is in the training set, stronger if it is in the training set
+    more than once, and dark if it is excluded from training. The hue shows the class,
+    or the value of a continuous outcome. Records are sorted by the folds that hold them
+    out. If the plan keeps clusters together, bands at the left show the clusters.
 
     Parameters
     ----------
     plan : FoldPlan or CVResult
+        Plan, or result whose plan is drawn.
     repeat : int, optional
-        The repeat to draw, from 1: the first, or where each repeat is one split
-        (``montecarlo``, ``bootstrap``) all side by side.
+        Repeat to draw, from 1. The default is the first repeat; if each repeat is a
+        single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     ArgumentError
         If there is no such repeat.
     ArgumentTypeError
-        If it is neither a plan nor a result.
+        If ``plan`` is neither a plan nor a result.
 
     Notes
     -----
-    Of more than 250 splits a sample at even distances is drawn, with the records that
-    these leave out; the title says so. Of more than 250 records several share a line.
-    Where a fold has several fits, a record dropped in some of them is as dark as
-    their share.
+    With more than 250 splits an evenly spaced sample is drawn, with the records that
+    are held out or dropped in these splits, and the title says so. With more than 250
+    records several share a line. If a fold has several fits, the darkness of a record
+    is in proportion to the share of fits in which it is dropped.
 
     Examples
     --------
@@ -93,7 +96,7 @@ def plot_folds(
         ends = (left, left + 0.04 * columns, lines - 0.5, -0.5)
         ax.imshow(bands, aspect="auto", extent=ends, interpolation="nearest")
     ax.set(xlim=(left, columns - 0.5), ylim=(lines - 0.5, -0.5))
-    _part_cells(ax, lines, columns)
+    _separate_cells(ax, lines, columns)
     shown.name_axis(ax)
     _name_records(ax, plan, rows, lines)
     ax.set_title(f"Who is held out, {shown.title}")
@@ -102,19 +105,20 @@ def plot_folds(
 
 
 def _in_order(shown: Shown, response: Response | None) -> Rows:
-    """Return the records to draw, from the top.
+    """Return the records to draw, from top to bottom.
 
-    By the first column that holds them out; within it by class or value. Classes go
-    first where a record is held out more than once, and in a sample of the splits,
-    whose records are those left out. Equal strata are adjacent.
+    Records are sorted by the first column that holds them out, and then by class or
+    value. They are sorted by class first if a record is held out more than once, or if
+    only a sample of the splits is drawn, with the records held out or dropped in it.
+    Records of one cluster are adjacent.
     """
     plan, many = shown.plan, len(shown.splits)
     tests = plan.tests.chosen(shown.splits)
-    left_out = _absent(shown)
+    absent = _absent(shown)
     column = np.repeat(np.arange(many), shown.fits_each)
     first, drop = np.full(plan.n, many), np.full(plan.n, many)
     np.minimum.at(first, tests.values, tests.owners)
-    np.minimum.at(drop, left_out.values, column[left_out.owners])
+    np.minimum.at(drop, absent.values, column[absent.owners])
     values = np.zeros(plan.n) if response is None else response.values
     classes = np.zeros(plan.n) if response is None else response.codes
     overlap = np.bincount(tests.values, minlength=plan.n).max() > 1
@@ -147,10 +151,10 @@ def _colours(n: int, response: Response | None) -> tuple[Floats, Normalize | Non
 
 
 def _dark(response: Response | None) -> str:
-    """Return the colour of records kept from training: none of the outcome's."""
+    """Return the colour of records excluded from training, unlike the others."""
     if response is None or (response.by_class and response.classes <= len(COLOURS)):
         return DARK
-    return COLOURS[1]  # beside a scale from dark blue to yellow
+    return COLOURS[1]  # distinct from a scale of dark blue to yellow
 
 
 def _rgb(name: str) -> Floats:
@@ -160,9 +164,9 @@ def _rgb(name: str) -> Floats:
 
 
 def _image(shown: Shown, rows: Rows, colours: Floats, dropped: Floats) -> Floats:
-    """Return the picture, (lines, columns, 3): the mean colour of each line's records.
+    """Return the image, (lines, columns, 3), with the mean colour of each line.
 
-    Every record is laid as one that trains, and then changed where it does not.
+    All cells are first painted as training records, and then changed if they are not.
     """
     plan, many = shown.plan, len(shown.splits)
     lines = min(len(rows), MOST_LINES)
@@ -204,7 +208,7 @@ def _distinct(lists: Ragged, n: int) -> Ragged:
 
 
 def _bands(codes: NDArray[Any], lines: int) -> Floats:
-    """Return greys that change where the stratum does, (lines, 1, 3)."""
+    """Return greys, (lines, 1, 3), that alternate from cluster to cluster."""
     turn = np.concatenate([[0], np.cumsum(np.diff(codes) != 0)]) % 2
     grey = np.array(STRATA)[turn]
     line = np.arange(len(codes)) * lines // len(codes)
@@ -212,8 +216,8 @@ def _bands(codes: NDArray[Any], lines: int) -> Floats:
     return np.repeat(mean[:, None, None], 3, axis=2)
 
 
-def _part_cells(ax: Axes, lines: int, columns: int) -> None:
-    """Leave white between few columns, and between few lines."""
+def _separate_cells(ax: Axes, lines: int, columns: int) -> None:
+    """Draw white lines between columns and between lines, if there are few."""
     if columns <= MOST_GRID:
         ax.vlines(np.arange(columns + 1) - 0.5, -0.5, lines - 0.5, "white", lw=1)
     if lines <= MOST_GRID:
@@ -231,10 +235,10 @@ def _name_records(ax: Axes, plan: FoldPlan, rows: Rows, lines: int) -> None:
     ax.set_yticks([])
     said = f"{count:,} records"
     if count < plan.n:
-        said = f"the {count:,} of {plan.n:,} records\nthat are left out here"
+        said = f"the {count:,} of {plan.n:,} records\nheld out or dropped here"
     if lines < count:
         each = count / lines
-        said += f", {each:.2g} a line" if each < 10 else f", {each:,.0f} a line"
+        said += f", {each:.2g} per line" if each < 10 else f", {each:,.0f} per line"
     ax.set_ylabel(said)
 
 
@@ -245,7 +249,7 @@ def _explain(
     dark: str,
     scale: Normalize | None,
 ) -> None:
-    """Name the colours below the picture."""
+    """Add a legend of the colours below the plot."""
     from matplotlib.cm import ScalarMappable
     from matplotlib.patches import Patch
 
@@ -271,13 +275,13 @@ def _explain(
     if dropped.any():
         balance = not plan.kept_out.chosen(shown.fits).sizes.any()
         why = "dropped for balance" if balance else "not trained on"
-        trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} a fit"))
+        trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} per fit"))
     bands = "" if plan.strata is None else f"bands at the left: {plan.strata.sentence}"
     legend_below(ax, [*held, *trained], bands)
 
 
 def _absent(shown: Shown) -> Ragged:
-    """Return whom each fit shown neither holds out nor trains on."""
+    """Return the records that each fit neither holds out nor trains on."""
     plan = shown.plan
     return plan.dropped.chosen(shown.fits).beside(plan.kept_out.chosen(shown.fits))
 

@@ -1,4 +1,4 @@
-"""Intervals over results, data sets or groups, one below the other."""
+"""Forest plots: intervals of results, data sets or groups, one below the other."""
 
 from __future__ import annotations
 
@@ -31,10 +31,12 @@ class Row:
     Attributes
     ----------
     name : str
+        Name of the row.
     estimate, lower, upper : float
-        NaN where there is none.
+        Estimate and limits; NaN if there is no value.
     weight : float
-        What the area of its mark is in proportion to; NaN where all are alike.
+        Weight, to which the area of the mark is proportional; NaN if all marks have the
+        same size.
     """
 
     name: str
@@ -46,18 +48,20 @@ class Row:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a forest plot, from the top, and what they are of.
+    """The rows of a forest plot, from top to bottom, with its labels.
 
     Attributes
     ----------
     rows : list of Row
+        Estimates with their intervals.
     label : str
-        Of the number.
+        Label of the axis.
     title : str
+        Title of the plot.
     no_effect : float
-        Where there is no skill, or no difference; NaN where that is not known.
-    summary
-        Of what is combined already; None where nothing is.
+        Value without skill, or without difference; NaN if it is not known.
+    summary : object or None
+        Combined estimate of a meta-analysis, if there is one.
     """
 
     rows: list[Row]
@@ -74,14 +78,14 @@ def read_rows(
     level: float,
     names: str | None,
 ) -> Rows:
-    """Read a comparison, a table, or estimates by name.
+    """Return the rows of a comparison, a table, or estimates by name.
 
     Raises
     ------
     ArgumentTypeError
-        If it is none of these.
+        If ``estimates`` is of another type.
     ArgumentError
-        If there is no row, or an argument means nothing for what is given.
+        If there are no rows, or an argument does not apply to ``estimates``.
     ColumnError
         If a table lacks a column.
     """
@@ -89,7 +93,7 @@ def read_rows(
         _refuse("a comparison", metric=metric, how=how, names=names)
         rows = _of_comparison(estimates)
     elif hasattr(estimates, "pooled") and hasattr(estimates, "table"):
-        _refuse("what is combined", metric=metric, how=how, names=names)
+        _refuse("a meta-analysis", metric=metric, how=how, names=names)
         rows = _of_combined(estimates)
     elif isinstance(estimates, pd.DataFrame):
         _refuse("a table", how=how)
@@ -99,12 +103,12 @@ def read_rows(
         rows = _of_mapping(estimates, metric, how, level)
     else:
         raise ArgumentTypeError(
-            "a forest plot is of results or estimates by name, as {'A': a, 'B': b}, a "
-            "comparison, or a table with columns estimate, lower and upper, not "
+            "plot_forest() draws results or estimates by name, such as {'A': a, 'B': "
+            "b}, a comparison, or a table with columns estimate, lower and upper, not "
             f"{type(estimates).__name__}."
         )
     if not rows.rows:
-        raise ArgumentError("there is no estimate to draw.")
+        raise ArgumentError("there are no estimates to draw.")
     return rows
 
 
@@ -140,7 +144,8 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> Row
         if column not in table:
             raise ColumnError(
                 f"the table has no column {column!r}; a forest plot needs estimate, "
-                f"lower and upper, and there is {', '.join(map(str, table.columns))}."
+                "lower and upper, and the columns are "
+                f"{', '.join(map(str, table.columns))}."
             )
     label, table = _one_metric(table, number, metric, names)
     named, by = _names(table, names)
@@ -163,7 +168,7 @@ def _of_table(table: pd.DataFrame, metric: str | None, names: str | None) -> Row
 def _one_metric(
     table: pd.DataFrame, number: str, metric: str | None, names: str | None
 ) -> tuple[str, pd.DataFrame]:
-    """Return the label of the number, and the rows of one metric."""
+    """Return the label of the axis, and the rows of one metric."""
     if "metric" not in table or names == "metric":
         _refuse("a table without the column 'metric'", metric=metric)
         return number, table
@@ -173,7 +178,7 @@ def _one_metric(
     chosen = known[0] if metric is None else metric
     if chosen not in known:
         raise ArgumentError(
-            f"metric={metric!r} is not in the table; there is {', '.join(known)}."
+            f"metric={metric!r} is not in the table, which has {', '.join(known)}."
             + suggestion(chosen, known)
         )
     table = table[table["metric"] == chosen]
@@ -184,7 +189,7 @@ def _one_metric(
 
 
 def _names(table: pd.DataFrame, names: str | None) -> tuple[list[str], str]:
-    """Return what the rows are called, and by what."""
+    """Return the names of the rows, and the name of the column they come from."""
     if names is not None:
         if names not in table:
             raise ColumnError(
@@ -204,7 +209,7 @@ def _names(table: pd.DataFrame, names: str | None) -> tuple[list[str], str]:
 
 
 def _name_columns(table: pd.DataFrame) -> list[str]:
-    """Return the columns that tell rows apart, where the index does not."""
+    """Return the columns that identify the rows, if the index does not."""
     if table.index.name is not None or table.index.dtype.kind not in "iu":
         return []
     return [
@@ -222,7 +227,7 @@ def _of_mapping(
         if hasattr(value, "scores"):
             found[str(name)] = value.estimate(metric, how, level)
         elif hasattr(value, "lower") and hasattr(value, "upper"):
-            _refuse("estimates that are given", metric=metric, how=how)
+            _refuse("estimates", metric=metric, how=how)
             found[str(name)] = value
         else:
             raise ArgumentTypeError(
@@ -233,8 +238,8 @@ def _of_mapping(
     labels = {value.label for value in known}
     if len(labels) > 1:
         raise ArgumentError(
-            f"the estimates are of {' and '.join(sorted(labels))}, which are not on "
-            "one axis; name metric=."
+            f"the estimates are of {' and '.join(sorted(labels))}, which do not share "
+            "an axis; choose one with metric=."
         )
     hows = {value.how.replace("_", " ") for value in known}
     methods = {value.method for value in known if not np.isnan(value.lower)}
@@ -268,13 +273,14 @@ def _no_skill(label: str) -> float:
 
 @dataclass(frozen=True)
 class Diamond:
-    """The estimate of all rows together.
+    """The combined estimate of all rows.
 
     Attributes
     ----------
     estimate, lower, upper : float
+        Estimate with its confidence limits.
     prediction_lower, prediction_upper : float
-        Where the value of a further row would lie; NaN where that is not given.
+        Prediction interval for a further row; NaN if there is no such interval.
     """
 
     estimate: float
@@ -285,11 +291,12 @@ class Diamond:
 
     @classmethod
     def of(cls, summary: Any) -> Diamond:
-        """Read an object with these numbers, an estimate, or three or five numbers.
+        """Return the diamond of an estimate, an object with limits, or 3 or 5 numbers.
 
         Raises
         ------
         ArgumentTypeError
+            If ``summary`` is none of these types.
         """
         if isinstance(summary, Estimate):
             return cls(summary.value, summary.lower, summary.upper)
@@ -302,15 +309,15 @@ class Diamond:
         if isinstance(summary, (tuple, list)) and len(summary) in (3, 5):
             return cls(*map(float, summary))
         raise ArgumentTypeError(
-            "summary must be (estimate, lower, upper), with a prediction interval five "
-            f"numbers, or an estimate with an interval, not {summary!r}."
+            "summary must be (estimate, lower, upper), five numbers with a prediction "
+            f"interval, or an estimate with an interval, not {summary!r}."
         )
 
 
-# ---- intervals over results, data sets or groups, one below the other ----
+# ---- the plot ----
 
 DIAMOND = COLOURS[1]
-NAME = 32  # letters of a line of a row's name
+NAME = 32  # characters of a line of a row's name
 
 
 def plot_forest(
@@ -327,44 +334,47 @@ def plot_forest(
 ) -> Axes:
     """Draw estimates with their intervals, one below the other in the order given.
 
-    An interval that leaves the axis ends in an arrow; a row without interval is a
-    point, and says so.
+    An interval that extends beyond the axis ends in an arrow. A row without an interval
+    is a point, with a note.
 
     Parameters
     ----------
     estimates : mapping, pandas.DataFrame, Comparison or Combination
         Results or estimates by name; a table with columns ``estimate``, ``lower`` and
-        ``upper`` (and ``n``, which is written beside the name, and ``weight``, to which
-        the area of the mark is proportional), as ``result.metrics(by="site")`` returns;
-        or a comparison, whose differences are drawn; or what
-        :func:`statcv.meta_analysis` made of several, with the mean over data sets.
+        ``upper``, such as ``result.metrics(by="site")`` returns; a comparison, whose
+        differences are drawn; or a meta-analysis by :func:`statcv.meta_analysis`, with
+        the mean over data sets. A table may also have a column ``n``, which is shown
+        beside the names, and a column ``weight``, to which the areas of the marks are
+        proportional.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     metric, how : str, optional
-        As ``result.estimate`` takes them, where results are given; ``metric`` chooses
-        the rows of a table too, by default those of its first one.
+        Arguments of ``result.estimate``, for results. For a table, ``metric`` selects
+        the rows of one metric, by default the first.
     level : float, default 0.95
-        Of the intervals, where results are given.
+        Confidence level of the intervals, for results.
     names : str, optional
-        The column of a table that names its rows. By default the index, or where that
-        only counts the first column that is no number.
+        Column of a table that names its rows. By default this is the index, or the
+        first non-numeric column if the index only numbers the rows.
     summary : optional
-        Drawn as a diamond below: ``(estimate, lower, upper)``, or five numbers with
-        the prediction interval, which is a thin line; or an object that has these, as
-        ``result.heterogeneity()`` returns.
+        Combined estimate, drawn as a diamond below the rows: ``(estimate, lower,
+        upper)``; five numbers with a prediction interval, which is a thin line; or an
+        object with these attributes, such as ``result.heterogeneity()`` returns.
     reference : float, optional
-        Where a vertical line is; by default at 0.5 for auROC, at 0 for differences,
-        and nowhere for others. NaN for none.
+        Position of a vertical line. By default it is at 0.5 for auROC and at 0 for
+        differences, and there is no line for other metrics. NaN draws no line.
     xlim : tuple of float, optional
-        Ends of the axis; by default all finite limits are on it.
+        Limits of the axis; by default the axis includes all finite limits.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If what is given is of several metrics, or nothing that has intervals.
+        If the estimates are of several metrics, or ``estimates`` has no intervals.
     ColumnError
         If a table lacks a column.
 
@@ -413,7 +423,7 @@ def plot_forest(
 
 
 def _axes(ax: Axes | None, labels: list[str]) -> Axes:
-    """Return ``ax``, or the Axes of a new figure as high as its rows need."""
+    """Return ``ax``, or the Axes of a new figure with the height for its rows."""
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -429,11 +439,13 @@ def _limits(
     line: float,
     xlim: tuple[float, float] | None,
 ) -> tuple[float, float]:
-    """Return the ends of the axis: those given, or such that all limits are on it."""
+    """Return the limits of the axis, which by default include all finite values."""
     if xlim is not None:
         low, high = map(float, xlim)
         if not (np.isfinite([low, high]).all() and low < high):
-            raise ArgumentError(f"xlim must be two numbers that rise, not {xlim!r}.")
+            raise ArgumentError(
+                f"xlim must be two numbers in increasing order, not {xlim!r}."
+            )
         return low, high
     shown = [number for row in rows for number in (row.estimate, row.lower, row.upper)]
     if diamond is not None:
@@ -450,7 +462,7 @@ def _limits(
 def _draw_row(
     ax: Axes, row: Row, place: int, low: float, high: float, area: float
 ) -> None:
-    """Draw a point and its interval, with arrows where it leaves the axis."""
+    """Draw a point and its interval, with arrows where it extends beyond the axis."""
     colour = COLOURS[0]
     if not np.isnan([row.lower, row.upper]).any():
         ends = np.clip([row.lower, row.upper], low, high)
@@ -469,7 +481,7 @@ def _draw_row(
 def _draw_diamond(
     ax: Axes, diamond: Diamond, place: int, low: float, high: float
 ) -> None:
-    """Draw the summary, and the prediction interval as a line through it."""
+    """Draw the summary, with its prediction interval as a line through it."""
     ends = np.clip([diamond.prediction_lower, diamond.prediction_upper], low, high)
     if not np.isnan(ends).any():
         ax.plot(ends, [place, place], color=DIAMOND, linewidth=1)
@@ -481,7 +493,7 @@ def _draw_diamond(
 
 
 def _area(row: Row, rows: list[Row]) -> float:
-    """Return the area of a mark, in proportion to the weights where there are any."""
+    """Return the area of a mark, in proportion to its weight if there are weights."""
     weights = np.array([other.weight for other in rows])
     if np.isnan(row.weight) or not np.nanmax(weights) > 0:
         return 36.0
@@ -500,7 +512,7 @@ def _write(ax: Axes, place: int, text: str) -> None:
 
 
 def _digits(rows: list[Row]) -> int:
-    """Return how many decimals the widths of the intervals warrant."""
+    """Return the number of decimals that the widths of the intervals justify."""
     widths = np.array([row.upper - row.lower for row in rows])
     widths = widths[np.isfinite(widths) & (widths > 0)]
     if not len(widths):

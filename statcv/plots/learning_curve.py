@@ -1,4 +1,4 @@
-"""A metric after every round of boosting, in training and held out."""
+"""Learning curves: a metric by boosting round, for training and held-out records."""
 
 from __future__ import annotations
 
@@ -17,29 +17,31 @@ PARTS = {"training": "training records", "held_out": "held-out records"}
 def plot_learning_curve(
     result: Readable, metric: str | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw a metric against rounds: means over fits, and each fit as a thin line.
+    """Draw a metric by boosting round: the mean over fits, and a thin line per fit.
 
-    In the means a fit that stopped early keeps its last value.
+    In the mean a fit that stopped early keeps its last value.
 
     Parameters
     ----------
     result : CVResult
-        Of a model that kept its learning curves: ``models.XGBoost(curves=True)``.
+        Result for a model that keeps learning curves: ``models.XGBoost(curves=True)``.
     metric : str, optional
-        As the model names it, such as XGBoost's ``"logloss"``; the first where not
-        given.
+        Name of the metric in the model, such as XGBoost's ``"logloss"``; the first
+        metric by default.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     LearningCurveError
-        If the model kept none.
+        If the model did not keep learning curves.
     MetricError
-        If there is none of that metric.
+        If there is no learning curve of that metric.
     """
     require_result(result, "plot_learning_curve")
     from matplotlib.ticker import MaxNLocator
@@ -49,9 +51,9 @@ def plot_learning_curve(
     chosen = known[0] if metric is None else metric
     if chosen not in known:
         raise MetricError(
-            f"there is no learning curve of {chosen!r}; there is {', '.join(known)}."
-            f"{suggestion(chosen, known)} XGBoost(curves=True, eval_metric=[…]) says "
-            "which are kept."
+            f"there is no learning curve of {chosen!r}; the metrics are "
+            f"{', '.join(known)}.{suggestion(chosen, known)} "
+            "XGBoost(curves=True, eval_metric=[…]) sets them."
         )
     ax, own = new_axes(ax), table[table["metric"] == chosen]
     for (part, label), colour in zip(PARTS.items(), COLOURS, strict=False):

@@ -1,4 +1,4 @@
-"""What permuted outcomes gave, and the value observed."""
+"""The permutation distribution of a metric, with the observed value."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ SIDES = {"greater": "one-sided", "less": "one-sided", "two-sided": "two-sided"}
 
 
 def plot_permutation(test: HTest | Readable, ax: Axes | None = None) -> Axes:
-    """Draw the permutation distribution of a metric, and the value observed.
+    """Draw the permutation distribution of a metric, with the observed value.
 
-    The solid line is the value observed, the dashed one the mean of the permuted
-    values, which is what no skill gives under this scheme; for auROC the dotted line
-    is 0.5, from which that mean can be far.
+    The solid line is the observed value. The dashed line is the mean of the permuted
+    values, which is the expected value without skill under this scheme. For auROC a
+    dotted line marks 0.5, which can be far from that mean.
 
     Parameters
     ----------
     test : HTest or CVResult
-        A permutation test, from ``result.test()``; of a result it is made first, for
-        the headline, with the permutations that ``test`` makes by default.
+        Permutation test, from ``result.test()``. For a result the test is computed
+        first, for the headline and with the default number of permutations.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     ArgumentError
-        If the test is no permutation test, or no permutation gave a value.
+        If the test is not a permutation test, or no permutation has a value.
 
     Examples
     --------
@@ -86,20 +88,20 @@ def _tested(test: HTest | Readable) -> HTest:
     if isinstance(test, HTest):
         if test.statistic_name in ("t", "z"):
             raise ArgumentError(
-                f"{test.method!r} rests on no permutations; the picture is of a "
+                f"{test.method!r} has no permutations; plot_permutation() draws a "
                 "permutation test, result.test(method='permutation')."
             )
         return test
     if not hasattr(test, "test"):
         raise ArgumentTypeError(
             "plot_permutation() draws a permutation test, or that of a result, not "
-            f"{type(test).__name__}; make one with result.test()."
+            f"{type(test).__name__}; compute one with result.test()."
         )
     return test.test(method="permutation")
 
 
 def _bins(values: Floats) -> Floats | int:
-    """Return the edges of the bars, no more than 40 nor wider than they need be."""
+    """Return the number of bars, from 8 to 40, or the edges of a single bar."""
     if np.ptp(values) <= 1e-9 * np.abs(values).max():
         half = 0.005 * max(1.0, float(np.abs(values).max()))
         return np.asarray(values.mean() + np.array([-half, half]))

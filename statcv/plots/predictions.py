@@ -20,17 +20,19 @@ if TYPE_CHECKING:
 def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     """Draw held-out predictions by class, or against a continuous outcome.
 
-    Each record is one point; over repeats its predictions are averaged.
+    Each record is one point. Its predictions are averaged over repeats.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary or continuous outcome.
+        Result for a binary or continuous outcome.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
@@ -40,7 +42,10 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     require_result(result, "plot_predicted")
     outcome = result.design.outcome
     if outcome.kind == "multiclass":
-        raise OutcomeError("predictions of more than two classes are not one axis.")
+        raise OutcomeError(
+            "plot_predicted() needs a binary or continuous outcome, since predictions "
+            "of more than two classes have no common axis."
+        )
     ax = new_axes(ax)
     rows, predicted = result.scores.mean_prediction()
     observed = outcome.y[rows]
@@ -65,7 +70,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
         medianprops={"color": "black"},
     )
     for k, group in enumerate(groups):
-        # spread points sideways by their rank modulo a few columns: no randomness
+        # points are spread sideways by their rank modulo a few columns, not at random
         column = np.argsort(np.argsort(group)) % columns
         ax.plot(
             k + (column / (columns - 1) - 0.5) * 0.3,
@@ -84,21 +89,24 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     return ax
 
 
-# ---- the standard panel of a result, as R's ``plot`` of a model ----
+# ---- the standard panel of a result, like R's ``plot`` of a model ----
 
 
 def plot_panel(result: Readable) -> NDArray[Any]:
-    """Draw ROC, precision-recall, predictions by class and fold balance.
+    """Draw ROC and precision-recall curves, predictions by class, and fold balance.
 
-    For a continuous outcome: predictions against observations, and fold balance.
+    For a continuous outcome the panel consists of predictions against observations, and
+    fold balance.
 
     Parameters
     ----------
     result : CVResult
+        Result for a binary or continuous outcome.
 
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes
+        The Axes of the panel.
 
     Raises
     ------
@@ -110,7 +118,7 @@ def plot_panel(result: Readable) -> NDArray[Any]:
 
     kind = result.design.outcome.kind
     if kind == "multiclass":
-        raise OutcomeError("the panel is for outcomes of two classes, or numbers.")
+        raise OutcomeError("plot_panel() needs a binary or continuous outcome.")
     pictures = [plot_predicted, plot_bias]
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]

@@ -1,4 +1,4 @@
-"""What a picture may read of a comparison, and of several that are combined."""
+"""The attributes of comparisons and meta-analyses that plots read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Compared(Protocol):
 
     @property
     def stated(self) -> str:
-        """The metric and the way in which it is stated, in words."""
+        """The label of the metric and of the way in which it is stated."""
 
     @property
     def level(self) -> float:
@@ -36,11 +36,11 @@ class Compared(Protocol):
 
 
 class Combined(Protocol):
-    """Comparisons of several data sets, as a picture reads them."""
+    """A meta-analysis of comparisons in several data sets, as plots read it."""
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row a data set: difference, lower, upper, n."""
+        """One row per data set: difference, lower, upper, n."""
 
     @property
     def pooled(self) -> Any:
@@ -48,4 +48,4 @@ class Combined(Protocol):
 
     @property
     def label(self) -> str:
-        """Of what is compared."""
+        """The label of the difference."""

@@ -1,4 +1,4 @@
-"""The records of a result as a curve reads them: each once, with one prediction."""
+"""The records of a result as plots read them: each once, with one prediction."""
 
 from __future__ import annotations
 
@@ -17,19 +17,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Every record that was held out, once.
+    """All records that were held out, each of them once.
 
     Attributes
     ----------
     row : numpy.ndarray of int, shape (n,)
+        Positions of the records in the data.
     y : numpy.ndarray, shape (n,)
         Coded outcome.
     predicted : numpy.ndarray, shape (n,)
-        Averaged over all the times that the record was held out.
+        Predictions, averaged over all splits that hold the record out.
     clusters : numpy.ndarray of int, shape (n,), or None
-        The source of each, where a source has several.
+        Cluster of each record, if there are clusters.
     how : str
-        What was pooled or averaged, in words.
+        Description of how the predictions were combined.
     """
 
     row: NDArray[np.intp]
@@ -47,29 +48,30 @@ def records_of(
     Parameters
     ----------
     result : Readable
+        Result to read.
     picture : str
-        What they are for, as an error names it.
+        Name of the plot in error messages.
     rank : bool
-        Whether only the order counts: in a tournament a record then has the share of
-        pairs that it won.
+        Whether only the order matters. In a tournament the prediction of a record is
+        then the share of pairs that it won.
     probabilities : bool
-        Whether the picture needs probabilities.
+        Whether the plot needs probabilities.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     MetricError
-        If probabilities are needed and predictions are none.
+        If probabilities are needed, and the predictions are not probabilities.
     """
     require_binary(result, picture)
     scores = result.scores
     if probabilities and not scores.probabilities:
         raise MetricError(
-            f"{picture} needs probabilities, and the predictions of "
+            f"{picture} needs probabilities, but the predictions of "
             f"{result.learner.label} are scores on a scale of their own; use a model "
-            "that predicts probabilities, or calibrate it inside the folds, as "
-            "scikit-learn's CalibratedClassifierCV does."
+            "that predicts probabilities, or calibrate it inside the folds, for "
+            "example with scikit-learn's CalibratedClassifierCV."
         )
     row, predicted = averaged(scores, rank)
     clusters = None if scores.clusters is None else scores.clusters[row]
@@ -78,9 +80,10 @@ def records_of(
 
 
 def placed_pairs(scores: Scores) -> ConcordantPairs | None:
-    """Return the pairs whose placement values make a ROC curve.
+    """Return the pairs whose placement values give the ROC curve.
 
-    None where each record has a score of its own, or there are too many pairs to list.
+    The value is None if each record has a score of its own, or if there are too many
+    pairs to list.
     """
     each_in_many = scores.overlapping and not scores.tournament
     return concordant_pairs(scores) if each_in_many else None
@@ -89,7 +92,8 @@ def placed_pairs(scores: Scores) -> ConcordantPairs | None:
 def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
     """Return each held-out record once, with its mean prediction.
 
-    For ranks as an auROC reads it, in a tournament the share of its pairs that it won.
+    With ``rank``, predictions are in the form that auROC reads; in a tournament they
+    are the share of its pairs that a record won.
     """
     if not (rank and scores.tournament):
         rows, mean = scores.mean_prediction()
@@ -101,9 +105,9 @@ def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
 
 
 def how_averaged(scores: Scores) -> str:
-    """Say in words what became of the predictions of a record.
+    """Return how the predictions of a record were combined.
 
-    The words follow "held-out predictions".
+    The text continues the phrase "held-out predictions".
     """
     repeats = len(scores.by_repeat)
     if repeats > 1:

@@ -1,4 +1,4 @@
-"""The four plots that guidance asks for: ROC, calibration, net benefit and risk."""
+"""The four recommended plots: ROC, calibration, net benefit and risk."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ from statcv.plots.risk import plot_risk
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-LINE = 100  # letters of a line of the title
+LINE = 100  # characters of a line of the title
 
 
 def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
-    """Draw ROC with its band, calibration, decision curve and risk by outcome.
+    """Draw ROC curve with band, calibration, decision curve and risk by outcome.
 
-    The four pictures that the STRATOS initiative calls essential for a prediction
-    model of a binary outcome: discrimination, calibration, net benefit and the
-    distribution of risk by outcome. The title of the figure says what was held out.
-    Each record counts once; over repeats its predictions are averaged, as the titles
-    of the four pictures say.
+    These are the four plots that the STRATOS initiative recommends as essential for a
+    prediction model of a binary outcome: discrimination, calibration, net benefit and
+    the distribution of risk by outcome. The title of the figure describes what was held
+    out. Each record counts once. Its predictions are averaged over repeats, as the
+    titles of the four plots say.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome, with predictions that are probabilities.
+        Result for a binary outcome, with predictions that are probabilities.
     level : float, default 0.95
-        Of the bands and intervals.
+        Confidence level of the bands and intervals.
 
     Returns
     -------
     numpy.ndarray of matplotlib.axes.Axes, shape (2, 2)
+        The Axes of the four plots.
 
     Raises
     ------
     OutcomeError
         If the outcome does not have two classes.
     MetricError
-        If the predictions are no probabilities; :func:`statcv.plots.plot_panel` then
-        draws what can be had.
+        If the predictions are not probabilities; :func:`statcv.plots.plot_panel` draws
+        plots that do not need them.
 
     References
     ----------

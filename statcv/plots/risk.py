@@ -1,4 +1,4 @@
-"""How predicted risk is distributed in either class."""
+"""The distribution of predicted risk in each class."""
 
 from __future__ import annotations
 
@@ -23,26 +23,29 @@ MOST_BINS = 40
 def plot_risk(
     result: Readable, ax: Axes | None = None, bins: int | None = None
 ) -> Axes:
-    """Draw how predicted risk is distributed in either class, back to back.
+    """Draw the distribution of predicted risk in each class, back to back.
 
-    Bars upwards are the positive records, bars downwards the negative ones, each as
-    a share of its own class, so that a rare class is seen as well as a common one.
-    Each record is counted once; over repeats its predictions are averaged. The dashed
-    line is the threshold above which a record counts as positive; where it was chosen
-    inside each training set, the median, with the range of what was chosen shaded.
+    Bars upwards show the positive records, and bars downwards the negative records,
+    each as a share of its own class, so that a rare class is as visible as a common
+    one. Each record is counted once, with its predictions averaged over repeats. The
+    dashed line is the threshold above which class 1 is predicted. If thresholds were
+    chosen in each training set, it is their median, and their range is shaded.
 
     Parameters
     ----------
     result : CVResult
-        Of a binary outcome. Scores that are no probabilities are drawn as they are.
+        Result for a binary outcome. Scores that are not probabilities are drawn
+        unchanged.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     bins : int, optional
-        Bars of each class: about the square root of the number of records where not
-        given, 10 to 40.
+        Number of bars per class; by default about the square root of the number of
+        records, between 10 and 40.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
@@ -58,7 +61,7 @@ def plot_risk(
     """
     require_result(result, "plot_risk")
     if bins is not None and not (is_whole(bins) and bins >= 1):
-        raise ArgumentError(f"bins must be a whole number from 1, not {bins!r}.")
+        raise ArgumentError(f"bins must be an integer of at least 1, not {bins!r}.")
     records = records_of(result, "risk by outcome")
     ax, scores, outcome = new_axes(ax), result.scores, result.design.outcome
     finite = np.isfinite(records.predicted)
@@ -85,7 +88,7 @@ def plot_risk(
     ax.yaxis.set_major_formatter(lambda height, _: f"{abs(height):g}")
     title = titled("Risk by outcome", records.how)
     if not finite.all():
-        title += f"\n{int((~finite).sum())} without a finite prediction left out"
+        title += f"\n{int((~finite).sum())} without a finite prediction omitted"
     what = "predicted risk" if scores.probabilities else "score"
     ax.set(xlabel=f"held-out {what}", ylabel="share of the class", title=title)
     handles, labels = ax.get_legend_handles_labels()
@@ -101,7 +104,7 @@ def plot_risk(
 
 
 def _edges(predicted: Floats, probabilities: bool, bins: int | None) -> Floats:
-    """Return the edges of the bars, from 0 to 1 for probabilities."""
+    """Return the edges of the bars, which span 0 to 1 for probabilities."""
     count = bins or int(np.clip(np.sqrt(len(predicted)), 10, MOST_BINS))
     if probabilities:
         return np.linspace(0, 1, count + 1)
@@ -111,7 +114,7 @@ def _edges(predicted: Floats, probabilities: bool, bins: int | None) -> Floats:
 
 
 def _draw_threshold(ax: Axes, chosen: Floats | None, default: float) -> None:
-    """Draw a line where a record begins to count as positive."""
+    """Draw a line at the threshold, and shade the range of several thresholds."""
     cuts = np.array([default]) if chosen is None else chosen
     middle, low, high = np.median(cuts), cuts.min(), cuts.max()
     label = f"threshold {middle:.3g}"

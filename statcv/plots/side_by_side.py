@@ -1,4 +1,4 @@
-"""The pictures of a comparison, by name."""
+"""The plots of a comparison, by name."""
 
 from __future__ import annotations
 
@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 def draw_comparison(
     compared: Compared, kind: str | None, ax: Axes | None, **options: Any
 ) -> Axes:
-    """Draw a comparison in one of the ways that there are.
+    """Draw a plot of a comparison.
 
     Parameters
     ----------
     compared : Comparison
+        Comparison to draw.
     kind : str or None
-        One of `KINDS`; None for ROC curves of two classes, else differences.
+        One of `KINDS`; None for ROC curves if the outcome is binary, and otherwise for
+        a forest plot of the differences.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     **options
-        Of the picture.
+        Further arguments of the plot.
 
     Raises
     ------
     ArgumentError
-        If there is no such picture.
+        If there is no such plot.
     """
     if kind is None:
         outcomes = {one.design.outcome.kind for one in compared.results.values()}
@@ -51,7 +54,7 @@ def _laid_over(
 ) -> Axes:
     for name, result in compared.results.items():
         ax = picture(result, ax=ax, label=name, **options)
-    assert ax is not None  # there are two results at least
+    assert ax is not None  # there are at least two results
     return ax
 
 

@@ -1,4 +1,4 @@
-"""What pictures of a fold plan share: the outcome, the splits shown, the colours."""
+"""Common parts of plots of fold plans: the outcome, the splits and the colours."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
-MOST_SPLITS = 250  # side by side; of more a sample is shown
-MOST_NAMED = 12  # splits whose names stand at the axis, each
-MOST_DIGITS = 50  # of all their sizes together, where these stand there too
-LETTERS = 54  # of the names beside each other in a legend
-LINE = 14  # points below the axis for each line that stands there
+MOST_SPLITS = 250  # with more splits a sample is drawn
+MOST_NAMED = 12  # with at most this many splits all their names are at the axis
+MOST_DIGITS = 50  # with at most this many digits in total the sizes are there, too
+LETTERS = 54  # characters of names that fit beside each other in a legend
+LINE = 14  # points below the axis for each line of text
 Floats = NDArray[np.float64]
 
 
 def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:
-    """Return a plan, or that of a result, and the outcome where there is one."""
+    """Return a plan, or the plan of a result, and the outcome if there is one."""
     if isinstance(source, FoldPlan):
         return source, source.response
     if not hasattr(source, "plan") or not hasattr(source, "design"):
         raise ArgumentTypeError(
-            "pictures of folds are of a FoldPlan or a CVResult, not "
+            "plots of folds draw a FoldPlan or a CVResult, not "
             f"{type(source).__name__}; make one with fold_plan() or cv()."
         )
     outcome = source.design.outcome
@@ -45,33 +45,34 @@ def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response |
 def require_response(
     source: FoldPlan | Readable, picture: str
 ) -> tuple[FoldPlan, Response]:
-    """Return plan and outcome, or say that the picture needs one."""
+    """Return the plan and its outcome, which the plot needs."""
     plan, response = plan_and_response(source)
     if response is None:
         raise SchemeError(
-            f"{picture} needs the outcome, and the plan was made without: name it in "
-            "fold_plan('y', data=…)."
+            f"{picture} needs the outcome, but the plan was made without one; name it "
+            "in fold_plan('y', data=…)."
         )
     return plan, response
 
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """The splits of a picture, from left to right.
+    """The splits of a plot, from left to right.
 
     Attributes
     ----------
     plan : FoldPlan
+        Plan of the splits.
     splits : numpy.ndarray of int
-        Their numbers in the plan.
+        Numbers of the splits in the plan.
     names : sequence or None
-        What they are called; None where they stand in the order of the outcome.
+        Names of the splits; None if they are sorted by the outcome.
     noun : str
-        What a split is: "fold", "repeat", "split".
+        Noun for a split: "fold", "repeat", "split".
     title : str
-        The scheme, the repeat, and of how many splits these are a sample.
+        Scheme and repeat, and for a sample the total number of splits.
     sampled : bool
-        Whether these are a sample.
+        Whether the splits are a sample.
     """
 
     plan: FoldPlan
@@ -89,15 +90,15 @@ class Shown:
 
     @property
     def fits_each(self) -> NDArray[np.int64]:
-        """How many fits each split has."""
+        """Number of fits of each split."""
         return np.diff(self.plan.first_fit)[self.splits]
 
     def mean_of_fits(self, values: Floats) -> Floats:
-        """Average values of the plan's fits over the fits of each split shown."""
+        """Average values of the plan's fits over the fits of each split."""
         return self.plan.fits.mean_by_split(values)[self.splits]
 
     def name_axis(self, ax: Axes, sizes: Sequence[int] = ()) -> bool:
-        """Name the splits at the horizontal axis; return whether sizes had room."""
+        """Label the horizontal axis, and return whether there was room for sizes."""
         count = len(self.splits)
         if self.names is None:
             ax.set_xticks([])
@@ -120,11 +121,11 @@ class Shown:
 def shown_splits(
     plan: FoldPlan, response: Response | None, repeat: int | None
 ) -> Shown:
-    """Choose the splits of a picture.
+    """Choose the splits of a plot.
 
-    The folds of one repeat; where every repeat is one split, all of them. Splits of
-    single records, and of pairs, are put in the order of the outcome. Of more than
-    ``MOST_SPLITS`` a sample is taken at even distances.
+    These are the folds of one repeat, or all splits if every repeat is a single split.
+    Splits that hold out single records or pairs are sorted by the outcome. If there are
+    more than ``MOST_SPLITS``, an evenly spaced sample is taken.
 
     Raises
     ------
@@ -133,7 +134,8 @@ def shown_splits(
     """
     if repeat is not None and (not is_whole(repeat) or not 1 <= repeat <= plan.repeats):
         raise ArgumentError(
-            f"repeat={repeat!r}: the plan has repeats 1 to {plan.repeats}."
+            f"repeat={repeat!r} is not in the plan, which has repeats 1 to "
+            f"{plan.repeats}."
         )
     alone = plan.repeats > 1 and plan.n_splits == plan.repeats
     title = plan.scheme
@@ -161,7 +163,7 @@ def shown_splits(
 def _by_outcome(
     plan: FoldPlan, response: Response | None, splits: NDArray[np.intp]
 ) -> NDArray[np.intp] | None:
-    """Order splits of single records, or pairs, by their outcome; None for others."""
+    """Sort splits of single records, or pairs, by their outcome; None for others."""
     sizes = plan.tests.sizes[splits]
     size = 2 if plan.fits.holds_out_pairs else 1
     if response is None or len(splits) == 1 or (sizes != size).any():
@@ -173,7 +175,7 @@ def _by_outcome(
 
 
 def class_colours(classes: int) -> list[str]:
-    """Return a colour a class."""
+    """Return one colour per class."""
     if classes <= len(COLOURS):
         return list(COLOURS[:classes])
     import matplotlib as mpl
@@ -184,7 +186,7 @@ def class_colours(classes: int) -> list[str]:
 
 
 def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
-    """Name colours below the axis and its label, where they hide nothing."""
+    """Place the legend below the axis and its label, where it hides nothing."""
     from matplotlib.transforms import ScaledTranslation
 
     written = max(
@@ -207,7 +209,7 @@ def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
 
 
 def _columns(labels: list[str]) -> int:
-    """Return in how many columns names fit below an axis: two, if they are short."""
+    """Return the number of columns of a legend: two if the names are short."""
     half = (len(labels) + 1) // 2
     columns = (labels[:half], labels[half:])
     wide = sum(max(map(len, column), default=0) for column in columns)

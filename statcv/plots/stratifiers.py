@@ -1,4 +1,4 @@
-"""What stratifiers cost, against what was known of them before."""
+"""The bias from stratifiers against their importance or predicted bias."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ LABELS = {
     "rank": "rank by predicted loss",
 }
 ONE_BIN = "quantiles, 1 bin a fold"
-LEAST = 5  # points of which a correlation says something
-LETTER, LINE = 5.0, 9.0  # how wide a letter of a name is, and how high a line
+LEAST = 5  # points that a correlation needs
+LETTER, LINE = 5.0, 9.0  # width of a character and height of a line of names
 
 
 class Biases(Protocol):
-    """What stratifiers cost, as the picture reads it."""
+    """The bias from stratifiers, as the plot reads it."""
 
     @property
     def ranking(self) -> pd.DataFrame:
-        """A row a candidate: candidate, folds, in_model, parted, and what was known."""
+        """One row per candidate: candidate, folds, in_model, parted, importance etc."""
 
     @property
     def measured(self) -> pd.DataFrame | None:
-        """A row a candidate: ratio, ratio_lower, ratio_upper."""
+        """One row per candidate: ratio, ratio_lower, ratio_upper."""
 
     @property
     def metric(self) -> str:
@@ -49,7 +49,7 @@ class Biases(Protocol):
 
     @property
     def level(self) -> float:
-        """Of the intervals."""
+        """The confidence level of the intervals."""
 
 
 def plot_stratifier_bias(
@@ -57,26 +57,30 @@ def plot_stratifier_bias(
 ) -> Axes:
     """Draw the ratio of stratified to unbiased estimate against importance.
 
-    A point a candidate, with its interval over folds. Filled points are quantile bins
-    one a fold of what a term of the formula uses; of those the correlations are, as in
-    the paper, where there are five or more. Others are open. A cross lies on those that
-    part known copies, whose estimates may be flattered.
+    There is one point per candidate, with its interval over folds. Filled points are
+    covariates of the formula with one quantile bin per fold, as in the paper; the
+    correlations are computed from these if there are at least five. Other points are
+    open. A cross marks candidates that split known duplicates across folds, whose
+    estimates may be biased upwards.
 
     Parameters
     ----------
     result : StratifierBias
+        Return value of :func:`statcv.stratifier_bias`.
     ax : matplotlib.axes.Axes, optional
+        Axes to draw on; those of a new figure by default.
     against : str, default "importance"
-        A column of numbers of ``result.ranking``.
+        Numeric column of ``result.ranking`` for the horizontal axis.
 
     Returns
     -------
     matplotlib.axes.Axes
+        The Axes.
 
     Raises
     ------
     ArgumentError
-        If nothing was measured, no ratio can be had, or there is no such column.
+        If the bias was not measured, there is no ratio, or there is no such column.
 
     References
     ----------
@@ -94,7 +98,7 @@ def plot_stratifier_bias(
     """
     if not hasattr(result, "ranking"):
         raise ArgumentTypeError(
-            "plot_stratifier_bias() draws what stratifier_bias() returns, not "
+            "plot_stratifier_bias() draws the result of stratifier_bias(), not "
             f"{'None' if result is None else f'a {type(result).__name__}'}."
         )
     table = _joined(result, against)
@@ -107,7 +111,7 @@ def plot_stratifier_bias(
     filled = (table["in_model"] & (table["folds"] == ONE_BIN)).to_numpy()
     for own, colour, face, name in (
         (filled, COLOURS[0], COLOURS[0], _correlations(x[filled], ratio[filled])),
-        (~filled, COLOURS[1], "none", "other folds, or in no term"),
+        (~filled, COLOURS[1], "none", "other folds, or not in the formula"),
     ):
         if own.any():
             ax.errorbar(
@@ -123,7 +127,7 @@ def plot_stratifier_bias(
     leaks = (table["parted"] > 0).to_numpy()
     if leaks.any():
         (crosses,) = ax.plot(x[leaks], ratio[leaks], "x", color=COLOURS[3])
-        crosses.set(markersize=9, label="parts known copies")
+        crosses.set(markersize=9, label="splits known duplicates")
     ax.margins(x=0.12)
     ax.set(xlabel=LABELS.get(against, against), ylabel=_ylabel(result))
     limits = f", {result.level:.0%} intervals over folds, given the records"
@@ -137,9 +141,9 @@ def plot_stratifier_bias(
 def _name_points(
     ax: Axes, names: list[str], x: NDArray[np.float64], y: NDArray[np.float64]
 ) -> None:
-    """Write names beside points, the lower one of two that would overlap further down.
+    """Write names beside points, and move the lower of two overlapping names down.
 
-    Names are moved in points of the figure, as far as its size is now.
+    The distances are in points, for the current size of the figure.
     """
     ax.autoscale_view()
     known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
@@ -170,17 +174,17 @@ def _joined(result: Biases, against: str) -> pd.DataFrame:
     known = ranking.select_dtypes("number").columns.tolist()
     if against not in known:
         raise ArgumentError(
-            f"against={against!r} is no column of numbers of the ranking; there is "
+            f"against={against!r} is not a numeric column of the ranking; these are "
             f"{', '.join(known)}.{suggestion(against, known)}"
         )
     if measured is None:
         raise ArgumentError(
-            "nothing was measured, so that there is no ratio to draw; call "
+            "the bias was not measured, so there is no ratio to draw; call "
             "stratifier_bias(…, measure=True)."
         )
     if measured["ratio"].isna().all():
         raise ArgumentError(
-            f"the unbiased {result.metric} is not above 0, so that there is no ratio."
+            f"the unbiased {result.metric} is not above 0, so there is no ratio."
         )
     joined = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
     return joined.join(
@@ -189,7 +193,7 @@ def _joined(result: Biases, against: str) -> pd.DataFrame:
 
 
 def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
-    """Return Pearson's and Spearman's r of points, where there are five or more.
+    """Return Pearson's and Spearman's r of points, if there are at least five.
 
     Examples
     --------
@@ -199,7 +203,7 @@ def _correlations(x: NDArray[np.float64], y: NDArray[np.float64]) -> str:
     known = np.isfinite(x) & np.isfinite(y)
     x, y = x[known], y[known]
     if len(x) < LEAST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return "quantile bins, one a fold"
+        return "quantile bins, one per fold"
     from scipy.stats import rankdata
 
     pearson = np.corrcoef(x, y)[0, 1]

@@ -1,4 +1,4 @@
-"""Pictures, drawn for real and read back from their Axes."""
+"""Plots, checked by reading the Axes on which they are drawn."""
 
 import warnings
 
@@ -35,7 +35,7 @@ def curves(ax):
     return [line for line in ax.lines if line.get_gid() == "curve"]
 
 
-def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
+def test_the_area_under_the_drawn_curve_is_the_pooled_auroc(results):
     for result in results.values():
         ax = scv.plots.plot_roc(result)
         (line,) = curves(ax)
@@ -46,12 +46,12 @@ def test_area_under_the_curve_shown_is_the_pooled_auroc(results):
         assert f"auROC {pooled:.3f}" in ax.get_legend().get_texts()[0].get_text()
 
 
-def test_the_legend_names_the_headline_too(results):
+def test_the_legend_also_gives_the_headline(results):
     ax = scv.plots.plot_roc(results["rloocv"])
     assert "paired 0.875" in ax.get_legend().get_texts()[0].get_text()
 
 
-def test_curves_over_each_other(results):
+def test_several_curves_share_the_axes(results):
     ax = scv.compare(**results).plot()
     first, second = curves(ax)
     assert first.get_color() != second.get_color()
@@ -59,7 +59,7 @@ def test_curves_over_each_other(results):
     assert [label.split(":")[0] for label in labels] == ["loocv", "rloocv"]
 
 
-def test_the_pictures_of_a_comparison_go_by_name(results):
+def test_the_plots_of_a_comparison_are_chosen_by_name(results):
     compared = scv.compare(**results, test="delong")
     seen = {
         kind: compared.plot(kind)
@@ -73,7 +73,7 @@ def test_the_pictures_of_a_comparison_go_by_name(results):
     assert seen["roc"].get_title() == compared.plot().get_title()
 
 
-def test_options_of_a_picture_of_a_comparison(results):
+def test_options_are_passed_to_the_plot_of_a_comparison(results):
     three = scv.compare(**results, again=results["rloocv"], test="delong")
     ax = three.plot("difference", pair=("loocv", "again"), n_boot=50)
     assert ax.get_title().startswith("again minus loocv")
@@ -83,7 +83,7 @@ def test_options_of_a_picture_of_a_comparison(results):
         three.plot("forrest")
 
 
-def test_numbers_compared_are_drawn_as_differences():
+def test_comparisons_of_continuous_outcomes_are_drawn_as_differences():
     numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
     compared = scv.compare(a=numbers, b=numbers.update(formula=". ~ . + PSI"))
     labels = [tick.get_text() for tick in compared.plot().get_yticklabels()]
@@ -111,7 +111,7 @@ def test_predictions_by_class(results):
     assert labels == ["0\n(n = 21)", "1\n(n = 11)"]
 
 
-def test_balance_falls_under_loocv_and_is_level_under_rloocv(results):
+def test_training_means_fall_under_loocv_and_are_constant_under_rloocv(results):
     means = {}
     for name, result in results.items():
         (points,) = scv.plots.plot_bias(result).collections
@@ -132,14 +132,14 @@ def test_panel(results, tmp_path):
     assert numbers.plot().shape == (2,)
 
 
-def test_repeats_draw_a_line_each():
+def test_each_repeat_is_one_line():
     res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), k=4, repeats=5, seed=1)
     _chance, *lines = scv.plots.plot_roc(res).lines
     assert len(lines) == 5
     assert [line.get_gid() for line in lines] == ["curve"] + [None] * 4
 
 
-def test_two_classes_are_needed():
+def test_an_outcome_without_two_classes_raises_an_error():
     numbers = scv.cv("GPA ~ TUCE", scv.load_data("spector"), k=4, seed=1)
     with pytest.raises(OutcomeError, match="GPA"):
         scv.plots.plot_roc(numbers)

@@ -1,4 +1,4 @@
-"""Curves with bands, and the difference of two, read back from their Axes."""
+"""Curves with bands, and differences of two curves, checked on their Axes."""
 
 import matplotlib as mpl
 import numpy as np
@@ -54,7 +54,7 @@ def area_below(height, x):
 
 
 def shaded(ax):
-    """Return the distinct corners of the band that is drawn."""
+    """Return the distinct vertices of the drawn band."""
     (band,) = ax.collections
     return {tuple(corner) for corner in band.get_paths()[0].vertices.round(9).tolist()}
 
@@ -79,20 +79,20 @@ def averaged(result):
 # ---- one curve ----
 
 
-def test_the_band_of_a_roc_curve_is_that_of_the_metric(large):
+def test_the_band_of_a_roc_curve_is_that_of_roc_band(large):
     ax = scv.plots.plot_roc(large, band=True, level=0.9)
     band = roc_band(*averaged(large), level=0.9, seed=large.seed)
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
     assert legend(ax)[1] == "90% band, pointwise"
 
 
-def test_a_simultaneous_band_is_the_wider_one(large):
+def test_a_simultaneous_band_is_wider(large):
     ax = scv.plots.plot_roc(large, band="simultaneous")
     band = roc_band(*averaged(large), method="simultaneous")
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
 
 
-def test_the_band_of_precision_is_that_of_the_metric(large):
+def test_the_band_of_precision_is_that_of_pr_band(large):
     ax = scv.plots.plot_pr(large, band=True)
     band = pr_band(*averaged(large), seed=large.seed)
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
@@ -114,11 +114,11 @@ def test_with_a_band_repeats_are_averaged_and_the_legend_gives_that_area(repeate
 
 
 @pytest.mark.parametrize("band", [False, "pointwise"])
-def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band):
+def test_the_steps_have_the_area_of_average_precision_and_no_spike_at_0(band):
     rng = np.random.default_rng(3)
     y = np.arange(20) % 2
     p = np.where(np.arange(20) < 3, 0.9, rng.uniform(0.1, 0.8, 20))
-    p[0] = 0.95  # a negative record comes first
+    p[0] = 0.95  # the first record is negative
     table = pd.DataFrame({"y": y, "p": p})
     result = scv.from_predictions(table, observed="y", predicted="p")
     recall, precision = curve(scv.plots.plot_pr(result, band=band))
@@ -126,7 +126,7 @@ def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band)
     assert np.count_nonzero(recall == 0) == 1
     area = float((np.diff(recall) * precision[1:]).sum())
     assert area == pytest.approx(average_precision_score(y, p))
-    assert precision[0] == precision[1]  # the first step is level
+    assert precision[0] == precision[1]  # the first step is horizontal
     straight = scv.plots.plot_pr(result, band=band, method="trapezoid")
     recall, precision = curve(straight)
     assert (recall[0], precision[0], precision[1]) == (0, 1, 0)
@@ -135,7 +135,7 @@ def test_steps_of_average_precision_have_its_area_and_no_spike_at_recall_0(band)
     assert f"auPR (trapezoid) {area:.3f}" in legend(straight)[0].replace("\n", " ")
 
 
-def test_other_areas_of_precision_and_recall_are_refused(repeated):
+def test_unknown_areas_of_precision_and_recall_raise_an_error(repeated):
     with pytest.raises(ArgumentError, match="Did you mean 'trapezoid'"):
         scv.plots.plot_pr(repeated, method="trapezium")
 
@@ -144,7 +144,7 @@ def test_without_a_band_the_title_says_that_each_repeat_has_its_curve(repeated):
     assert "pooled by repeat" in scv.plots.plot_roc(repeated).get_title()
 
 
-def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
+def test_the_area_under_the_curve_of_a_tournament_is_the_pooled_estimate():
     result = scv.cv("GRADE ~ GPA", SPECTOR, scheme="tournament_leave_pair_out", seed=1)
     for band in (False, True):
         x, height = curve(scv.plots.plot_roc(result, band=band))
@@ -153,7 +153,7 @@ def test_area_under_a_tournament_s_curve_is_the_pooled_estimate():
 
 
 @pytest.mark.parametrize("pairs", [None, 50])
-def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
+def test_the_area_under_the_curve_of_pairs_is_the_headline(pairs):
     given = {"scheme": "leave_pair_out", "pairs": pairs, "seed": 1}
     result = scv.cv("GRADE ~ GPA", SPECTOR, **given)
     paired = result.estimate("auroc")
@@ -169,7 +169,7 @@ def test_area_under_the_curve_of_pairs_is_the_headline(pairs):
         scv.plots.plot_roc(result, band="simultaneous")
 
 
-def test_curves_of_several_kinds_share_a_title_that_is_true_of_all():
+def test_curves_of_several_kinds_share_a_title_that_applies_to_all():
     pairs = scv.cv("GRADE ~ GPA", SPECTOR, scheme="leave_pair_out", seed=1)
     pooled = pairs.update(scheme="rloocv", repeats=1)
     ax = scv.plots.plot_roc(pairs)
@@ -181,7 +181,7 @@ def test_curves_of_several_kinds_share_a_title_that_is_true_of_all():
     )
 
 
-def test_repeated_samples_of_pairs_have_a_line_each():
+def test_each_repeated_sample_of_pairs_is_one_line():
     given = {"scheme": "leave_pair_out", "pairs": 50, "repeats": 3, "seed": 1}
     result = scv.cv("GRADE ~ GPA", SPECTOR, **given)
     ax = scv.plots.plot_roc(result)
@@ -194,12 +194,12 @@ def test_repeated_samples_of_pairs_have_a_line_each():
     assert area_below(height, x) == pytest.approx(np.mean(areas))
 
 
-def test_a_band_that_measures_nothing_is_not_drawn():
+def test_a_band_without_width_is_not_drawn():
     table = pd.DataFrame({"y": [0, 0, 0, 1, 1], "p": [0.1, 0.2, 0.3, 0.8, 0.9]})
     perfect = scv.from_predictions(table, observed="y", predicted="p")
     ax = scv.plots.plot_roc(perfect, band=True)
     assert not ax.collections
-    assert legend(ax)[1].startswith("no band: no sample moves the curve")
+    assert legend(ax)[1].startswith("no band: the curve is the same in all")
     single = scv.from_predictions(table[:4], observed="y", predicted="p")
     for plot in (scv.plots.plot_roc, scv.plots.plot_pr):
         ax = plot(single, band=True)
@@ -218,7 +218,7 @@ def test_the_legend_is_on_the_clear_side_of_the_diagonal(sign, corner):
     assert [round(place) for place in middle] == list(corner)
 
 
-def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
+def test_with_clusters_whole_clusters_are_drawn_and_no_band_is_simultaneous():
     table = SPECTOR.assign(person=np.arange(32) // 2)
     result = scv.cv("GRADE ~ GPA", table, stratify=scv.by_value("person"), k=4, seed=1)
     ax = scv.plots.plot_roc(result, band=True)
@@ -228,21 +228,21 @@ def test_clusters_are_drawn_whole_and_have_no_simultaneous_band():
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
     alone = roc_band(y, p, seed=result.seed)
     assert not corners(alone.at, alone.lower, alone.upper) <= shaded(ax)
-    with pytest.raises(ArgumentError, match="one source"):
+    with pytest.raises(ArgumentError, match="one cluster"):
         scv.plots.plot_roc(result, band="simultaneous")
 
 
-def test_bands_that_there_are_not(large):
+def test_unknown_bands_raise_an_error(large):
     with pytest.raises(ArgumentError, match="'both'"):
         scv.plots.plot_roc(large, band="both")
     with pytest.raises(ArgumentError, match="simultaneous"):
         scv.plots.plot_pr(large, band="simultaneous")
 
 
-# ---- the difference of two ----
+# ---- the difference of two curves ----
 
 
-def test_area_under_the_difference_is_that_of_delong(small, large):
+def test_the_area_under_the_difference_is_that_of_delong(small, large):
     comparison = scv.compare(small=small, large=large, test="delong", how="pooled")
     ax = scv.plots.plot_difference(comparison)
     x, height = curve(ax)
@@ -257,7 +257,7 @@ def test_area_under_the_difference_is_that_of_delong(small, large):
 
 def test_the_line_is_the_difference_of_the_two_curves(small, large):
     x, height = curve(scv.plots.plot_difference(small, large))
-    grid = np.linspace(0.003, 0.997, 50)  # where neither curve rises
+    grid = np.linspace(0.003, 0.997, 50)  # points at which neither curve jumps
     curves = [roc_curve(*averaged(result)) for result in (large, small)]
     a, b = (np.interp(grid, one.fpr, one.tpr) for one in curves)
     np.testing.assert_allclose(np.interp(grid, x, height), a - b, atol=1e-9)
@@ -271,13 +271,13 @@ def test_the_band_of_the_difference_draws_the_records_for_both(small, large):
     assert corners(band.at, band.lower, band.upper) <= shaded(ax)
 
 
-def test_the_other_direction_has_the_other_sign(small, large):
+def test_the_reverse_difference_has_the_opposite_sign(small, large):
     _, there = curve(scv.plots.plot_difference(small, large))
     _, back = curve(scv.plots.plot_difference(large, small))
     np.testing.assert_allclose(there, -back, atol=1e-12)
 
 
-def test_records_differences_in_order_with_their_mean(small, large):
+def test_differences_of_records_are_in_order_with_their_mean(small, large):
     ax = scv.plots.plot_difference(small, large, metric="brier")
     y, p = averaged(small)
     _, q = averaged(large)
@@ -296,7 +296,7 @@ def test_records_differences_in_order_with_their_mean(small, large):
     assert f"better in {better}, worse in {worse}" in legend(ax)[1]
 
 
-def test_better_heeds_the_metric_s_direction(small, large):
+def test_the_meaning_of_better_depends_on_the_direction_of_the_metric(small, large):
     ax = scv.plots.plot_difference(small, large, metric="accuracy")
     y, p = averaged(small)
     _, q = averaged(large)
@@ -305,14 +305,14 @@ def test_better_heeds_the_metric_s_direction(small, large):
     assert f"better in {won}, worse in {lost}, equal in" in legend(ax)[1]
 
 
-def test_net_benefits_are_those_at_the_threshold_of_the_results(small, large):
+def test_net_benefits_are_at_the_threshold_of_the_results(small, large):
     def worth(result, cut):
         y, p = averaged(result)
         return np.where(y == 1, 1.0, -cut / (1 - cut)) * (p >= cut)
 
     for cut in (0.5, 0.3):
         first, second = (r.update(threshold=cut) for r in (small, large))
-        if cut == 0.5:  # as where none is given
+        if cut == 0.5:  # the default
             first, second = small, large
         ax = scv.plots.plot_difference(first, second, metric="net_benefit")
         change = worth(second, cut) - worth(first, cut)
@@ -326,7 +326,7 @@ def test_net_benefits_are_those_at_the_threshold_of_the_results(small, large):
         scv.plots.plot_difference(chosen, chosen, metric="net_benefit")
 
 
-def test_numbers_and_records_in_another_order():
+def test_a_continuous_outcome_and_records_in_another_order():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     other = scv.cv("GPA ~ TUCE + PSI", SPECTOR[::-1], k=4, seed=2)
     _, height = curve(scv.plots.plot_difference(numbers, other))
@@ -335,7 +335,7 @@ def test_numbers_and_records_in_another_order():
     np.testing.assert_allclose(height, np.sort((q - p).to_numpy()))
 
 
-def test_a_pair_of_several_and_a_permutation_test(small, large, repeated):
+def test_one_of_several_pairs_and_a_permutation_test(small, large, repeated):
     several = scv.compare(a=small, b=large, c=repeated, test="permutation", seed=1)
     ax = scv.plots.plot_difference(several, pair=("a", "c"))
     row = several.differences.iloc[1]
@@ -361,7 +361,7 @@ def said_of(row, *columns):
     ],
 )
 def test_the_title_says_what_is_tested_and_what_is_drawn(small, more, test, tested):
-    """The area is that of pooled predictions, the test of other estimates."""
+    """The area is based on pooled predictions, and the test on other estimates."""
     before = small.update(**more)
     after = before.update(formula=". ~ . + PSI")
     compared = scv.compare(small=before, large=after, test=test)
@@ -378,7 +378,7 @@ def test_the_title_says_what_is_tested_and_what_is_drawn(small, more, test, test
     assert rest.endswith(f"drawn: held-out predictions pooled, area {area}")
 
 
-def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
+def test_the_curve_is_drawn_if_the_test_per_fold_has_no_value(small):
     one_by_one = small.update(scheme="rloocv", repeats=1, k=None)
     other = one_by_one.update(formula=". ~ . + PSI")
     with pytest.warns(UndefinedMetricWarning, match="no value in 32 of 32 folds"):
@@ -389,15 +389,15 @@ def test_a_test_per_fold_without_a_value_leaves_the_curve_shown(small):
     assert "drawn: held-out predictions pooled, area 0.0" in ax.get_title()
 
 
-def test_the_mean_per_fold_of_a_loss_is_named_so(small, large):
+def test_the_mean_per_fold_of_a_loss_is_labelled_as_such(small, large):
     compared = scv.compare(small, large, metric="brier", test="corrected_t")
     ax = scv.plots.plot_difference(compared)
     assert "mean (per fold), 95% interval" in legend(ax)
     assert "difference in Brier score (per fold)" in ax.get_title()
 
 
-def test_the_null_model_is_drawn_as_it_is_tested(large):
-    """Its training means depend on the folds; in the comparison it ranks nobody."""
+def test_the_null_model_is_drawn_in_the_way_it_is_tested(large):
+    """Its training means depend on the folds, but in the comparison it has no ranks."""
     compared = scv.compare(large=large, reference="null", how="pooled")
     x, height = curve(scv.plots.plot_difference(compared))
     row = compared.differences.iloc[0]
@@ -407,13 +407,13 @@ def test_the_null_model_is_drawn_as_it_is_tested(large):
     )
 
 
-def test_no_difference_is_a_level_line(small):
+def test_no_difference_is_a_horizontal_line(small):
     ax = scv.plots.plot_difference(small, small)
     assert not curve(ax)[1].any()
-    assert legend(ax)[0].startswith("no band: no sample moves")
+    assert legend(ax)[0].startswith("no band: the difference is the same")
 
 
-def test_what_has_no_paired_difference(small, large):
+def test_results_without_a_paired_difference_raise_an_error(small, large):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
     with pytest.raises(ComparisonError, match="same records"):
         scv.plots.plot_difference(small, fewer)
@@ -434,7 +434,7 @@ def test_what_has_no_paired_difference(small, large):
         scv.plots.plot_difference(numbers, numbers, metric="auroc")
 
 
-def test_bands_need_two_classes():
+def test_bands_need_an_outcome_of_two_classes():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     for plot in (scv.plots.plot_roc, scv.plots.plot_pr):
         with pytest.raises(OutcomeError, match="two classes"):

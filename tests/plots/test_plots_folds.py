@@ -1,4 +1,4 @@
-"""Pictures of fold plans, read back from their Axes and counted by hand."""
+"""Plots of fold plans, checked on their Axes against counts by hand."""
 
 import matplotlib as mpl
 import numpy as np
@@ -74,18 +74,18 @@ OF_CLASSES = ("rkfold", "upsampled", "every subsample", "bags", "pairs")
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("rloocv", "dropped for balance, 1 a fit"),
-        ("half of them", "not trained on, 7 a fit"),
-        ("half of them, balanced", "not trained on, {} a fit"),
-        ("bags", "not trained on, {} a fit"),
+        ("rloocv", "dropped for balance, 1 per fit"),
+        ("half of them", "not trained on, 7 per fit"),
+        ("half of them, balanced", "not trained on, {} per fit"),
+        ("bags", "not trained on, {} per fit"),
         ("kfold", None),
     ],
 )
-def test_the_legend_says_why_records_do_not_train(name, said):
+def test_the_legend_says_why_records_are_not_trained_on(name, said):
     plan = plan_of(**PLANS[name])
     ax = plot_folds(plan)
     texts = [text.get_text() for text in ax.get_legend().get_texts()]
-    found = [text for text in texts if "a fit" in text]
+    found = [text for text in texts if "per fit" in text]
     sizes = [len(plan.left_out(fit)) for fit in range(plan.n_fits)]
     low, high = min(sizes), max(sizes)
     expected = said and said.format(low if low == high else f"{low} to {high}")
@@ -93,7 +93,7 @@ def test_the_legend_says_why_records_do_not_train(name, said):
 
 
 @pytest.mark.parametrize("name", PLANS)
-def test_the_colour_of_every_cell_is_what_its_record_does(name):
+def test_the_colour_of_each_cell_shows_the_role_of_its_record(name):
     plan = plan_of(**PLANS[name])
     y = plan.response.values
     image = picture(plot_folds(plan))
@@ -122,7 +122,7 @@ def test_leave_one_out_of_200_is_a_diagonal():
     assert (strong == np.eye(200, dtype=bool)).all()
 
 
-def test_folds_keep_their_places():
+def test_the_folds_are_in_order():
     plan = plan_of(k=4)
     ax = plot_folds(plan)
     image, rows = picture(ax), np.array(labels_of(ax.xaxis))
@@ -134,7 +134,7 @@ def test_folds_keep_their_places():
         assert set(order[held[:, split]]) == set(plan.test(split))
 
 
-def test_several_records_a_line_keep_the_mean_colour():
+def test_several_records_per_line_have_their_mean_colour():
     plan = plan_of(n=5000, k=10)
     image = picture(plot_folds(plan))
     assert image.shape == (250, 10, 3)
@@ -144,10 +144,10 @@ def test_several_records_a_line_keep_the_mean_colour():
         for share, colour in zip(shares, COLOURS[:2], strict=True)
     )
     assert image.mean(axis=(0, 1)) == pytest.approx(mean)
-    assert "5,000 records, 20 a line" in plot_folds(plan).get_ylabel()
+    assert "5,000 records, 20 per line" in plot_folds(plan).get_ylabel()
 
 
-def test_of_many_splits_a_sample_is_drawn_and_said():
+def test_with_many_splits_a_sample_is_drawn_and_the_title_says_so():
     plan = plan_of(n=400, scheme="rloocv", repeats=1)
     ax = plot_folds(plan)
     image = picture(ax)
@@ -156,7 +156,7 @@ def test_of_many_splits_a_sample_is_drawn_and_said():
     assert "of 400 records" in ax.get_ylabel()
 
 
-def test_equal_strata_are_adjacent_and_banded():
+def test_records_of_one_cluster_are_adjacent_with_a_band():
     plan = plan_of(n=30, scheme="kfold", k=3, stratify=scv.by_value("site"))
     ax = plot_folds(plan)
     rows = np.array(labels_of(ax.yaxis), dtype=int)
@@ -167,13 +167,13 @@ def test_equal_strata_are_adjacent_and_banded():
     assert ax.get_legend().get_title().get_text().endswith(plan.strata.sentence)
 
 
-def test_classes_come_first_where_records_are_held_out_again():
+def test_records_held_out_repeatedly_are_sorted_by_class_first():
     plan = plan_of("three", scheme="montecarlo", repeats=9)
     rows = np.array(labels_of(plot_folds(plan).yaxis), dtype=int)
     assert (np.diff(plan.response.values[rows]) >= 0).all()
 
 
-def test_one_repeat_or_all_that_are_one_split():
+def test_one_repeat_or_all_repeats_of_a_single_split():
     repeated = plan_of(k=4, repeats=3)
     assert picture(plot_folds(repeated)).shape[1] == 4
     second = plot_folds(repeated, repeat=2)
@@ -186,7 +186,7 @@ def test_one_repeat_or_all_that_are_one_split():
     assert picture(plot_folds(drawn, repeat=5)).shape[1] == 1
 
 
-def test_numbers_are_coloured_by_their_value():
+def test_a_continuous_outcome_is_coloured_by_its_value():
     plan = plan_of("number", scheme="loocv")
     image = picture(plot_folds(plan))
     y = np.sort(plan.response.values)
@@ -207,7 +207,7 @@ def test_a_plan_without_outcome_shows_who_is_held_out():
 
 @pytest.mark.parametrize("outcome", ["two", "number"])
 @pytest.mark.parametrize("rebalance", [None, "subsample", "weight"])
-def test_balance_of_a_plan_is_that_of_its_records(outcome, rebalance):
+def test_the_points_of_balance_are_the_means_of_records(outcome, rebalance):
     plan = plan_of(outcome, scheme="kfold", k=5, repeats=2, rebalance=rebalance)
     y = plan.response.values
     points, told, labels = [], [], []
@@ -220,24 +220,24 @@ def test_balance_of_a_plan_is_that_of_its_records(outcome, rebalance):
     ax = plot_bias(plan)
     drawn = {tuple(point) for point in ax.collections[0].get_offsets().round(9)}
     assert drawn == {tuple(point) for point in np.round(points, 9).tolist()}
-    said = "training means all equal: they tell nothing"
+    said = "the training means are all equal"
     if np.ptp(told) > 1e-12:
         r = f"{np.corrcoef(told, labels)[0, 1]:.2f}".replace("-", "−")
-        said = f"r = {r} over the records held out"
+        said = f"r = {r} over held-out records"
     assert ax.get_title().splitlines()[1] == said
 
 
 @pytest.mark.parametrize("levels", [[0, 1], ["a", "b", "c"], [0.5, 1.5, 2.5]])
-def test_a_plan_that_trains_on_nobody_has_no_balance(levels):
+def test_a_plan_without_training_sets_has_no_balance(levels):
     frame = pd.DataFrame({"y": levels * 8, "p": 1 / 3})
     predicted = dict.fromkeys(levels, "p") if levels[0] == "a" else "p"
     made = scv.from_predictions(frame, observed="y", predicted=predicted)
     ax = plot_bias(made)
-    assert ax.get_title().splitlines()[1] == "no record was trained on"
+    assert ax.get_title().splitlines()[1] == "there are no training sets"
     assert not ax.collections
 
 
-def test_balance_of_classes_has_a_colour_each():
+def test_balance_has_one_colour_per_class():
     plan = plan_of("three", scheme="loocv")
     ax = plot_bias(plan)
     n, counts = plan.n, plan.response.counts
@@ -248,7 +248,7 @@ def test_balance_of_classes_has_a_colour_each():
     assert "r = −1.00 over" in ax.get_title()
 
 
-def test_a_result_is_drawn_as_its_plan():
+def test_the_plot_of_a_result_is_that_of_its_plan():
     data = scv.load_data("spector")
     result = scv.cv("GRADE ~ GPA", data, k=4, seed=1)
     plan = scv.fold_plan("GRADE", data, k=4, seed=1)
@@ -286,7 +286,7 @@ def test_weighted_shares_are_equal_in_all_training_sets():
 
 
 @pytest.mark.parametrize("what", ["held out", "training"])
-def test_means_and_deviations_of_numbers(what):
+def test_means_and_standard_deviations_of_a_continuous_outcome(what):
     plan = plan_of("number", k=5)
     y = plan.response.values
     sets = [plan.test(s) if what == "held out" else plan.train(s) for s in range(5)]
@@ -316,7 +316,7 @@ def test_sizes_of_many_folds_are_a_range():
         if outcome != "number" or name not in OF_CLASSES
     ],
 )
-def test_nothing_is_cut_off(draw, outcome, name):
+def test_no_text_is_cut_off(draw, outcome, name):
     ax = draw(plan_of(outcome, **PLANS[name]))
     figure = ax.figure
     figure.canvas.draw()
@@ -326,7 +326,7 @@ def test_nothing_is_cut_off(draw, outcome, name):
     assert inside.y0 <= drawn.y0 < drawn.y1 <= inside.y1
 
 
-def test_pictures_go_where_they_are_told():
+def test_plots_are_drawn_on_the_given_axes():
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(1, 3)
@@ -336,7 +336,7 @@ def test_pictures_go_where_they_are_told():
     assert len(plt.get_fignums()) == 1
 
 
-def test_what_cannot_be_drawn_is_refused():
+def test_invalid_arguments_raise_an_error():
     plan = plan_of(k=4, repeats=2)
     for repeat in (0, 3, True, 1.5):
         with pytest.raises(ArgumentError, match="repeats 1 to 2"):

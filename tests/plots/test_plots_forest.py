@@ -1,4 +1,4 @@
-"""Forest plots and permutation nulls, read back from their Axes."""
+"""Forest plots and permutation distributions, checked on their Axes."""
 
 import matplotlib as mpl
 import numpy as np
@@ -56,7 +56,7 @@ def rows(**columns):
 # ---- forest plots ----
 
 
-def test_results_by_name_in_their_order(results):
+def test_results_are_drawn_by_name_in_the_given_order(results):
     ax = scv.plots.plot_forest(results)
     found = [result.estimate() for result in results.values()]
     assert names(ax) == ["small", "large"]
@@ -69,7 +69,7 @@ def test_results_by_name_in_their_order(results):
     assert title == f"95% intervals by {found[0].method}"
 
 
-def test_metric_how_and_level_are_those_of_estimate(results):
+def test_metric_how_and_level_are_passed_to_estimate(results):
     ax = scv.plots.plot_forest(results, metric="brier", how="pooled", level=0.8)
     found = [r.estimate("brier", "pooled", 0.8) for r in results.values()]
     assert intervals(ax) == [(one.lower, one.upper) for one in found]
@@ -79,7 +79,7 @@ def test_metric_how_and_level_are_those_of_estimate(results):
     ].get_xdata() == [0.25, 0.25]
 
 
-def test_estimates_stated_in_different_ways_say_so(results):
+def test_estimates_stated_in_different_ways_are_labelled(results):
     both = {
         "a": results["small"].estimate(),
         "b": results["small"].estimate(how="pooled"),
@@ -89,7 +89,7 @@ def test_estimates_stated_in_different_ways_say_so(results):
     assert ax.get_xlabel() == "auROC"
 
 
-def test_a_comparison_is_drawn_by_its_differences(results):
+def test_the_plot_of_a_comparison_shows_its_differences(results):
     comparison = scv.compare(**results)
     ax = scv.plots.plot_forest(comparison)
     row = comparison.differences.iloc[0]
@@ -102,7 +102,7 @@ def test_a_comparison_is_drawn_by_its_differences(results):
     assert reference(again) == [0]
 
 
-def test_comparisons_that_are_combined_have_their_mean_below(results):
+def test_a_meta_analysis_has_its_mean_below_the_rows(results):
     odd, even = (SPECTOR[k::2] for k in (0, 1))
     compared = {
         name: scv.compare(
@@ -127,7 +127,7 @@ def test_comparisons_that_are_combined_have_their_mean_below(results):
     ]
 
 
-def test_groups_with_their_sizes_and_heterogeneity(results):
+def test_groups_have_their_sizes_and_heterogeneity(results):
     table = SPECTOR.assign(site=np.array(list("ab"))[np.arange(32) % 2])
     result = scv.cv("GRADE ~ GPA", table, scheme="rloocv", seed=1)
     found = result.metrics(by="site")
@@ -145,7 +145,7 @@ def test_groups_with_their_sizes_and_heterogeneity(results):
     assert intervals(brier) == list(zip(own["lower"], own["upper"], strict=True))
 
 
-def test_a_summary_in_five_numbers_has_its_prediction_interval():
+def test_a_summary_of_five_numbers_has_a_prediction_interval():
     ax = scv.plots.plot_forest(
         rows(site=["A", "B"]), summary=(0.6, 0.5, 0.7, 0.2, 0.9), reference=np.nan
     )
@@ -159,7 +159,7 @@ def test_a_summary_in_five_numbers_has_its_prediction_interval():
         scv.plots.plot_forest(rows(site=["A"]), summary=0.6)
 
 
-def test_a_row_without_interval_or_value_says_so():
+def test_a_row_without_an_interval_or_value_says_so():
     nan = np.nan
     table = pd.DataFrame(
         {
@@ -176,7 +176,7 @@ def test_a_row_without_interval_or_value_says_so():
     assert names(ax) == ["whole", "bare", "none"]
 
 
-def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
+def test_an_interval_beyond_the_axis_ends_in_an_arrow():
     table = rows(site=["A", "B"], lower=[0.4, -np.inf])
     ax = scv.plots.plot_forest(table, xlim=(0.5, 0.7))
     assert ax.get_xlim() == (0.5, 0.7)
@@ -191,7 +191,7 @@ def test_an_interval_that_leaves_the_axis_ends_in_an_arrow():
         scv.plots.plot_forest(table, xlim=(1, 0))
 
 
-def test_areas_are_in_proportion_to_weights():
+def test_areas_of_marks_are_proportional_to_weights():
     ax = scv.plots.plot_forest(rows(site=["A", "B", "C"], weight=[4.0, 2.0, np.nan]))
     first, second, third = (float(p.get_sizes()[0]) for p in ax.collections)
     assert first > second
@@ -200,7 +200,7 @@ def test_areas_are_in_proportion_to_weights():
     )
 
 
-def test_rows_are_named_by_index_or_by_the_column_that_is_named():
+def test_rows_are_named_by_the_index_or_a_given_column():
     table = rows(site=["A", "B"], n=[10, 2000], code=[1, 2])
     assert names(scv.plots.plot_forest(table)) == ["A (n = 10)", "B (n = 2,000)"]
     assert names(scv.plots.plot_forest(table, names="code")) == [
@@ -211,18 +211,18 @@ def test_rows_are_named_by_index_or_by_the_column_that_is_named():
     assert names(scv.plots.plot_forest(rows(code=[7, 8]))) == ["7", "8"]
 
 
-def test_metrics_of_one_result_are_rows_too(results):
+def test_metrics_of_one_result_can_be_rows(results):
     ax = scv.plots.plot_forest(results["small"].metrics())
     assert names(ax)[:3] == ["auROC", "auPR", "calibration slope"]
     assert written(ax)[1].endswith("no interval")
 
 
-def test_what_is_no_forest(results):
+def test_invalid_arguments_of_forest_plots_raise_an_error(results):
     with pytest.raises(ArgumentTypeError, match="by name"):
         scv.plots.plot_forest([1, 2])
     with pytest.raises(ArgumentTypeError, match="'a' is a int"):
         scv.plots.plot_forest({"a": 1})
-    with pytest.raises(ArgumentError, match="no estimate"):
+    with pytest.raises(ArgumentError, match="no estimates"):
         scv.plots.plot_forest({})
     with pytest.raises(ColumnError, match="'upper'"):
         scv.plots.plot_forest(pd.DataFrame({"estimate": [1], "lower": [0]}))
@@ -232,14 +232,14 @@ def test_what_is_no_forest(results):
         scv.plots.plot_forest(scv.compare(**results), metric="brier")
     result = results["small"]
     both = {"a": result.estimate(), "b": result.estimate("brier")}
-    with pytest.raises(ArgumentError, match="not on one axis"):
+    with pytest.raises(ArgumentError, match="do not share an axis"):
         scv.plots.plot_forest(both)
     table = result.metrics(by=np.arange(32) % 2)
     with pytest.raises(ArgumentError, match="auroc"):
         scv.plots.plot_forest(table, metric="auroch")
 
 
-# ---- permutation nulls ----
+# ---- permutation distributions ----
 
 
 def null_test(values, **changes):
@@ -263,7 +263,7 @@ def lines(ax):
     return {line.get_label(): line.get_xdata()[0] for line in ax.lines}
 
 
-def test_the_null_has_every_permutation_and_three_lines():
+def test_the_null_distribution_has_all_permutations_and_three_lines():
     values = np.random.default_rng(1).normal(0.41, 0.1, 199)
     ax = scv.plots.plot_permutation(null_test(values))
     assert sum(bar.get_height() for bar in ax.patches) == 199
@@ -275,7 +275,7 @@ def test_the_null_has_every_permutation_and_three_lines():
     assert high > 0.8
 
 
-def test_the_half_is_for_auroc_alone():
+def test_only_auroc_has_a_line_at_one_half():
     ax = scv.plots.plot_permutation(null_test([0.2, 0.3], label="Brier score (pooled)"))
     assert "0.5" not in lines(ax)
 
@@ -290,14 +290,14 @@ def test_permutations_without_a_value_are_counted():
         )
 
 
-def test_permutations_that_are_all_alike():
+def test_permutations_with_equal_values():
     ax = scv.plots.plot_permutation(null_test([0.5] * 9, null=0.5))
     (bar,) = ax.patches
     assert bar.get_height() == 9
     assert bar.get_x() < 0.5 < bar.get_x() + bar.get_width()
 
 
-def test_the_test_of_a_result_and_others(results):
+def test_the_test_of_a_result_is_drawn_and_others_raise_an_error(results):
     test = results["large"].test(n_permutations=99)
     ax = scv.plots.plot_permutation(test)
     assert lines(ax)[f"observed {test.estimate:.3f}"] == test.estimate

@@ -1,4 +1,4 @@
-"""Learning curves: as a table, and drawn."""
+"""Learning curves, as a table and as a plot."""
 
 import matplotlib as mpl
 import numpy as np
@@ -27,7 +27,7 @@ def _close_figures():
     plt.close("all")
 
 
-def test_the_last_round_is_what_the_held_out_predictions_score(boosted):
+def test_the_last_round_is_the_score_of_the_held_out_predictions(boosted):
     table = boosted.learning_curves
     assert len(table) == 8 * 2 * 12
     last = table[table["round"] == 12].set_index(["metric", "repeat", "fold"])
@@ -42,7 +42,7 @@ def test_the_last_round_is_what_the_held_out_predictions_score(boosted):
     ).mean() > 0.8
 
 
-def test_curves_change_nothing_of_the_fits(boosted):
+def test_curves_do_not_change_the_fits(boosted):
     model = scv.models.XGBoost(n_estimators=12, max_depth=2)
     plain = boosted.update(model=model)
     np.testing.assert_array_equal(plain.scores.predicted, boosted.scores.predicted)
@@ -68,7 +68,7 @@ def stopped(boosted):
     return boosted.update(model=model)
 
 
-def test_a_fit_that_stopped_keeps_its_last_value_in_the_means(stopped):
+def test_a_fit_that_stopped_early_keeps_its_last_value_in_the_means(stopped):
     table = stopped.learning_curves
     ends = table.groupby("fit")["round"].max()
     assert ends.nunique() > 1
@@ -79,7 +79,7 @@ def test_a_fit_that_stopped_keeps_its_last_value_in_the_means(stopped):
     assert all(float(tick).is_integer() for tick in ax.get_xticks())
 
 
-def test_rounds_are_tuned_and_have_no_path(stopped):
+def test_rounds_can_be_tuned_but_have_no_path(stopped):
     table = stopped.learning_curves
     ends = table.groupby(["repeat", "fold"])["round"].max()
     tuned = stopped.tuned.set_index(["repeat", "fold"])["rounds"]
@@ -88,8 +88,8 @@ def test_rounds_are_tuned_and_have_no_path(stopped):
         _ = stopped.tuning_path
 
 
-def test_what_was_not_kept_is_said(boosted):
-    with pytest.raises(MetricError, match="there is error, logloss"):
+def test_curves_that_were_not_kept_raise_an_error(boosted):
+    with pytest.raises(MetricError, match="the metrics are error, logloss"):
         scv.plots.plot_learning_curve(boosted, "auc")
     plain = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
     with pytest.raises(LearningCurveError, match="curves=True"):

@@ -1,4 +1,4 @@
-"""Calibration, decision curves and risk, read back from their Axes."""
+"""Plots of calibration, net benefit and risk, checked on their Axes."""
 
 import matplotlib as mpl
 import numpy as np
@@ -83,7 +83,7 @@ def external(y, p):
 
 
 def clear_of(ax, text):
-    """Whether a text, or the legend, is above or below all that is observed."""
+    """Return whether a text, or the legend, is above or below all observed points."""
     ax.figure.canvas.draw()
     box = text.get_window_extent().transformed(ax.transData.inverted())
     return box.y0 > 1 or box.y1 < ax.get_ylim()[0]
@@ -92,7 +92,7 @@ def clear_of(ax, text):
 # ---- calibration ----
 
 
-def test_the_calibration_curve_is_that_of_the_metric(result, repeated):
+def test_the_calibration_curve_is_that_of_the_function(result, repeated):
     for one in (result, repeated):
         ax = scv.plots.plot_calibration(one)
         found = calibration_curve(*averaged(one))
@@ -130,7 +130,7 @@ def test_the_text_gives_slope_intercept_and_ratio(result):
     assert text.get_text().replace("−", "-").splitlines() == wanted
 
 
-def test_the_text_hides_no_group_however_long_it_is():
+def test_a_long_text_hides_no_group():
     short = external([0, 1] * 20, np.linspace(0.1, 0.9, 40))
     apart = external([0] * 20 + [1] * 20, np.linspace(0.1, 0.9, 40))
     lines = []
@@ -142,17 +142,17 @@ def test_the_text_hides_no_group_however_long_it_is():
     assert lines[1] > lines[0]
 
 
-def test_one_group_is_not_several():
+def test_the_label_of_one_group_is_singular():
     ax = scv.plots.plot_calibration(external([0, 1] * 10, [0.5] * 20))
     assert "1 group of 20" in legend(ax)
 
 
-def test_histograms_below_are_shares_of_the_class(result):
+def test_the_histograms_show_shares_of_each_class(result):
     ax = scv.plots.plot_calibration(result)
     _, *histograms = ax.containers
     heights = [np.array([bar.get_height() for bar in bars]) for bars in histograms]
     assert [bars.get_label() for bars in histograms] == ["GRADE = 1", "GRADE = 0"]
-    scale = heights[0].sum()  # both sum to the same, since both are shares
+    scale = heights[0].sum()  # both have the same sum, since both are shares
     assert scale > 0
     assert heights[1].sum() == pytest.approx(-scale)
     for bars in histograms:
@@ -174,7 +174,7 @@ def test_probabilities_of_0_and_1_have_groups_and_a_reason_for_the_rest():
 # ---- decision curves ----
 
 
-def test_net_benefit_is_that_of_the_metric(repeated):
+def test_net_benefit_is_that_of_the_function(repeated):
     ax = scv.plots.plot_decision(repeated, thresholds=[0.5, 0.1, 0.3])
     found = net_benefit(*averaged(repeated), [0.1, 0.3, 0.5])
     ((x, height),) = curves(ax)
@@ -188,7 +188,7 @@ def test_net_benefit_is_that_of_the_metric(repeated):
     assert "averaged over 3 repeats" in ax.get_title()
 
 
-def test_at_0_all_are_treated_whose_net_benefit_is_the_prevalence(result):
+def test_at_threshold_0_the_net_benefit_is_the_prevalence(result):
     ((x, height),) = curves(scv.plots.plot_decision(result))
     assert x[0] == 0
     assert height[0] == pytest.approx(11 / 32)
@@ -210,7 +210,7 @@ def test_several_decision_curves(result):
         assert one[1].tolist() == two[1].tolist()
 
 
-def test_several_results_one_after_the_other_are_named_by_what_differs(result):
+def test_several_results_are_named_by_their_differences(result):
     small = result.update(formula="GRADE ~ GPA")
     folds = result.update(scheme="stratified_kfold", k=4)
     where = [0.1, 0.2, 0.3]
@@ -224,7 +224,7 @@ def test_several_results_one_after_the_other_are_named_by_what_differs(result):
     assert "result 2" in legend(scv.plots.plot_decision(result, result))
 
 
-def test_a_dot_is_at_the_threshold_that_a_result_has(result):
+def test_a_dot_marks_the_threshold_of_a_result(result):
     cut = result.update(threshold=0.3, metrics="net_benefit")
     ax = scv.plots.plot_decision(cut, cut.update(formula="GRADE ~ GPA"))
     dots = [line for line in ax.lines if line.get_marker() == "o"]
@@ -239,7 +239,7 @@ def test_a_dot_is_at_the_threshold_that_a_result_has(result):
     assert not [x for x in legend(scv.plots.plot_decision(by_fold)) if "threshold" in x]
 
 
-def test_one_threshold_is_a_mark(result):
+def test_a_single_threshold_is_drawn_as_a_mark(result):
     (line,) = [
         line
         for line in scv.plots.plot_decision(result, thresholds=0.3).lines
@@ -254,7 +254,7 @@ def test_the_legend_of_decision_curves_is_below_them():
     assert clear_of(ax, ax.get_legend())
 
 
-def test_several_need_the_same_records(result):
+def test_several_results_must_be_for_the_same_records(result):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
     with pytest.raises(ComparisonError, match="not of the same records"):
         scv.plots.plot_decision({"all": result, "fewer": fewer})
@@ -273,7 +273,7 @@ def test_several_need_the_same_records(result):
 # ---- risk ----
 
 
-def test_risk_is_the_share_of_each_class_by_bars(result):
+def test_the_bars_of_risk_are_shares_of_each_class(result):
     ax = scv.plots.plot_risk(result, bins=5)
     y, p = averaged(result)
     edges = np.linspace(0, 1, 6)
@@ -285,7 +285,7 @@ def test_risk_is_the_share_of_each_class_by_bars(result):
     assert "threshold 0.5" in legend(ax)
 
 
-def test_thresholds_chosen_in_training_sets_are_a_range():
+def test_thresholds_chosen_in_training_sets_are_drawn_as_a_range():
     result = scv.cv("GRADE ~ GPA", SPECTOR, k=4, seed=1, threshold="youden")
     cuts = result.scores.threshold
     ax = scv.plots.plot_risk(result)
@@ -308,7 +308,7 @@ def test_scores_are_drawn_on_their_own_scale(scored):
 
 
 class Unbounded(ClassifierMixin, BaseEstimator):
-    """A classifier that is certain of some records, on the scale of the logit."""
+    """A classifier whose logits are infinite for some records."""
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -322,17 +322,17 @@ class Unbounded(ClassifierMixin, BaseEstimator):
         return np.where(first < 3, -np.inf, first - 3.3)
 
 
-def test_scores_that_are_infinite_are_left_out_and_counted():
+def test_infinite_scores_are_omitted_and_counted():
     result = scv.cv("GRADE ~ GPA", SPECTOR, model=Unbounded(), k=4, seed=1)
     ax = scv.plots.plot_risk(result)
     low = int((SPECTOR["GPA"] < 3).sum())
-    assert ax.get_title().endswith(f"\n{low} without a finite prediction left out")
+    assert ax.get_title().endswith(f"\n{low} without a finite prediction omitted")
     high = SPECTOR[SPECTOR["GPA"] >= 3]["GRADE"]
     named = [f"GRADE = {code} (n = {(high == code).sum()})" for code in (1, 0)]
     assert legend(ax)[:2] == named
 
 
-# ---- the four together ----
+# ---- the four plots together ----
 
 
 def test_the_figure_for_a_referee(result, tmp_path):
@@ -349,7 +349,7 @@ def test_the_figure_for_a_referee(result, tmp_path):
     assert (tmp_path / "referee.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_scores_that_are_no_probabilities_are_refused(scored):
+def test_scores_that_are_not_probabilities_raise_an_error(scored):
     for plot in (
         scv.plots.plot_calibration,
         scv.plots.plot_decision,
@@ -359,7 +359,7 @@ def test_scores_that_are_no_probabilities_are_refused(scored):
             plot(scored)
 
 
-def test_two_classes_are_needed():
+def test_an_outcome_without_two_classes_raises_an_error():
     numbers = scv.cv("GPA ~ TUCE", SPECTOR, k=4, seed=1)
     kinds = SPECTOR.assign(kind=np.array(list("abc"))[np.arange(32) % 3])
     several = scv.cv("kind ~ GPA", kinds, model="mean", k=4, seed=1)

@@ -1,4 +1,4 @@
-"""Every picture of a result has room for what it says, and goes where it is told."""
+"""All texts of the plots fit, and plots are drawn on the given Axes."""
 
 import matplotlib as mpl
 import pytest
@@ -50,7 +50,7 @@ PICTURES = {
 
 
 @pytest.mark.parametrize("name", PICTURES)
-def test_nothing_is_cut_off(results, name):
+def test_no_text_is_cut_off(results, name):
     ax = PICTURES[name](results, None)
     figure = ax.figure
     figure.canvas.draw()
@@ -61,7 +61,7 @@ def test_nothing_is_cut_off(results, name):
 
 
 @pytest.mark.parametrize("name", [name for name in PICTURES if name != "forest"])
-def test_a_legend_keeps_to_the_width_of_its_axes(results, name):
+def test_a_legend_fits_the_width_of_its_axes(results, name):
     ax = PICTURES[name](results, None)
     ax.figure.canvas.draw()
     around, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
@@ -119,7 +119,7 @@ def is_inside(figure, ax):
 
 
 @pytest.mark.parametrize("name", WORDY)
-def test_long_names_keep_to_the_width_of_the_axes(wordy, name):
+def test_long_names_fit_the_width_of_the_axes(wordy, name):
     ax = WORDY[name](wordy, None)
     assert is_inside(ax.figure, ax)
     around, legend = ax.get_window_extent(), ax.get_legend().get_window_extent()
@@ -129,7 +129,7 @@ def test_long_names_keep_to_the_width_of_the_axes(wordy, name):
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_long_names_of_rows_and_titles_are_broken(wordy, name):
+def test_long_names_of_rows_and_titles_are_wrapped(wordy, name):
     ax = ROWS[name](wordy)
     assert is_inside(ax.figure, ax)
     boxes = [label.get_window_extent() for label in ax.get_yticklabels()]
@@ -137,7 +137,7 @@ def test_long_names_of_rows_and_titles_are_broken(wordy, name):
         assert not any(box.overlaps(other) for other in boxes[number + 1 :])
 
 
-def test_in_the_figure_for_a_referee_nothing_overlaps(results):
+def test_no_texts_overlap_in_the_figure_for_a_referee(results):
     for result in results.values():
         axes = scv.plots.plot_referee(result)
         figure = axes[0, 0].figure
@@ -150,7 +150,7 @@ def test_in_the_figure_for_a_referee_nothing_overlaps(results):
         assert legend.x0 >= axes[0, 0].get_window_extent().x0
 
 
-def test_pictures_go_where_they_are_told(results):
+def test_plots_are_drawn_on_the_given_axes(results):
     import matplotlib.pyplot as plt
 
     _, axes = plt.subplots(1, len(PICTURES))

@@ -363,9 +363,11 @@ def test_the_picture_has_a_named_point_a_candidate(found):
     ax = found.plot()
     assert {text.get_text() for text in ax.texts} == set(found.measured["candidate"])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert "quantile bins, one a fold" in labels  # three have no correlation
+    assert "quantile bins, one per fold" in labels  # three have no correlation
     leaky = found.measured.set_index("candidate")["parted"] > 0
-    (crosses,) = (line for line in ax.lines if line.get_label() == "parts known copies")
+    (crosses,) = (
+        line for line in ax.lines if line.get_label() == "splits known duplicates"
+    )
     assert len(crosses.get_xdata()) == leaky.sum() > 0
     assert ax.get_ylabel() == "accuracy: stratified over unbiased"
     other = scv.plots.plot_stratifier_bias(found, against="clamp")
@@ -406,7 +408,7 @@ def test_what_the_picture_refuses(records, found):
     with pytest.raises(errors.ArgumentError, match="Did you mean 'clamp'"):
         found.plot("clam")
     bare = scv.stratifier_bias(FORMULA, records, ["x6"], measure=False, seed=1)
-    with pytest.raises(errors.ArgumentError, match="nothing was measured"):
+    with pytest.raises(errors.ArgumentError, match="the bias was not measured"):
         bare.plot()
 
 
