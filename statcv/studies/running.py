@@ -42,7 +42,7 @@ Directory = str | os.PathLike[str] | None
 Arrays = Mapping[str, Any]
 FloatArray = NDArray[np.float64]
 
-SAID = "study.json"
+SETTINGS = "study.json"
 PART = re.compile(r"(.+)-(\d+)-(\d+)\.npz")
 
 
@@ -59,7 +59,7 @@ class Study:
         Prefix of its file names.
     measure : callable
         Function of the number of a data set, from 0, that returns a table.
-    said : mapping
+    settings : mapping
         Arguments on which the tables depend; runs that share a directory agree in them.
     counts : str
         Name of the first column, which numbers the data sets from 1.
@@ -69,7 +69,7 @@ class Study:
 
     name: str
     measure: Callable[[int], pd.DataFrame]
-    said: Mapping[str, Any]
+    settings: Mapping[str, Any]
     counts: str = "simulation"
     chunk: int = 1
 
@@ -93,7 +93,7 @@ def simulate(
     seed: int,
     n_jobs: int | None,
     progress: bool | None,
-    said: Mapping[str, Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
     counts: str = "simulation",
     chunk: int = 1,
     **asked: Any,
@@ -112,14 +112,14 @@ def simulate(
     directory, n_jobs, progress
         As in :func:`run`.
     seed : int
-    said : mapping, optional
+    settings : mapping, optional
         Further arguments on which the tables depend, which `measure` does not take.
     **asked
         Further arguments of `measure`, on which the tables depend too.
     """
     seed = resolve_seed(seed)
-    all_said = {**asked, **(said or {}), "seed": seed}
-    study = Study(name, partial(measure, seed, **asked), all_said, counts, chunk)
+    all_settings = {**asked, **(settings or {}), "seed": seed}
+    study = Study(name, partial(measure, seed, **asked), all_settings, counts, chunk)
     return run(study, count, directory, n_jobs, progress)
 
 
@@ -151,9 +151,14 @@ def run(
         with TemporaryDirectory() as own:
             return run(study, count, own, n_jobs, progress)
     path = Path(directory)
-    claim(path, {"study": study.name, **study.said})
+    claim(path, {"study": study.name, **study.settings})
     fill(path, {study.name: study.arrays}, count, study.chunk, n_jobs, progress)
     return _read(study, path, count)
+
+
+def within(directory: Directory, name: str) -> Path | None:
+    """Return a directory inside that of a study, if there is one."""
+    return None if directory is None else Path(directory) / name
 
 
 def fill(
@@ -227,14 +232,14 @@ def _read(study: Study, path: Path, count: int) -> pd.DataFrame:
 # ---- its files ----
 
 
-def claim(path: Path, said: Mapping[str, Any]) -> None:
+def claim(path: Path, settings: Mapping[str, Any]) -> None:
     """Continue in the directory of a study, or begin a new one.
 
     Parameters
     ----------
     path : pathlib.Path
         Directory of the study, which is made if it does not exist.
-    said : mapping
+    settings : mapping
         Arguments that must agree between runs that share the directory: names, numbers,
         or lists of these.
 
@@ -244,15 +249,15 @@ def claim(path: Path, said: Mapping[str, Any]) -> None:
         If the directory holds something else, or a study with other arguments.
     """
     path.mkdir(parents=True, exist_ok=True)
-    file = path / SAID
+    file = path / SETTINGS
     if not file.exists():
         if any(path.iterdir()):
             raise CheckpointError(
                 f"{path} holds other files, and no study; give an empty directory."
             )
-        write_whole(file, json.dumps(said).encode())
+        write_whole(file, json.dumps(settings).encode())
         return
-    there, wanted = _said(file), json.loads(json.dumps(said))
+    there, wanted = _settings(file), json.loads(json.dumps(settings))
     differ = [name for name in wanted if there.get(name) != wanted[name]]
     if differ:
         listed = ", ".join(f"{name}={there.get(name)}" for name in differ)
@@ -262,7 +267,7 @@ def claim(path: Path, said: Mapping[str, Any]) -> None:
         )
 
 
-def _said(file: Path) -> dict[str, Any]:
+def _settings(file: Path) -> dict[str, Any]:
     try:
         there = json.loads(file.read_text(encoding="utf-8"))
     except ValueError:

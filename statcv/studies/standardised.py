@@ -30,6 +30,7 @@ from statcv.results.call import Call
 from statcv.results.result import CVResult
 
 Floats = NDArray[np.float64]
+
 OVER = {"all": "over all rows", "training": "over its training set"}
 
 

@@ -64,7 +64,7 @@ def test_the_people_are_those_of_the_records(sample: Sample) -> None:
     pd.testing.assert_frame_equal(once[[*X, "y"]], people[[*X, "y"]])
 
 
-def test_only_random_folds_part_copies(sample: Sample) -> None:
+def test_only_random_folds_split_duplicates(sample: Sample) -> None:
     for strategy in STRATEGIES:
         result = cross_validate(strategy, sample, SMALL)
         data = sample.people if strategy == "unbiased" else sample.records
@@ -72,7 +72,7 @@ def test_only_random_folds_part_copies(sample: Sample) -> None:
         assert (share > 0) == (strategy == "random")
 
 
-def test_the_share_of_records_with_a_copy_in_training(sample: Sample) -> None:
+def test_the_share_of_records_with_a_duplicate_in_training(sample: Sample) -> None:
     result = cross_validate("random", sample, SMALL)
     fold, person = folds_of(result), sample.records["patient_id"]
     count = 0

@@ -213,7 +213,7 @@ def test_the_models_on_fresh_records_are_those_of_the_records() -> None:
 # ---- limits ----
 
 
-def test_limits_part_as_many_copies_as_they_should() -> None:
+def test_limits_split_as_many_duplicates_as_they_should() -> None:
     scale = Scale(n=1_000, n_duplicates=400, rounds=2)
     table = limits(1, scale=scale).set_index("strategy")["parted"]
     random = leak_of_duplicates(1, scale=scale)["parted"].item()
@@ -226,7 +226,7 @@ def test_limits_part_as_many_copies_as_they_should() -> None:
     assert 0.05 < table["x1, shifted"] < random
 
 
-def test_inexact_copies_part_where_bins_are_narrow() -> None:
+def test_inexact_duplicates_are_split_where_bins_are_narrow() -> None:
     table = narrow_bins(
         1, stratifiers=["x3"], per_fold=[1, 20], noises=[0, 0.01, 0.1], scale=SMALL
     )

@@ -130,7 +130,7 @@ def test_seeds() -> None:
     assert not simulate_ehr(100, 30).equals(simulate_ehr(100, 30))
 
 
-def test_the_same_seed_gives_the_same_people_without_copies() -> None:
+def test_the_same_seed_gives_the_same_people_without_duplicates() -> None:
     def people(data: pd.DataFrame) -> pd.DataFrame:
         return data.sort_values("patient_id").reset_index(drop=True)
 

@@ -96,7 +96,7 @@ def test_records_held_alone_are_drawn_with_replacement() -> None:
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=60)
-def test_only_the_weighted_are_copied(
+def test_only_the_weighted_are_duplicated(
     n: int, n_sites: int | None, share: float, seed: int
 ) -> None:
     able = int(simulate_ehr(n, 0, n_sites, seed=seed)["y"].sum())
@@ -109,7 +109,7 @@ def test_only_the_weighted_are_copied(
     assert (copied["y"] == 1).all()
 
 
-def test_people_are_the_same_whoever_is_copied() -> None:
+def test_people_are_the_same_whoever_is_duplicated() -> None:
     def people(data: pd.DataFrame) -> pd.DataFrame:
         once = data.drop(columns="site").drop_duplicates()
         return once.sort_values("patient_id").reset_index(drop=True)
@@ -174,7 +174,7 @@ def test_weights_of_a_wrong_type() -> None:
         simulate_ehr(50, 5, duplicated=[1] * 50)  # type: ignore[arg-type]
 
 
-def test_weights_of_nobody_are_no_trouble_where_none_is_copied() -> None:
+def test_weights_of_nobody_are_no_trouble_without_duplicates() -> None:
     for n_sites in (5, None):
         data = simulate_ehr(50, 0, n_sites, duplicated="0 * y", seed=1)
         assert len(data) == 50

@@ -60,7 +60,7 @@ def in_pairs(data: pd.DataFrame) -> pd.DataFrame:
     return pairs.reset_index(drop=True)
 
 
-def test_without_limits_every_shared_value_keeps_copies_together() -> None:
+def test_without_limits_every_shared_value_keeps_duplicates_together() -> None:
     data = records(key="secret")
     for stratify in (
         BY_ID,
@@ -111,7 +111,7 @@ def test_nothing_shared_is_nothing_to_stratify_by() -> None:
         assert parted(data, stratify) > 0.85 * random
 
 
-def test_shifted_dates_part_copies_as_random_folds_do() -> None:
+def test_shifted_dates_split_duplicates_as_random_folds_do() -> None:
     data = in_pairs(records(pseudonyms=Pseudonyms(date_shift=3_650)))
     everyone = pd.Series(True, index=data.index)
     mean, spread = expected(data, everyone)
@@ -122,7 +122,7 @@ def test_shifted_dates_part_copies_as_random_folds_do() -> None:
     assert parted(few, BY_ID) == 0
 
 
-def test_salted_hashes_part_copies_as_random_folds_do() -> None:
+def test_salted_hashes_split_duplicates_as_random_folds_do() -> None:
     data = in_pairs(records(pseudonyms=Pseudonyms(salt=True), key="secret"))
     mean, spread = expected(data, pd.Series(True, index=data.index))
     for name in ("id_hash", "dob_hash"):
@@ -133,7 +133,7 @@ def test_salted_hashes_part_copies_as_random_folds_do() -> None:
 @pytest.mark.parametrize(
     "pseudonyms", [Pseudonyms(quantise=0.1), Pseudonyms(noise=0.1), Pseudonyms(shift=1)]
 )
-def test_covariates_changed_by_a_site_part_copies(pseudonyms: Pseudonyms) -> None:
+def test_covariates_changed_by_a_site_split_duplicates(pseudonyms: Pseudonyms) -> None:
     data = records(pseudonyms=pseudonyms)
     wide, narrow = (
         parted(data, by_quantile("x5")),

@@ -50,7 +50,7 @@ PLAIN: dict[str, Any] = {**ONE, "duplicates": [False]}
     seed=st.integers(0, 2**32),
 )
 @settings(max_examples=40)
-def test_a_sample_has_its_counts_and_its_copies(
+def test_a_sample_has_its_counts_and_its_duplicates(
     n: int, balance: float, copies: bool, seed: int
 ) -> None:
     population = Population(n, balance, 0.7, copies)

@@ -14,7 +14,7 @@ from statcv.studies.austin2024.estimates import (
     check_estimates,
     run_cell,
     run_cells,
-    told,
+    summarise,
 )
 from statcv.studies.austin2024.samples import Noise, Signal
 from statcv.studies.running import Directory
@@ -264,7 +264,7 @@ def signal_aurocs(
                 for auroc in (NO_SIGNAL, *aurocs):
                     cell = Cell(Signal(size, count, balance, auroc), model, asked)
                     found = run_cell(cell, data_sets, directory, seed, n_jobs, progress)
-                    table = beside(cell, told(found))
+                    table = beside(cell, summarise(found))
                     if limits is None:
                         limits = table.set_index("estimate")["q95"]
                     above = found["auroc"] > found["estimate"].map(limits)

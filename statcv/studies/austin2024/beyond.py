@@ -147,11 +147,11 @@ def _means(found: pd.DataFrame) -> pd.DataFrame:
 
     What fewer have is a correlation of predictions that are equal but for rounding.
     """
-    told = ["n", "covariates", "model", "scheme", "metric"]
-    values = found.groupby(told, sort=False)["value"]
+    keys = ["n", "covariates", "model", "scheme", "metric"]
+    values = found.groupby(keys, sort=False)["value"]
     table = values.agg(data_sets="count", mean="mean", se="sem")
-    told_of: pd.DataFrame = table[table["data_sets"] >= values.size() / 2]
-    return told_of.reset_index()
+    kept: pd.DataFrame = table[table["data_sets"] >= values.size() / 2]
+    return kept.reset_index()
 
 
 def _numbers(seed: int, number: int, **asked: Any) -> pd.DataFrame:
@@ -189,8 +189,8 @@ def _measured(
                     with warnings.catch_warnings():
                         warnings.simplefilter("ignore", UndefinedMetricWarning)
                         values = read(result)
-                    told = (n, p, model, name)
-                    rows += [(*told, *value) for value in values.items()]
+                    cell = (n, p, model, name)
+                    rows += [(*cell, *value) for value in values.items()]
     columns = ["n", "covariates", "model", "scheme", "metric", "value"]
     return pd.DataFrame(rows, columns=columns)
 

@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -24,7 +23,7 @@ from statcv.folds import Bags
 from statcv.results.full_model import FullModel
 from statcv.results.result import CVResult
 from statcv.studies.austin2024.samples import Noise, Signal, learner_of, stream_of
-from statcv.studies.running import Directory, Study, run
+from statcv.studies.running import Directory, Study, run, within
 from statcv.studies.standardised import standardise_scores
 from statcv.verbs.cv import cv
 
@@ -51,7 +50,7 @@ ESTIMATES = {
 """Names of the estimates, and what they are."""
 
 ASKED = tuple(ESTIMATES)[: tuple(ESTIMATES).index("leave_pair_out") + 1]
-"""Those that are made where the caller does not say."""
+"""The estimates that are made by default."""
 
 OF_PAIRS = (
     "leave_pair_out",
@@ -191,7 +190,7 @@ class Cell:
     estimates: tuple[str, ...]
 
     @property
-    def told(self) -> dict[str, Any]:
+    def columns(self) -> dict[str, Any]:
         """What distinguishes the cell from others."""
         return {**asdict(self.population), "model": self.model}
 
@@ -200,7 +199,7 @@ class Cell:
         """Prefix of its file names."""
         return "-".join(
             f"{value:g}" if isinstance(value, float) else str(value)
-            for value in self.told.values()
+            for value in self.columns.values()
         ).replace(" ", "")
 
     def measure(self, seed: int, number: int) -> pd.DataFrame:
@@ -255,11 +254,14 @@ def run_cells(
     Returns
     -------
     pandas.DataFrame
-        The cell, and the columns of :func:`told`.
+        The cell, and the columns of :func:`summarise`.
     """
     seed = resolve_seed(seed)
     tables = [
-        beside(cell, told(run_cell(cell, data_sets, directory, seed, n_jobs, progress)))
+        beside(
+            cell,
+            summarise(run_cell(cell, data_sets, directory, seed, n_jobs, progress)),
+        )
         for cell in cells
     ]
     return pd.concat(tables, ignore_index=True)
@@ -274,21 +276,20 @@ def run_cell(
     progress: bool | None,
 ) -> pd.DataFrame:
     """Run the data sets of a cell; one row per data set and estimate."""
-    own = None if directory is None else Path(directory) / cell.name
-    said = {**cell.told, "estimates": list(cell.estimates), "seed": seed}
+    settings = {**cell.columns, "estimates": list(cell.estimates), "seed": seed}
     measure = partial(cell.measure, seed)
-    study = Study("cell", measure, said, counts=COUNTS, chunk=CHUNK)
-    return run(study, data_sets, own, n_jobs, progress)
+    study = Study("cell", measure, settings, counts=COUNTS, chunk=CHUNK)
+    return run(study, data_sets, within(directory, cell.name), n_jobs, progress)
 
 
 def beside(cell: Cell, table: pd.DataFrame) -> pd.DataFrame:
     """Return a table with the cell in its first columns."""
-    for place, (name, value) in enumerate(cell.told.items()):
+    for place, (name, value) in enumerate(cell.columns.items()):
         table.insert(place, name, value)
     return table
 
 
-def told(table: pd.DataFrame) -> pd.DataFrame:
+def summarise(table: pd.DataFrame) -> pd.DataFrame:
     """Return mean, spread and cost of every estimate over data sets.
 
     Returns

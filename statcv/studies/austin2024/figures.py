@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Draw = Callable[[Folder, "Axes | None"], "Axes"]
+
 LEFT_OUT = "records left out together"
 TITLES = {
     "logit 1": "logistic regression, C = 1",

@@ -39,12 +39,13 @@ from statcv.studies.austin2024.simulations import (
 )
 from statcv.studies.tables import Folder, Paper, Rounding, Table
 
+Row = dict[str, Any]
+
 AUROCS = ("auroc", "expected", "loocv", "rloocv", "rloocv_paired", "predicted")
 DIGITS = dict.fromkeys(AUROCS, 4) | dict.fromkeys(("se", "bias_se"), 2)
 DIGITS |= dict.fromkeys(("milliseconds", "sd", "rmse"), 3)
 OF_MANY = (*SHORT[:-1], "pairs")  # estimates of 250 records: not of all pairs
 COLUMNS = ("figure", "quantity", "paper", "data_sets", "mean", "sd", "se", "p")
-Row = dict[str, Any]
 
 TABLES = {
     "penalties": Table(PAPERS_SETS, penalties),

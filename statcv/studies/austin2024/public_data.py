@@ -15,7 +15,7 @@ from statcv.studies.austin2024.estimates import (
     check_estimates,
     estimates_of,
     fitted_to_all,
-    told,
+    summarise,
 )
 from statcv.studies.austin2024.samples import learner_of, stream_of
 from statcv.studies.running import Directory, check_whole, simulate
@@ -105,7 +105,7 @@ def public_data(
     )
     tables = []
     for task, own in found.groupby("task", sort=False):
-        table = told(own)
+        table = summarise(own)
         table.insert(0, "task", task)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)

@@ -18,6 +18,7 @@ from statcv.studies.running import check_whole
 from statcv.verbs.cv import cv
 
 Floats = NDArray[np.float64]
+
 FEATURES = ("uniform", "normal", "lognormal")
 _ROOM = 24_601  # separates these streams of a seed from others
 DUMMIES = ("mean", "negmean")

@@ -42,6 +42,7 @@ from statcv.studies.ehr.population import COVARIATES
 from statcv.studies.running import Directory, check_whole
 
 Floats = NDArray[np.float64]
+
 FRESH_STRATEGIES = ("unbiased", "random", "hash", "x5")
 TRUTHS = {"hash": "with duplicates", "unbiased": "without duplicates"}
 FRESH = 20_000
@@ -368,7 +369,7 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     sample = Sample.draw(scale, population, seed, number)
     rows: list[tuple[str, float, float]] = []
 
-    def told(strategy: str, result: Any, person: pd.Series[Any]) -> None:
+    def add(strategy: str, result: Any, person: pd.Series[Any]) -> None:
         rows.append((strategy, accuracy(result), share_parted(result, person)))
 
     def records(**changed: Any) -> pd.DataFrame:
@@ -378,18 +379,18 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
         return stratified(stratifier, data, scale.model(), scale.k, sample.seeds.folds)
 
     people, exact = sample.people["patient_id"], sample.records["patient_id"]
-    told("unbiased", cross_validate("unbiased", sample, scale), people)
-    told("hash", cross_validate("hash", sample, scale), exact)
+    add("unbiased", cross_validate("unbiased", sample, scale), people)
+    add("hash", cross_validate("hash", sample, scale), exact)
     salted = records(pseudonyms=Pseudonyms(salt=True), key=KEY)
-    told("hash, salted", by(by_hash("id_hash", key=KEY), salted), exact)
+    add("hash, salted", by(by_hash("id_hash", key=KEY), salted), exact)
     for share in TYPOS:
         spoilt = records(inexact=Inexact(typos=share))
         name = f"hash, {100 * share:g} % typos"
-        told(name, by(by_hash("patient_id", key=KEY), spoilt), exact)
-    told("x1", cross_validate("x1", sample, scale), exact)
+        add(name, by(by_hash("patient_id", key=KEY), spoilt), exact)
+    add("x1", cross_validate("x1", sample, scale), exact)
     moved = records(pseudonyms=Pseudonyms(shift=1.0))
     shifted = sample.records.assign(x1=moved["x1"])
-    told("x1, shifted", by(by_quantile("x1"), shifted), exact)
+    add("x1, shifted", by(by_quantile("x1"), shifted), exact)
 
     def hard(people: pd.DataFrame) -> NDArray[Any]:
         p = population.probability(people[list(COVARIATES)])
@@ -398,7 +399,7 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
 
     copied = records(duplicated=hard)
     hashed = by(by_hash("patient_id", key=KEY), copied)
-    told("hash, hard cases", hashed, copied["patient_id"])
+    add("hash, hard cases", hashed, copied["patient_id"])
     return pd.DataFrame(rows, columns=["strategy", "accuracy", "parted"])
 
 
@@ -456,7 +457,7 @@ def _measure_leak(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     estimate = accuracy(result)
     training = float(learning_of(result)["training"].iloc[-1])
     parted = share_parted(result, sample.records["patient_id"])
-    told = {
+    row = {
         "parted": parted,
         "training": training,
         "random": estimate,
@@ -464,4 +465,4 @@ def _measure_leak(scale: Scale, seed: int, number: int) -> pd.DataFrame:
         "predicted": 100 * parted * (training - unbiased),
         "measured": 100 * (estimate - unbiased),
     }
-    return pd.DataFrame([told])
+    return pd.DataFrame([row])

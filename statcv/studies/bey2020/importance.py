@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.intp]
+
 KINDS = ("gain", "total_gain", "weight", "cover")
 RANKINGS = (
     *KINDS,
@@ -46,7 +47,7 @@ RANKINGS = (
     "anova_f",
     "heterogeneity",
 )
-TOLD = (*RANKINGS, "predicted")
+ALL_RANKINGS = (*RANKINGS, "predicted")
 RESAMPLES = 500
 
 
@@ -71,7 +72,7 @@ class Figure4:
     table: pd.DataFrame = field(repr=False)
 
     @property
-    def told(self) -> pd.DataFrame:
+    def rankings(self) -> pd.DataFrame:
         """The table, and ``predicted``: by how many points the estimate should drop.
 
         From ``clamp`` and ``permutation``, as in :func:`statcv.stratifier_bias`.
@@ -99,12 +100,13 @@ class Figure4:
         Returns
         -------
         pandas.DataFrame
-            One row per column of ``told``: ``pearson`` and ``spearman`` over all pairs
-            of a data set and a covariate, and ``within``, the mean over data sets of
-            Spearman's correlation of its ten covariates; each with its standard error,
-            from a bootstrap of whole data sets (500 times). NaN for fewer than two.
+            One row per column of ``rankings``: ``pearson`` and ``spearman`` over all
+            pairs of a data set and a covariate, and ``within``, the mean over data sets
+            of Spearman's correlation of its ten covariates; each with its standard
+            error, from a bootstrap of whole data sets (500 times). NaN for fewer than
+            two.
         """
-        return correlations(self.told, seed)
+        return correlations(self.rankings, seed)
 
     def calibration(self) -> pd.DataFrame:
         """Return the coefficients by which the drop is predicted.
@@ -119,10 +121,10 @@ class Figure4:
         return calibration(self)
 
     def plot(self, importance: str = "total_gain", ax: Axes | None = None) -> Axes:
-        """Draw the ratio against an importance, or another column of ``told``."""
+        """Draw the ratio against an importance, or another column of ``rankings``."""
         from statcv.studies.bey2020.drawing import draw_importance
 
-        return draw_importance(self.told, importance, ax)
+        return draw_importance(self.rankings, importance, ax)
 
 
 def figure4(
@@ -188,22 +190,24 @@ def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     sets = [group.index.to_numpy() for _, group in table.groupby("data_set")]
     drawn = np.random.default_rng(seed).integers(len(sets), size=(RESAMPLES, len(sets)))
     ratio, rows = table["ratio"].to_numpy(), {}
-    for name in TOLD:
+    for name in ALL_RANKINGS:
         x = table[name].to_numpy()
         within = np.array(
             [_correlation(rankdata(x[one]), rankdata(ratio[one])) for one in sets]
         )
 
-        def told(chosen: list[int], x: Any = x, within: Any = within) -> list[float]:
+        def measures(
+            chosen: list[int], x: Any = x, within: Any = within
+        ) -> list[float]:
             every = np.concatenate([sets[one] for one in chosen])
             a, b = x[every], ratio[every]
             ranks = _correlation(rankdata(a), rankdata(b))
             return [_correlation(a, b), ranks, float(within[chosen].mean())]
 
-        spread = np.std([told(list(one)) for one in drawn], axis=0, ddof=1)
+        spread = np.std([measures(list(one)) for one in drawn], axis=0, ddof=1)
         if len(sets) < 2:
             spread = np.full(3, np.nan)
-        found = told(list(range(len(sets))))
+        found = measures(list(range(len(sets))))
         rows[name] = np.column_stack([found, spread]).ravel()
     columns = [
         f"{kind}{suffix}"
@@ -246,13 +250,13 @@ def _correlation(a: Any, b: Any) -> float:
 def _measure(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     sample = Sample.draw(scale, drawn_population(seed, number), seed, number)
     unbiased = cross_validate("unbiased", sample, scale)
-    told = rank(unbiased, fold_models(unbiased), sample.seeds.folds)
-    told = told.reindex(list(COVARIATES)).reset_index()
+    table = rank(unbiased, fold_models(unbiased), sample.seeds.folds)
+    table = table.reindex(list(COVARIATES)).reset_index()
     reference = accuracy(unbiased)
     stratified = [accuracy(cross_validate(x, sample, scale)) for x in COVARIATES]
-    told.insert(1, "unbiased", reference)
-    told.insert(2, "ratio", np.array(stratified) / reference)
-    return told
+    table.insert(1, "unbiased", reference)
+    table.insert(2, "ratio", np.array(stratified) / reference)
+    return table
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,18 +338,18 @@ def rank(result: CVResult, models: list[FoldModel], seed: int) -> pd.DataFrame:
     held_out = np.empty(design.n, dtype=np.intp)
     for number, model in enumerate(models):
         held_out[model.held_out] = number
-    told = importance(models, names)
-    told["permutation"] = permutation_importance(models, columns, seed)
-    told["clamp"] = clamp(models, columns, x, bins)
-    told["mutual_information"] = [
+    numbers = importance(models, names)
+    numbers["permutation"] = permutation_importance(models, columns, seed)
+    numbers["clamp"] = clamp(models, columns, x, bins)
+    numbers["mutual_information"] = [
         mutual_information(quantile_codes(values), design.y) for values in x.T
     ]
-    told["anova_f"] = [anova(values, design.y).value for values in x.T]
-    told["heterogeneity"] = [
+    numbers["anova_f"] = [anova(values, design.y).value for values in x.T]
+    numbers["heterogeneity"] = [
         fold_auroc(np.delete(x, place, axis=1), own, held_out)
         for place, own in enumerate(bins)
     ]
-    return told.rename_axis("stratifier")[list(RANKINGS)]
+    return numbers.rename_axis("stratifier")[list(RANKINGS)]
 
 
 def importance(models: list[FoldModel], names: list[str]) -> pd.DataFrame:

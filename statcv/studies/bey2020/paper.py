@@ -21,11 +21,12 @@ from statcv.studies.bey2020.samples import MATCHED, Scale, rotations
 from statcv.studies.bey2020.violins import OPTIMUM, Figure3, bias, figure3
 from statcv.studies.tables import Folder, Paper, Rounding, Table
 
+Row = tuple[str, str, str, float, float]
+
 CLOSE = "close to 0"
 PRINTED = {"random": "above 0", "x5": "roughly −5 %"} | dict.fromkeys(
     ("x1", "x2", "x4", "x8", "x9", "x10"), CLOSE
 )
-Row = tuple[str, str, str, float, float]
 
 
 def _of(

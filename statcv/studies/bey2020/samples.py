@@ -132,12 +132,12 @@ def rotations(
 def _measure_rotation(number: int) -> pd.DataFrame:
     population = ehr_population(seed=number)
     found = optimal_accuracy(**vars(population), seed=number)
-    told = {
+    row = {
         "seed": number,
         "optimum": found.accuracy,
         "positives": found.positives,
     }
-    return pd.DataFrame([told])
+    return pd.DataFrame([row])
 
 
 @dataclass(frozen=True)
@@ -236,5 +236,5 @@ def simulate(
     """
     scale = scale or Scale()
     of_scale = partial(measure, scale)
-    said = {"scale": asdict(scale)}
-    return running.simulate(name, of_scale, simulations, said=said, **how)
+    settings = {"scale": asdict(scale)}
+    return running.simulate(name, of_scale, simulations, settings=settings, **how)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Rotations = Literal["matched", "drawn"]
+
 OPTIMUM = "optimum"
 
 
@@ -40,8 +41,8 @@ class Figure3:
     Attributes
     ----------
     table : pandas.DataFrame
-        ``simulation``, ``strategy``, ``accuracy``: the mean over folds. Of the strategy
-        ``"optimum"`` the accuracy is that of a model that knows each probability.
+        ``simulation``, ``strategy``, ``accuracy``: the mean over folds. The strategy
+        ``"optimum"`` has the accuracy of a model that knows each probability.
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -139,7 +140,7 @@ def figure3(
 
 
 def check_rotations(rotations: object) -> None:
-    """Raise where there are no such rotations."""
+    """Raise an error for other rotations than ``"matched"`` and ``"drawn"``."""
     if rotations not in ("matched", "drawn"):
         raise ArgumentError(f"rotations is 'matched' or 'drawn', not {rotations!r}.")
 
@@ -226,5 +227,5 @@ def bias(
 def _summary(points: pd.DataFrame) -> pd.DataFrame:
     count = points.count()
     error: pd.Series[float] = points.std(ddof=1) / np.sqrt(count)
-    told = pd.DataFrame({"bias": points.mean(), "se": error, "simulations": count})
-    return told.rename_axis("strategy")
+    summary = pd.DataFrame({"bias": points.mean(), "se": error, "simulations": count})
+    return summary.rename_axis("strategy")

@@ -62,9 +62,9 @@ class Inexact:
         check_amount(self.typos, "typos", most=1)
 
 
-def with_inexact_copies(
+def with_inexact_duplicates(
     records: pd.DataFrame,
-    copy: NDArray[np.bool_],
+    duplicate: NDArray[np.bool_],
     inexact: Inexact,
     sd: FloatArray,
     rng: np.random.Generator,
@@ -75,7 +75,7 @@ def with_inexact_copies(
     ----------
     records : pandas.DataFrame
         With covariates, ``patient_id`` and ``birth_date``.
-    copy : numpy.ndarray of bool, shape (n,)
+    duplicate : numpy.ndarray of bool, shape (n,)
         Whether each record is a duplicate.
     inexact : Inexact
     sd : numpy.ndarray of float, shape (10,)
@@ -84,7 +84,7 @@ def with_inexact_copies(
         Generator of the errors. Values that a smaller amount of error changes, a larger
         amount changes too.
     """
-    records, rows = records.copy(), np.flatnonzero(copy)
+    records, rows = records.copy(), np.flatnonzero(duplicate)
     shape = (len(rows), len(COVARIATES))
     added = inexact.noise * sd * rng.standard_normal(shape)
     lost = rng.random(shape) < inexact.missing

@@ -22,7 +22,7 @@ from statcv.studies.ehr.inexact import (
     FIRST_BIRTH,
     LAST_BIRTH,
     Inexact,
-    with_inexact_copies,
+    with_inexact_duplicates,
 )
 from statcv.studies.ehr.population import (
     COEFFICIENTS,
@@ -194,8 +194,10 @@ def simulate_ehr(
         records["person"] = records["patient_id"]
     if inexact:
         draws = stream(seed, INEXACT)
-        copy = order >= n
-        records = with_inexact_copies(records, copy, inexact, population.sd, draws)
+        duplicate = order >= n
+        records = with_inexact_duplicates(
+            records, duplicate, inexact, population.sd, draws
+        )
     if pseudonyms:
         records = pseudonymised(records, site, pseudonyms, population.sd, seed)
     if secret is not None:

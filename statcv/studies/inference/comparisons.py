@@ -11,10 +11,11 @@ from statcv.studies.inference.population import Population
 from statcv.verbs.compare import compare
 from statcv.verbs.compare_settings import compare_settings
 
+Names = tuple[str, ...]
+
 TARGETS = ("auroc", "accuracy", "brier")
 SWAPS = 999  # of predictions, in a permutation test
 PENALTIES = (0.001, 0.01, 0.1, 1.0, 10.0, 100.0)  # over which the signed ranks go
-Names = tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,8 @@ from statcv.metrics.probabilities.paired_slope import log_odds_difference
 from statcv.results.result import CVResult
 from statcv.studies.inference.draws import LEVEL, SCHEMES, Answer, Draw, Method
 
+Floats = NDArray[np.float64]
+
 NO_SKILL = 0.5
 TARGETS = ("auroc", "calibration_slope")
 INTERVALS = {
@@ -26,7 +28,6 @@ INTERVALS = {
 }
 RESAMPLED = {"pooled": ("bootstrap", "bca"), "per_fold": (), "paired": ()}
 DELETING = ("jackknife", "jackknife_logit", "corrected_jackknife")
-Floats = NDArray[np.float64]
 
 
 class Reading:

@@ -11,7 +11,7 @@ from statcv.studies.inference.questions import QUESTIONS
 from statcv.studies.inference.run import run_study
 from statcv.studies.tables import Folder, Paper, Rounding, Table
 
-COPIES: dict[str, Any] = {
+DUPLICATES: dict[str, Any] = {
     "duplicates": [True],
     "n": [60, 250],
     "balances": [0.3],
@@ -30,11 +30,11 @@ def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
     few = {"schemes": ["stratified_kfold", "loocv", "rloocv"]}
     if question == "no_skill":
         each = {"questions": [question], "data_sets": data_sets}
-        copies = {**each, **COPIES}
+        duplicated = {**each, **DUPLICATES}
         return [
             {**each, "duplicates": [False]},
-            {**copies, "n": [60]},
-            {**copies, "n": [250], **few},
+            {**duplicated, "n": [60]},
+            {**duplicated, "n": [250], **few},
         ]
     each = {"questions": [question], "data_sets": min(data_sets, FEWER)}
     plain = {**each, "duplicates": [False], "balances": [0.1, 0.3]}
@@ -43,7 +43,7 @@ def grids(question: str, data_sets: int) -> list[dict[str, Any]]:
     return [
         {**plain, "n": [30, 60, 100]},
         {**plain, "n": [250], "balances": [0.3], **few},
-        {**each, **COPIES, **few},
+        {**each, **DUPLICATES, **few},
     ]
 
 

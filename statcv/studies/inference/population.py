@@ -15,7 +15,7 @@ from statcv.errors import ArgumentError
 
 Floats = NDArray[np.float64]
 
-COPIED = 0.2  # the share of records that are duplicates, if there are any
+DUPLICATED = 0.2  # the share of records that are duplicates, if there are any
 NODES = np.linspace(-9.0, 9.0, 1201)  # standard normal, of the trapezoidal rule
 
 
@@ -98,12 +98,12 @@ class Population:
             The covariates, ``y`` (0 or 1) and ``id``, equal in duplicates of a record.
         """
         sizes = np.array([self.n - self.positives, self.positives])
-        copies = np.rint(COPIED * sizes).astype(int) * self.duplicates
-        y = np.repeat([0, 1], sizes - copies)
+        added = np.rint(DUPLICATED * sizes).astype(int) * self.duplicates
+        y = np.repeat([0, 1], sizes - added)
         x = rng.standard_normal((len(y), self.covariates)) + y[:, None] * self.shift
         again = [
             rng.choice(np.flatnonzero(y == label), size=count, replace=False)
-            for label, count in enumerate(copies)
+            for label, count in enumerate(added)
         ]
         record = rng.permutation(np.concatenate([np.arange(len(y)), *again]))
         frame = pd.DataFrame(x[record], columns=list(self.names))

@@ -23,6 +23,7 @@ from statcv.studies.inference.draws import SCHEMES, Answer, Draw, Method
 from statcv.studies.inference.population import Population
 
 Floats = NDArray[np.float64]
+
 LEAST = 40  # data sets for which a share is reported
 
 

@@ -38,11 +38,12 @@ from statcv.studies.running import (
     unreadable,
 )
 
+Floats = NDArray[np.float64]
+
 CHUNK = 50  # data sets of a file
 SIZES = (30, 60, 100, 250)
 BALANCES = (0.1, 0.3, 0.5)
 AUROCS = (0.5, 0.7, 0.85)
-Floats = NDArray[np.float64]
 ALPHA = 0.05
 FIRST = "no_skill"  # the question of files that name none
 
@@ -145,7 +146,7 @@ def _run(
     progress: bool | None,
 ) -> pd.DataFrame:
     path = Path(directory)
-    claim(path, _said(settings))
+    claim(path, _settings_of(settings))
     measures = {cell.name: partial(_measure, cell, settings) for cell in cells}
     fill(path, measures, data_sets, CHUNK, n_jobs, progress)
     return study_table(path)
@@ -175,8 +176,8 @@ def _cells(
     named = _known("scheme", schemes, SCHEMES)
     asked = _known("question", questions, QUESTIONS)
     cells = [
-        Cell(Population(size, balance, area, bool(copies)), scheme, question)
-        for question, copies, size, balance, area, scheme in product(
+        Cell(Population(size, balance, area, bool(repeated)), scheme, question)
+        for question, repeated, size, balance, area, scheme in product(
             asked, duplicates, n, balances, auroc, named
         )
     ]
@@ -195,7 +196,7 @@ def _known(kind: str, names: Iterable[str], there: Collection[str]) -> list[str]
     return named
 
 
-def _said(settings: Settings) -> dict[str, int]:
+def _settings_of(settings: Settings) -> dict[str, int]:
     return {
         "seed": settings.seed,
         "refits": settings.refits,
@@ -307,15 +308,15 @@ def _rows(files: list[Path]) -> list[dict[str, Any]]:
             continue
         named = {"metric": metric, "how": how, "method": name, "kind": kind}
         target = truth[:, question.targets.index(metric)]
-        told = _summary(
+        found = _summary(
             kind,
             values[row, tried],
             target[tried],
             _mean(target[~np.isnan(target)]),
             question.null,
         )
-        told["seconds"] = float(seconds[row, tried].mean())
-        rows.append(cell | named | told)
+        found["seconds"] = float(seconds[row, tried].mean())
+        rows.append(cell | named | found)
     return rows
 
 
@@ -332,8 +333,8 @@ def _summary(
 ) -> dict[str, Any]:
     """Return the shares and means of one method over data sets."""
     estimate, lower, upper, p = values.T
-    said = {"interval": lower, "test": p, "estimate": estimate}[kind]
-    known, there = ~np.isnan(said), ~np.isnan(estimate)
+    answered = {"interval": lower, "test": p, "estimate": estimate}[kind]
+    known, there = ~np.isnan(answered), ~np.isnan(estimate)
     found: dict[str, Any] = {
         "data_sets": len(values),
         "missing": float(1 - known.mean()),

@@ -170,7 +170,7 @@ def cfs_data() -> pd.DataFrame:
 def tuned_on_accuracy(solver: str = "newton-cg") -> Any:
     """Return the paper's logistic regression, which chooses its penalty inside.
 
-    Of seven penalties it takes the one whose accuracy is best in five folds of the
+    It takes the one of seven penalties whose accuracy is best in five folds of the
     training set.
     """
     from sklearn.linear_model import LogisticRegressionCV

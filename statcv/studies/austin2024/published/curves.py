@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,10 +17,12 @@ from statcv.errors import ArgumentError
 from statcv.inference.meta.combination import fisher
 from statcv.metrics import auroc, delong_test, round_significant
 from statcv.studies.austin2024.published.analyses import ANALYSES, analysis, seed_of
-from statcv.studies.running import Directory, Study, run
+from statcv.studies.running import Directory, Study, run, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+File = str | os.PathLike[str] | None
 
 IN_THE_PAPER = ("ptb", "irae", "cfs_boosting", "cfs_xgboost")
 PRINTED_P = {  # in the code of the paper's authors, from ten draws of their own
@@ -38,7 +39,6 @@ PRINTED = {
     "cfs_xgboost": (0.796, 0.817),
 }
 ESTIMATES = ("LOOCV, pooled", "RLOOCV, pooled", "RLOOCV, paired", "leave-pair-out")
-File = str | os.PathLike[str] | None
 COLUMNS = ("scheme", "row", "observed", "predicted", "partner", "predicted_partner")
 NOBODY = -1  # the partner of a record that was held out by itself
 
@@ -258,21 +258,24 @@ def figure4(
         )
     tables = []
     for name in dict.fromkeys(names):
-        said = {"analysis": name, "seed": seed}
-        own = _within(directory, name)
+        settings = {"analysis": name, "seed": seed}
+        own = within(directory, name)
         measure = partial(one_run, name, irae, seed)
-        study = Study("runs", measure, said, counts="run")
+        study = Study("runs", measure, settings, counts="run")
         tables.append(
-            run(study, runs, _within(own, "runs"), n_jobs, progress).assign(
+            run(study, runs, within(own, "runs"), n_jobs, progress).assign(
                 analysis=name
             )
         )
         if pairs:
             positives = int((analysis(name, irae).outcome == 1).sum())
             study = Study(
-                "pairs", partial(pairs_of, name, irae, seed), said, counts="positive"
+                "pairs",
+                partial(pairs_of, name, irae, seed),
+                settings,
+                counts="positive",
             )
-            pairs_held = run(study, positives, _within(own, "pairs"), n_jobs, progress)
+            pairs_held = run(study, positives, within(own, "pairs"), n_jobs, progress)
             won = shares_won(pairs_held)
             tables.append(
                 won.assign(
@@ -287,10 +290,6 @@ def figure4(
     table = pd.concat(tables, ignore_index=True)
     table["observed"] = table["observed"].astype(int)
     return Figure4(table[[*columns, "partner", "predicted_partner"]])
-
-
-def _within(directory: Directory, name: str) -> Path | None:
-    return None if directory is None else Path(directory) / name
 
 
 def _share_of_pairs(pairs: pd.DataFrame) -> float:

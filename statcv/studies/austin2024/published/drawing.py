@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from statcv.studies.austin2024.published.curves import Figure4
 
 Floats = NDArray[np.float64]
+
 NAMES = {"loocv": "LOOCV", "rloocv": "RLOOCV"}
 AT = np.linspace(0, 1, 201)  # false positive rates at which curves are averaged
 OF_DATA = {

@@ -24,8 +24,9 @@ from statcv.studies.austin2024.published.tuning import (
 )
 from statcv.studies.tables import Folder, Paper, Rounding, Table
 
-QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses that have many draws
 Row = tuple[str, str, str, float, float]
+
+QUICK = ("ptb", "cfs_xgboost", "cfs_logistic")  # analyses that have many draws
 NOT_PUBLIC = "irae"
 _STRENGTHS = {
     (NOT_PUBLIC, "LOOCV, pooled", "strongest"): "1e-2",
@@ -191,7 +192,7 @@ def _tuning(paths: TuningPaths) -> list[Row]:
     rows: list[Row] = []
     best = paths.chosen().set_index(["data", "estimate"])
     p = paths.tests().set_index("data")["p"]
-    told: dict[str, dict[str, str]] = {
+    printed_of: dict[str, dict[str, str]] = {
         NOT_PUBLIC: {
             "LOOCV, pooled": "0.817",
             "RLOOCV, pooled": "0.845",
@@ -199,7 +200,7 @@ def _tuning(paths: TuningPaths) -> list[Row]:
         }
     }
     for name in dict.fromkeys([NOT_PUBLIC, *p.index]):
-        part, printed = f"Figure 5c, {name}", told.get(name, {})
+        part, printed = f"Figure 5c, {name}", printed_of.get(name, {})
         for estimate in ("LOOCV, pooled", "RLOOCV, pooled", "leave-pair-out"):
             text, label = printed.get(estimate, ""), f"best auROC, {estimate}"
             value, se = (

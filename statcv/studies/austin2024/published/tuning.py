@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,19 +29,20 @@ from statcv.studies.austin2024.published.analyses import (
     seed_of,
     standardised,
 )
-from statcv.studies.running import Directory, Study, check_whole, run
+from statcv.studies.running import Directory, Study, check_whole, run, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PUBLISHED = ("ptb", "cfs", "stand_in")
 Penalties = tuple[float, ...]
 Rows = list[tuple[float, str, float]]
+Floats = NDArray[np.float64]
+
+PUBLISHED = ("ptb", "cfs", "stand_in")
 PENALTIES = tuple(float(f"1e{power}") for power in range(-6, 7))
 SAMPLES = ("noise", "spread", "correlated")
 TRUTH = "truth"
 DRAWS = 4  # of RLOOCV, of which the mean is taken, on data sets that are drawn
-Floats = NDArray[np.float64]
 BEST_AUROC = 0.75  # auROC of the best score, where there is signal
 RECORDS, COVARIATES = 50, 5
 CORRELATION = 0.8
@@ -56,19 +56,19 @@ class TuningPaths:
     ----------
     table : pandas.DataFrame
         ``data``, ``number`` (of the data set that was drawn, or of the run), ``C``,
-        ``estimate``, ``auroc``. Of data sets that were drawn the estimate ``"truth"``
-        is the auROC, in the population, of the model that all of its records train.
+        ``estimate``, ``auroc``. For data sets that were drawn, the estimate ``"truth"``
+        is the auROC, in the population, of the model fitted to all records.
     """
 
     table: pd.DataFrame = field(repr=False)
 
     def paths(self) -> pd.DataFrame:
-        """Return a row for each data, C and estimate.
+        """Return one row per data, penalty and estimate.
 
-        ``auroc`` is the mean over data sets, with its standard error ``se``; of
-        published data it is the median over runs for pooled estimates, as in the paper,
-        else the mean, and ``se`` the Monte Carlo error of the mean: 0 where nothing is
-        drawn, and so there is one run.
+        ``auroc`` is the mean over data sets, with its standard error ``se``. For
+        published data it is the median over runs of pooled estimates, as in the paper,
+        and the mean of others; ``se`` is the Monte Carlo error of the mean, 0 for
+        estimates that draw nothing and so have one run.
         """
         keys = ["data", "estimate", "C"]
         grouped = self.table.groupby(keys, sort=False)["auroc"]
@@ -84,7 +84,7 @@ class TuningPaths:
         Returns
         -------
         pandas.DataFrame
-            A row for each data: ``settings``, how many are ``higher``, the median
+            One row per data: ``settings``, how many are ``higher``, the median
             difference (Hodges and Lehmann) and the exact ``p``.
 
         Notes
@@ -114,14 +114,13 @@ class TuningPaths:
         Returns
         -------
         pandas.DataFrame
-            A row for each data and estimate: ``auroc``, the highest along the path;
+            One row per data and estimate: ``auroc``, the highest along the path;
             ``strongest`` and ``weakest``, the range of C that reaches it; ``se``, the
-            Monte Carlo error of the path there. Of data sets that were drawn these are
-            means (of the logarithm of C, that is geometric
-            means) over data sets; the strongest penalty of those that reach the highest
-            auROC is chosen there, and ``truth`` is the mean true auROC of the models
-            that are chosen, and ``lost`` the difference from the best of the path, with
-            its standard error ``lost_se``.
+            Monte Carlo error of the path there. For data sets that were drawn, these
+            are means over data sets (geometric means for C). If several penalties reach
+            the highest auROC, the strongest is chosen; ``truth`` is the mean true auROC
+            of the models that are chosen, and ``lost`` the difference from the best of
+            the path, with its standard error ``lost_se``.
         """
         rows = []
         for name, own in self.table.groupby("data", sort=False):
@@ -229,16 +228,16 @@ def tuning_paths(
         raise ArgumentError("penalties are two numbers above 0, or more.")
     tables = []
     for name in names:
-        said = {"data": name, "seed": seed, "penalties": list(Cs)}
+        settings = {"data": name, "seed": seed, "penalties": list(Cs)}
         measure = (
             partial(path_of_sample, name, Cs, seed)
             if name in SAMPLES
             else partial(path_of_draw, name, irae, Cs, seed)
         )
         count = data_sets if name in SAMPLES else runs
-        study = Study("path", measure, said, counts="number")
-        own = None if directory is None else Path(directory) / name
-        tables.append(run(study, count, own, n_jobs, progress).assign(data=name))
+        study = Study("path", measure, settings, counts="number")
+        found = run(study, count, within(directory, name), n_jobs, progress)
+        tables.append(found.assign(data=name))
     columns = ["data", "number", "C", "estimate", "auroc"]
     return TuningPaths(pd.concat(tables, ignore_index=True)[columns])
 
@@ -337,7 +336,7 @@ def _subject(
 
 
 def _slopes(result: CVResult) -> NDArray[np.float64]:
-    """Return the slopes of the model that all records train."""
+    """Return the slopes of the model fitted to all records."""
     coefficients = result.model.coefficients
     assert coefficients is not None  # of a logistic regression
     return np.asarray(coefficients[1:], dtype=float)
