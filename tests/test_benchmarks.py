@@ -61,5 +61,5 @@ def test_rows_of_other_cases_are_kept_if_the_machine_is_the_same(tmp_path):
 def test_an_unknown_case_raises_an_error():
     from run import main
 
-    with pytest.raises(SystemExit, match="unknown case lojit; the cases are logit-60x5"):
+    with pytest.raises(SystemExit, match="case lojit; the cases are logit-60x5"):
         main(["--quick", "--only", "lojit"])
