@@ -1,4 +1,4 @@
-"""What is compared: a piece of work, the peers that do it too, and their targets."""
+"""The cases of the benchmark: a task, peers that do the same, and targets."""
 
 from __future__ import annotations
 
@@ -38,20 +38,22 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 
 @dataclass(frozen=True)
 class Peer:
-    """Another way to do the work.
+    """Other software that does the work.
 
     Attributes
     ----------
     name : str
+        Name of the software.
     call : callable
+        Function that does the work.
     target : float, optional
-        How many times our time it is to take.
+        Target for the ratio of the peer's time to ours.
     share : float
-        How much of the work the call does; the time of all is extrapolated.
+        Share of the work that the call does; the total time is extrapolated.
     runs : int
-        At most so many, where one takes long.
+        Largest number of runs, for a call that takes long.
     own_clock : bool
-        The call returns its seconds.
+        Whether the call returns its own time in seconds.
     """
 
     name: str
@@ -64,18 +66,22 @@ class Peer:
 
 @dataclass(frozen=True)
 class Case:
-    """One piece of work.
+    """One task, for statcv and its peers.
 
     Attributes
     ----------
     work, size : str
+        Description of the task, and its size.
     ours : callable
+        Call of statcv.
     gap : callable
-        Returns the largest difference between our predictions and exact ones.
+        Function that returns the largest difference between our results and exact ones.
     peers : tuple of Peer
+        Peers that do the same work.
     logit : bool
-        Whether the products of its logistic regressions are counted.
+        Whether the matrix products of its logistic regressions are counted.
     cores : int
+        Number of cores that the case uses.
     """
 
     work: str
@@ -89,7 +95,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Problem:
-    """Records of which the first covariate matters, as a frame and as arrays."""
+    """Data in which only the first covariate has an effect, as frame and arrays."""
 
     frame: pd.DataFrame
     X: Floats
@@ -97,7 +103,7 @@ class Problem:
 
     @classmethod
     def of(cls, n: int, p: int, number: bool = False) -> Problem:
-        """Draw n records of p covariates, with a class or a number for outcome."""
+        """Draw n records of p covariates, with a binary or continuous outcome."""
         rng = np.random.default_rng(n + p)
         X = rng.normal(size=(n, p))
         if number:
@@ -109,18 +115,18 @@ class Problem:
 
     @property
     def size(self) -> str:
-        """How many records and covariates."""
+        """Number of records and of covariates, as text."""
         n, p = self.X.shape
         return f"{n} × {p}"
 
     def cv(self, **given: Any) -> CVResult:
-        """Make the call that is measured, formula and all."""
+        """Make the call that is measured, including the formula."""
         call = {"scheme": "loocv", "seed": 1, "progress": False, **given}
         return scv.cv("y ~ .", self.frame, **call)
 
 
 def largest(ours: Any, exact: Any) -> float:
-    """Return the largest difference of two arrays, or numbers."""
+    """Return the largest difference between two arrays or numbers."""
     return float(np.abs(np.asarray(ours) - np.asarray(exact)).max())
 
 
@@ -131,7 +137,7 @@ def by_row(result: CVResult) -> Floats:
 
 
 def ridge_logit(n: int, p: int, target: float) -> Case:
-    """Leave one out of a ridge logistic regression."""
+    """Return the case of LOOCV of a ridge logistic regression."""
     problem = Problem.of(n, p)
     X, y = problem.X, problem.y
     ours = partial(problem.cv, model=scv.models.Logit(C=1.0))
@@ -154,7 +160,7 @@ def ridge_logit(n: int, p: int, target: float) -> Case:
 
 
 def unpenalised_logit(n: int, p: int) -> Case:
-    """Leave one out of a logistic regression without penalty."""
+    """Return the case of LOOCV of an unpenalised logistic regression."""
     problem = Problem.of(n, p)
     X, y = problem.X, problem.y
     exact = {"tol": 1e-14, "maxiter": 100}
@@ -170,7 +176,7 @@ def unpenalised_logit(n: int, p: int) -> Case:
 
 
 def unpenalised_logit_r(n: int, p: int) -> Case:
-    """Leave one out of a logistic regression without penalty, beside R."""
+    """Return the case of LOOCV of an unpenalised logistic regression, against R."""
     r_versions()
     problem, folder = Problem.of(n, p), tempfile.TemporaryDirectory()
 
@@ -191,7 +197,7 @@ def unpenalised_logit_r(n: int, p: int) -> Case:
 
 
 def rebalanced(n: int, p: int, repeats: int) -> Case:
-    """Leave one out of rebalanced training sets, several times."""
+    """Return the case of repeated RLOOCV of a ridge logistic regression."""
     problem, splitter = Problem.of(n, p), rebalanced_splitter()
     X, y = problem.X, problem.y
 
@@ -231,7 +237,7 @@ def rebalanced(n: int, p: int, repeats: int) -> Case:
 
 
 def permutations(n: int, p: int, times: int, theirs: int, looped: int) -> Case:
-    """Leave one out under permuted outcomes; check some of them by loops."""
+    """Return the case of LOOCV of permuted outcomes, some of them checked by loops."""
     problem = Problem.of(n, p)
     X, y = problem.X, problem.y
     model = scv.models.Logit(C=1.0)
@@ -244,13 +250,13 @@ def permutations(n: int, p: int, times: int, theirs: int, looped: int) -> Case:
     def gap() -> float:
         exact = []
         for number in range(looped):
-            dealt = np.empty_like(y)
-            dealt[permuted_places(n, None, 1, number)] = y
-            predicted = probabilities(ridge(**EXACT), X, dealt)
-            exact.append(np.mean((predicted - dealt) ** 2))
+            outcome = np.empty_like(y)
+            outcome[permuted_places(n, None, 1, number)] = y
+            predicted = probabilities(ridge(**EXACT), X, outcome)
+            exact.append(np.mean((predicted - outcome) ** 2))
         return largest(ours()[:looped], exact)
 
-    share = (1 + theirs) / (1 + times)  # each also scores the true outcomes
+    share = (1 + theirs) / (1 + times)  # each side also scores the true outcomes
     return Case(
         work=f"{times:,} permutations of LOOCV, ridge logit",
         size=problem.size,
@@ -268,7 +274,7 @@ def permutations(n: int, p: int, times: int, theirs: int, looped: int) -> Case:
 
 
 def tuning(n: int, p: int, outer: int, checked: int) -> Case:
-    """Choose C of 20 by inner 5-fold, in each training set of leave-one-out."""
+    """Return the case of LOOCV with C chosen from 20 values by inner 5-fold CV."""
     problem, Cs = Problem.of(n, p), np.logspace(-4, 4, 20)
     X, y = problem.X, problem.y
     rows = np.linspace(0, n - 1, outer).astype(int)
@@ -312,7 +318,7 @@ def tuning(n: int, p: int, outer: int, checked: int) -> Case:
 
 
 def linear(n: int, p: int) -> Case:
-    """Leave one out of least squares."""
+    """Return the case of LOOCV of least squares."""
     problem = Problem.of(n, p, number=True)
     X, y = problem.X, problem.y
 
@@ -329,7 +335,7 @@ def linear(n: int, p: int) -> Case:
 
 
 def neighbors(n: int, p: int) -> Case:
-    """Leave one out of five nearest neighbours."""
+    """Return the case of LOOCV of five nearest neighbours."""
     problem = Problem.of(n, p)
     X, y = problem.X, problem.y
     ours = partial(problem.cv, model=scv.models.Neighbors(k=5))
@@ -347,7 +353,7 @@ def neighbors(n: int, p: int) -> Case:
 
 
 def boosting(n: int, p: int, rounds: int) -> Case:
-    """Leave one out of boosted trees, on two cores."""
+    """Return the case of LOOCV of boosted trees, on two cores."""
     from xgboost import XGBClassifier
 
     problem = Problem.of(n, p)
@@ -381,7 +387,7 @@ def boosting(n: int, p: int, rounds: int) -> Case:
 
 
 def learning_curves(n: int, p: int, rounds: int) -> Case:
-    """Follow boosted trees over their rounds, in five folds."""
+    """Return the case of learning curves of boosted trees in five folds."""
     problem = Problem.of(n, p)
     X, y = problem.X, problem.y
     given = {"n_estimators": rounds, "max_depth": 3, "learning_rate": 0.6}
@@ -407,7 +413,7 @@ def learning_curves(n: int, p: int, rounds: int) -> Case:
 
 
 def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
-    """Return what makes each case, by name; small ones where it is to be quick."""
+    """Return the functions that make the cases, by name; small cases if quick."""
 
     def of(make: Callable[..., Case], n: int, p: int, **given: Any) -> Any:
         return partial(make, *((min(n, 60), min(p, 5)) if quick else (n, p)), **given)

@@ -1,10 +1,10 @@
-"""Coverage and size with clusters, by the dtype in which their identifiers are written.
+"""Coverage and size of tests with clusters, by the dtype of their identifiers.
 
     python benchmarks/clusters.py [DATA_SETS]
 
-Every data set has 60 patients with 8 records each; outcome and predictor vary between
-patients, and on noise have nothing to do with each other. A method that counts records
-in place of patients excludes no skill far too often.
+Every data set has 60 patients with 8 records each. The outcome and the predictor vary
+between patients and are independent of each other. A method that takes records and not
+patients as independent excludes the value without skill far too often.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WRITTEN = {
 
 
 def records(rng: np.random.Generator, effect: float) -> pd.DataFrame:
-    """Return records of patients, whose predictor has an effect between patients."""
+    """Return records of patients, with an effect of the predictor between patients."""
     who = np.repeat(np.arange(PATIENTS), RECORDS)
     own, other = rng.normal(size=(2, PATIENTS))
     logit = (effect * own + other)[who] + 0.3 * rng.normal(size=len(who))

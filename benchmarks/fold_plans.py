@@ -1,10 +1,10 @@
-"""What fold plans cost in time and memory, beside their peers on the same work.
+"""Time and memory of fold plans, compared with peers that do the same work.
 
     python benchmarks/fold_plans.py [--quick] [--out table.csv]
 
-Times are medians of runs in turn, in one process, and are read as ratios; memory is
-the peak that tracemalloc sees above the records themselves, in a run of its own.
-RebalancedCV takes part where it is installed (pip install RebalancedCV).
+Times are medians of alternating runs in one process, and only their ratios matter.
+Memory is the peak in addition to the records, measured by tracemalloc in a separate
+run. RebalancedCV is included if it is installed (pip install RebalancedCV).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ K = 10
 
 @dataclass
 class Table:
-    """What was measured: a row a comparison."""
+    """Table of measurements, with one row per comparison."""
 
     rows: list[dict[str, Any]] = field(default_factory=list)
 
@@ -52,14 +52,14 @@ class Table:
         theirs: float = np.nan,
         megabytes: float = np.nan,
     ) -> None:
-        """Note one, and print it."""
+        """Add one row, and print it."""
         row = {
             "what": what,
             "n": n,
             "seconds": ours,
             "MB": megabytes,
-            "beside": peer,
-            "its seconds": theirs,
+            "peer": peer,
+            "peer seconds": theirs,
             "ratio": ours / theirs,
         }
         self.rows.append(row)
@@ -69,7 +69,7 @@ class Table:
 
 
 def seconds(*works: Callable[[], object], runs: int) -> list[float]:
-    """Return the median time of each, run in turn."""
+    """Return the median time of each function, in alternating runs."""
     taken: list[list[float]] = [[] for _ in works]
     for _ in range(runs):
         for work, times in zip(works, taken, strict=True):
@@ -80,7 +80,7 @@ def seconds(*works: Callable[[], object], runs: int) -> list[float]:
 
 
 def megabytes(work: Callable[[], object]) -> float:
-    """Return the peak of memory that a piece of work takes."""
+    """Return the peak memory of a function, in megabytes."""
     tracemalloc.start()
     try:
         work()
@@ -90,7 +90,7 @@ def megabytes(work: Callable[[], object]) -> float:
 
 
 def classes(n: int, share: float = 0.3) -> np.ndarray[Any, Any]:
-    """Return class codes, positive with that share."""
+    """Return random class codes with the given share of positives."""
     return (np.random.default_rng(1).random(n) < share).astype(np.intp)
 
 
@@ -98,7 +98,7 @@ def classes(n: int, share: float = 0.3) -> np.ndarray[Any, Any]:
 
 
 def rloocv(table: Table, n: int, runs: int) -> None:
-    """Make and audit a plan of n records, against one argsort of as many floats."""
+    """Make and audit a plan of n records, compared with an argsort of n floats."""
     y, floats = classes(n), np.random.default_rng(2).random(n)
 
     def make() -> FoldPlan:
@@ -112,10 +112,10 @@ def rloocv(table: Table, n: int, runs: int) -> None:
 
 
 def splitting(table: Table, n: int, few: int, runs: int) -> None:
-    """Yield the splits of rebalanced leave-one-out, against RebalancedCV's.
+    """Yield the splits of rebalanced leave-one-out, compared with RebalancedCV.
 
-    Both make arrays of n training positions for every split, so the time is of the
-    first few splits.
+    Both make an array of n training positions for every split, so only the first few
+    splits are timed.
     """
     y, X = classes(n), np.zeros((n, 1))
 
@@ -149,7 +149,7 @@ def record_by_record(X: Any, y: np.ndarray[Any, Any]) -> Any:
 
 
 def hashed(table: Table, n: int, runs: int) -> None:
-    """Hash n identifiers into folds, against a bare loop of hmac.digest."""
+    """Hash n identifiers into folds, compared with a bare loop of hmac.digest."""
     texts = [f"19{i % 100:02}-{i:08}" for i in range(n)]
     encoded = [text.encode() for text in texts]
     series = pd.Series(texts, name="id")
@@ -178,11 +178,11 @@ def hashed(table: Table, n: int, runs: int) -> None:
     table.add("plan by hash", n, ours, loop, theirs, megabytes(plan))
 
 
-# ---- groups that stay together, classes spread ----
+# ---- whole groups, with classes spread evenly ----
 
 
 def grouped(table: Table, n: int, peer_n: int, runs: int) -> None:
-    """Spread classes over k folds of groups of 1 to 5, against scikit-learn."""
+    """Spread classes evenly over folds of groups of 1 to 5, as scikit-learn does."""
     for size in (peer_n, n):
         groups, y = groups_and_classes(size)
         frame = pd.DataFrame({"group": groups})
@@ -210,22 +210,22 @@ def grouped(table: Table, n: int, peer_n: int, runs: int) -> None:
             counts = np.array([np.bincount(y[test], minlength=2) for test in tests])
             print(
                 f"    {library}: fold sizes differ by {np.ptp(counts.sum(axis=1))}, "
-                f"class counts by {np.ptp(counts, axis=0).max()} at most"
+                f"class counts by at most {np.ptp(counts, axis=0).max()}"
             )
 
 
 def groups_and_classes(n: int) -> tuple[Any, Any]:
-    """Return groups of 1 to 5 records in random order, and classes alike in them."""
+    """Return groups of 1 to 5 records in random order, and correlated classes."""
     rng = np.random.default_rng(3)
     groups = np.repeat(np.arange(n), rng.integers(1, 6, n))[:n]
-    lean = rng.beta(1, 2, n)
-    y = (rng.random(n) < lean[groups]).astype(np.intp)
+    risk = rng.beta(1, 2, n)
+    y = (rng.random(n) < risk[groups]).astype(np.intp)
     order = rng.permutation(n)
     return groups[order], y[order]
 
 
 def main() -> None:
-    """Measure, and print as it goes."""
+    """Run all measurements, and print each result as it is made."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a hundredth of the work")
     parser.add_argument("--out", help="file for the table, as CSV")
@@ -233,7 +233,7 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     million, runs, table = 10**4 if given.quick else 10**6, given.runs, Table()
-    make_plan("rloocv", classes(1000), "binary").audit()  # what is imported late
+    make_plan("rloocv", classes(1000), "binary").audit()  # triggers the late imports
     rloocv(table, million, runs)
     rloocv(table, 10 * million, 1)
     splitting(table, million // 50, 2000, min(runs, 3))

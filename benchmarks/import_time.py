@@ -1,9 +1,9 @@
-"""How long `import statcv` takes against `import pandas`, in fresh processes.
+"""Time of `import statcv` relative to `import pandas`, in fresh processes.
 
     python benchmarks/import_time.py [runs]
 
-The two are run in turn; the ratio is of the medians of the time that the import
-alone takes, interpreter start-up excluded.
+The two alternate. The ratio is that of the median times of the import alone, without
+the start-up of the interpreter.
 """
 
 import statistics
@@ -27,7 +27,7 @@ def main() -> None:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 11
     times: dict[str, list[float]] = {"pandas": [], "statcv": []}
     for module in times:
-        seconds(module)  # once to warm the file cache
+        seconds(module)  # one run to warm the file cache
     for _ in range(runs):
         for module, taken in times.items():
             taken.append(seconds(module))

@@ -1,4 +1,4 @@
-"""On what it was measured."""
+"""The machine and the software versions of a benchmark."""
 
 from __future__ import annotations
 
@@ -51,6 +51,6 @@ def processor() -> str:
 
 
 def blas() -> str:
-    """Return numpy's library of linear algebra."""
+    """Return the linear algebra library that numpy uses."""
     used = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     return f"{used['name']} {used['version']}"

@@ -1,10 +1,10 @@
-"""The peak of memory of leave-one-out, in a process of its own.
+"""Peak memory of leave-one-out, in a process of its own.
 
     python benchmarks/memory.py 20000 20
 
-prints megabytes as JSON: at import, with the data, at the peak. What Linux tells as
-`ru_maxrss` may be the peak of the process that started this one, so the peak of this
-process's own memory is read where the system gives it.
+The command prints megabytes as JSON: after the imports, with the data, and at the peak.
+On Linux `ru_maxrss` may be the peak of the parent process, so the peak of this process
+is read from the system if it is available there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 
 
 def peak() -> float:
-    """Return the most memory that this process has had, in megabytes."""
+    """Return the peak memory of this process, in megabytes."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():
@@ -31,14 +31,14 @@ def peak() -> float:
 
 
 def measured(n: int, p: int) -> dict[str, Any]:
-    """Return the peaks of leave-one-out of n records and p covariates."""
+    """Return the memory of leave-one-out with n records and p covariates."""
     command = [sys.executable, __file__, str(n), str(p)]
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     return dict(json.loads(made.stdout))
 
 
 def main() -> None:
-    """Measure this process."""
+    """Run leave-one-out in this process, and print its memory."""
     n, p = map(int, sys.argv[1:3])
     import numpy as np
     import pandas as pd
@@ -59,7 +59,7 @@ def main() -> None:
 
     warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
     with threadpool_limits(1):
-        cv(frame(10 * p), C=1.0)  # what is imported late
+        cv(frame(10 * p), C=1.0)  # triggers the late imports
         imported = peak()
         data = frame(n)
         with_data = peak()

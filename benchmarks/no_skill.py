@@ -1,11 +1,11 @@
-"""No skill under every scheme: which estimates of noise are off it without a warning.
+"""Bias of estimates for noise under every scheme, and whether a warning names it.
 
     python benchmarks/no_skill.py [DATA_SETS]
 
-Noise with fixed class counts; a model so strongly penalised that it knows little but
-the class totals of its training set, with and without class weights. A cell is off
-where the mean estimate is more than three standard errors from the metric's value
-without skill; it must then be warned of.
+The data are noise with fixed class counts. The model is so strongly penalised that it
+depends almost only on the class totals of its training set, with and without class
+weights. A cell is biased if the mean estimate is more than three standard errors from
+the value of the metric without skill; there must then be a warning.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MODELS = {
 
 
 def noise(rng: np.random.Generator, positive: int) -> pd.DataFrame:
-    """Return predictors that have nothing to do with the outcome."""
+    """Return predictors that are independent of the outcome."""
     frame = pd.DataFrame(rng.normal(size=(N, P)), columns=["a", "b", "c"])
     return frame.assign(y=rng.permutation(np.arange(N) < positive).astype(int))
 
@@ -52,7 +52,7 @@ def summed(values: np.ndarray) -> tuple[float, float]:
 def main(data_sets: int = 500, positive: int = 20) -> None:
     """Print one row per cell."""
     off: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    told: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
+    named: dict[tuple[str, str, str], list[bool]] = defaultdict(list)
     for number in range(data_sets):
         data = noise(np.random.default_rng([SEED, number]), positive)
         for weights, model in MODELS.items():
@@ -72,20 +72,20 @@ def main(data_sets: int = 500, positive: int = 20) -> None:
                     estimate = float(res.estimate(metric))
                     off[cell].append(estimate - table.loc[metric, "no_skill"])
                     label = scv.metrics.METRICS[metric].label
-                    told[cell].append(f"{label} " in said)
+                    named[cell].append(f"{label} " in said)
     rows = []
     for cell, values in off.items():
-        warned = np.array(told[cell])
+        warned = np.array(named[cell])
         silent = np.array(values)[~warned]
         rows.append([*cell, *summed(np.array(values)), warned.mean(), *summed(silent)])
-    columns = ["metric", "scheme", "class weights", "off", "se", "warned"]
-    table = pd.DataFrame(rows, columns=[*columns, "off unwarned", "se unwarned"])
+    columns = ["metric", "scheme", "class weights", "bias", "se", "warned"]
+    table = pd.DataFrame(rows, columns=[*columns, "bias unwarned", "se unwarned"])
     print(f"{data_sets} data sets of noise, {N} records, {positive} positive")
     print(table.round(4).to_string(index=False))
-    away = table["off"].abs() > 3 * table["se"] + 1e-12
-    silent = table["off unwarned"].abs() > 3 * table["se unwarned"] + 1e-12
-    print(f"{len(table)} cells: {away.sum()} off no skill by more than three standard")
-    print(f"errors, {silent.sum()} in the data sets of which nothing was warned")
+    biased = table["bias"].abs() > 3 * table["se"] + 1e-12
+    silent = table["bias unwarned"].abs() > 3 * table["se unwarned"] + 1e-12
+    print(f"{len(table)} cells: {biased.sum()} are biased by more than three standard")
+    print(f"errors, and {silent.sum()} in the data sets without a warning")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What other software does with the same folds."""
+"""Calls of other software on the same folds."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ R_SCRIPT = Path(__file__).with_name("cv_glm.R")
 
 
 class NotInstalledError(Exception):
-    """A peer is not there; the message says how to get it."""
+    """Error for a peer that is not installed; the message says how to install it."""
 
 
 def ridge(C: float = 1.0, **solver: Any) -> LogisticRegression:
-    """Return scikit-learn's ridge logistic regression, by lbfgs if nothing is said."""
+    """Return scikit-learn's ridge logistic regression, by default with lbfgs."""
     return LogisticRegression(C=C, **solver)
 
 
 def probabilities(model: Any, X: Any, y: Any, cv: Any = None, **given: Any) -> Any:
-    """Predict by `cross_val_predict`, leaving one out if no folds are given."""
+    """Predict by `cross_val_predict`, with leave-one-out unless folds are given."""
     folds = LeaveOneOut() if cv is None else cv
     made = cross_val_predict(model, X, y, cv=folds, method="predict_proba", **given)
     return made[:, 1]
 
 
 def statsmodels_glm(X: Any, y: Any, **fit: Any) -> Any:
-    """Leave one out of an unpenalised logistic regression, a `GLM.fit` a fold."""
+    """Predict by LOOCV of a logistic regression, with one `GLM.fit` per fold."""
     import statsmodels.api as sm
 
     design, predicted = sm.add_constant(X), np.empty(len(y))
@@ -51,7 +51,7 @@ def statsmodels_glm(X: Any, y: Any, **fit: Any) -> Any:
 
 
 def rebalanced_splitter() -> Any:
-    """Return RebalancedCV's rebalanced leave-one-out."""
+    """Return the splitter of RebalancedCV for rebalanced leave-one-out."""
     try:
         from rebalancedcv import RebalancedLeaveOneOut
     except ImportError as error:
@@ -60,7 +60,7 @@ def rebalanced_splitter() -> Any:
 
 
 def permuted(X: Any, y: Any, times: int) -> Any:
-    """Return Brier scores of leave-one-out, of the outcomes and of permuted ones."""
+    """Return Brier scores of LOOCV for the outcomes and for permuted outcomes."""
     return permutation_test_score(
         ridge(),
         X,
@@ -73,7 +73,7 @@ def permuted(X: Any, y: Any, times: int) -> Any:
 
 
 def tuned(X: Any, y: Any, Cs: Any, rows: Any, **solver: Any) -> None:
-    """Choose C by inner 5-fold in the training set of some of the records."""
+    """Choose C by inner 5-fold CV in the training sets of some of the records."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for what in ("The fitted attributes", "The default value for l1_ratios"):
@@ -87,7 +87,7 @@ def tuned(X: Any, y: Any, Cs: Any, rows: Any, **solver: Any) -> None:
 def tuned_exactly(
     X: Any, y: Any, Cs: Any, train: Any, row: int, splits: Any
 ) -> tuple[float, float]:
-    """Return the C of least inner log-loss, and what it predicts for a record."""
+    """Return the C of smallest inner log-loss, and its prediction for a record."""
     losses = []
     for C in Cs:
         p = probabilities(ridge(C, **EXACT), X[train], y[train], splits)
@@ -110,7 +110,7 @@ def r_versions() -> str:
 
 
 def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, float]:
-    """Return seconds by R's own clock, and the mean squared error, of `cv.glm`."""
+    """Return the time of `cv.glm` by R's own clock, and its mean squared error."""
     r_versions()
     file = folder / "records.csv"
     data.to_csv(file, index=False)
@@ -121,9 +121,9 @@ def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, flo
 
 
 def boosted_curves(parameters: dict[str, Any], X: Any, y: Any, folds: Any) -> Any:
-    """Return errors after every round, training and held-out, by `xgboost.train`.
+    """Return training and held-out errors after every round, by `xgboost.train`.
 
-    A column a fold; `folds` are pairs of training and held-out rows.
+    There is one column per fold; `folds` are pairs of training and held-out rows.
     """
     import xgboost
 

@@ -1,7 +1,8 @@
-"""How long the bare matrix products take that all folds' iterations are made of.
+"""Time of the bare matrix products in the iterations of all folds.
 
-An iteration takes the linear predictors of a block of folds and then their gradients:
-two products. They are noted while a call runs, and done again by themselves.
+An iteration computes the linear predictors of a block of folds and then their
+gradients, which are two products. Their shapes are recorded during a call, and the
+products are then repeated alone.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ Shape = tuple[int, int, int]  # fits, records, columns
 
 
 def products(case: Case, runs: int) -> dict[str, Any]:
-    """Return how many times the products' time the whole call takes."""
+    """Return the time of the whole call relative to that of its products."""
     with one_thread(case):
-        shapes = noted(case.ours)
+        shapes = recorded(case.ours)
         pairs = [(seconds(case.ours), time_of(shapes)) for _ in range(runs)]
     whole, bare = (statistics.median(times) for times in zip(*pairs, strict=True))
     fits = int(case.ours().plan.n_fits)
@@ -42,21 +43,21 @@ def products(case: Case, runs: int) -> dict[str, Any]:
     }
 
 
-def noted(call: Callable[[], Any]) -> Counter[Shape]:
-    """Return how often iterations of each shape come in a call."""
+def recorded(call: Callable[[], Any]) -> Counter[Shape]:
+    """Return the number of iterations of each shape in a call."""
     shapes: Counter[Shape] = Counter()
     kept = {name: getattr(Problem, name) for name in ("gradient", "own_hessian")}
 
-    def noting(method: Any) -> Any:
-        def noted(self: Problem, theta: Any) -> Any:
+    def recording(method: Any) -> Any:
+        def recorder(self: Problem, theta: Any) -> Any:
             shapes[len(theta), self.block.n, theta.shape[1]] += 1
             return method(self, theta)
 
-        return noted
+        return recorder
 
     try:
         for name, method in kept.items():
-            setattr(Problem, name, noting(method))
+            setattr(Problem, name, recording(method))
         call()
     finally:
         for name, method in kept.items():
@@ -65,7 +66,7 @@ def noted(call: Callable[[], Any]) -> Counter[Shape]:
 
 
 def time_of(shapes: Counter[Shape]) -> float:
-    """Return the seconds that the products of these iterations take."""
+    """Return the time in seconds of the products of these iterations."""
     total = 0.0
     rng = np.random.default_rng(1)
     for (m, n, q), times in shapes.items():

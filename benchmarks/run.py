@@ -2,10 +2,11 @@
 
     python benchmarks/run.py [--quick] [--only NAME ...] [--runs 7] [--out FOLDER]
 
-First every case is compared with an exact setting of a peer: an AssertionError names
-the one that differs. Then runs of ours and of the peers alternate, with one thread
-each. Tables go to benchmarks/results, those of --quick nowhere unless told. With
---only the other rows are kept, if they are of the same machine and versions.
+First the results of every case are compared with those of a peer at high precision; an
+AssertionError names a case that differs. Then runs of statcv and of the peers
+alternate, with one thread each. Tables are written to benchmarks/results; with --quick
+they are written only if --out is given. With --only, the other rows are kept if they
+are from the same machine and versions.
 """
 
 from __future__ import annotations
@@ -30,19 +31,20 @@ from timing import agree, ratios
 import statcv as scv
 
 RESULTS = Path(__file__).with_name("results")
-APART = ("memory", "scaling")
+SEPARATE = ("memory", "scaling")
 
 
 def main(command_line: list[str] | None = None) -> None:
-    """Compare, time, and write the tables."""
+    """Compare and time the cases, and write the tables."""
     given = arguments(command_line)
     out = given.out or (None if given.quick else RESULTS)
     warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
     makers = all_cases(given.quick)
-    wanted = set(given.only or [*makers, *APART])
-    unknown = wanted - {*makers, *APART}
+    wanted = set(given.only or [*makers, *SEPARATE])
+    unknown = wanted - {*makers, *SEPARATE}
     if unknown:
-        raise SystemExit(f"no case {', '.join(unknown)}: {', '.join(makers)}")
+        known = ", ".join([*makers, *SEPARATE])
+        raise SystemExit(f"unknown case {', '.join(unknown)}; the cases are {known}")
     tables = Tables(out)
     cases: dict[str, Case] = {}
     gaps: dict[str, float] = {}
@@ -50,7 +52,7 @@ def main(command_line: list[str] | None = None) -> None:
         try:
             cases[name] = makers[name]()
         except NotInstalledError as error:
-            print(f"{name}: left out; {error}")
+            print(f"{name}: skipped; {error}")
             continue
         gaps[name] = agree(name, cases[name])
         print(f"{name}: agrees to {gaps[name]:.1e}", flush=True)
@@ -67,12 +69,12 @@ def main(command_line: list[str] | None = None) -> None:
 
 
 class Tables:
-    """The results, as files of a folder; a row says of which case it is, and when."""
+    """Tables in files of a folder; each row has the name of its case and a date."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.today = datetime.date.today().isoformat()
-        self.order = [*all_cases(quick=False), *APART]
+        self.order = [*all_cases(quick=False), *SEPARATE]
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,12 +85,12 @@ class Tables:
         file.write_text(json.dumps(here, indent=1) + "\n")
 
     def add(self, table: str, case: str, rows: Iterable[dict[str, Any]]) -> None:
-        """Put rows in the place of those that the case had."""
+        """Replace the rows of a case."""
         made = []
         for row in rows:
             made.append({"case": case, "date": self.today, **row})
-            told = ", ".join(f"{key} {short(value)}" for key, value in row.items())
-            print(f"{case}: {told}", flush=True)
+            text = ", ".join(f"{key} {short(value)}" for key, value in row.items())
+            print(f"{case}: {text}", flush=True)
         if self.folder is None:
             return
         file, new = self.folder / f"{table}.csv", pd.DataFrame(made)
@@ -101,7 +103,7 @@ class Tables:
 
 
 def short(value: Any) -> Any:
-    """Return a number with three digits."""
+    """Format a float with three significant digits; return other values unchanged."""
     return f"{value:.3g}" if isinstance(value, float) else value
 
 
@@ -111,9 +113,11 @@ def arguments(command_line: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a small part of the work")
-    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases")
-    parser.add_argument("--runs", type=int, help="7, and 1 where it is quick")
-    parser.add_argument("--out", type=Path, metavar="FOLDER")
+    parser.add_argument("--only", nargs="+", metavar="NAME", help="cases to run")
+    parser.add_argument("--runs", type=int, help="number of runs (7; 1 with --quick)")
+    parser.add_argument(
+        "--out", type=Path, metavar="FOLDER", help="folder for the tables"
+    )
     given = parser.parse_args(command_line)
     given.runs = given.runs or (1 if given.quick else 7)
     return given

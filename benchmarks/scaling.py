@@ -1,4 +1,4 @@
-"""Cost against the number of records, of columns and of folds."""
+"""Cost by number of records, of columns and of folds."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import statcv as scv
 
 Point = tuple[str, int, int, int]  # what varies, records, columns, folds
 
-MOST = 5000  # folds that a peer fits
-LONG = 2.0  # seconds; what takes more is done once
+MOST = 5000  # largest number of folds for a peer
+LONG = 2.0  # seconds; a call that takes longer is run once
 
 
 def points(quick: bool) -> Iterator[Point]:
-    """Yield what is measured; leave-one-out where folds do not vary."""
+    """Yield the sizes to measure, with leave-one-out unless the folds vary."""
     if quick:
         yield from (("n", 60, 3, 60), ("p", 60, 5, 60), ("folds", 60, 3, 5))
         return
@@ -34,7 +34,7 @@ def points(quick: bool) -> Iterator[Point]:
 
 
 def costs(quick: bool, runs: int) -> Iterator[dict[str, Any]]:
-    """Yield a row for each point and library: ridge logistic regression."""
+    """Yield one row per size and library, for ridge logistic regression."""
     for varies, n, p, folds in points(quick):
         problem = Problem.of(n, p)
         for library, call in sides(problem, folds):
@@ -55,7 +55,7 @@ def costs(quick: bool, runs: int) -> Iterator[dict[str, Any]]:
 
 
 def sides(problem: Problem, folds: int) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield each library that can do the work in fair time, and its call."""
+    """Yield each library that can do the work in reasonable time, and its call."""
     X, y = problem.X, problem.y
     model = scv.models.Logit(C=1.0)
     yield "statcv", lambda: problem.cv(model=model, scheme="kfold", k=folds)

@@ -1,4 +1,4 @@
-"""Our runs and the peers' in turn, and the ratios of their times."""
+"""Alternating runs of statcv and its peers, and the ratios of their times."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from cases import Case, Peer
 from threadpoolctl import threadpool_limits
 
 AGREE = 1e-8
-SHORT = 0.05  # seconds; what takes less is done several times over
+SHORT = 0.05  # seconds; a call that takes less is repeated
 
 
 def agree(name: str, case: Case) -> float:
-    """Return the largest gap to an exact peer; raise AssertionError if it is one."""
+    """Return the largest difference from an exact peer, which must be below 1e-8."""
     with one_thread(case):
         gap = case.gap()
     if not gap < AGREE:
-        raise AssertionError(f"{name}: off an exact peer's results by {gap:.2g}")
+        raise AssertionError(f"{name}: differs from an exact peer by {gap:.2g}")
     return gap
 
 
 def ratios(case: Case, runs: int) -> Iterator[dict[str, Any]]:
-    """Time both sides, and yield a row for each peer.
+    """Time both sides, and yield one row per peer.
 
-    The ratio is that of the medians; the lowest and highest are of single rounds, in
-    which one run of ours and one of each peer follow each other.
+    The ratio is that of the medians. The lowest and highest ratios are those of single
+    rounds, each of which consists of one run of statcv and one run of each peer.
     """
     ours: list[float] = []
     theirs: list[list[float]] = [[] for _ in case.peers]
     with one_thread(case):
-        seconds(case.ours)  # what is imported late, and workers started
+        seconds(case.ours)  # triggers late imports, and starts workers
         for turn in range(runs):
             ours.append(seconds(case.ours))
             for peer, times in zip(case.peers, theirs, strict=True):
@@ -62,14 +62,14 @@ def ratios(case: Case, runs: int) -> Iterator[dict[str, Any]]:
 
 
 def seconds_of(peer: Peer) -> float:
-    """Return what the whole work takes a peer."""
+    """Return the time in seconds that a peer takes for the whole work."""
     if peer.own_clock:
         return float(peer.call()) / peer.share
     return seconds(peer.call) / peer.share
 
 
 def seconds(call: Callable[[], Any]) -> float:
-    """Return what a call takes, in the mean where it is short."""
+    """Return the time of a call in seconds, averaged over repetitions if short."""
     gc.collect()
     times, started = 0, time.perf_counter()
     while True:
@@ -82,6 +82,6 @@ def seconds(call: Callable[[], Any]) -> float:
 
 @contextmanager
 def one_thread(case: Case) -> Iterator[None]:
-    """Keep to one thread, for a case of several cores in linear algebra only."""
+    """Limit the case to one thread; with several cores, only its linear algebra."""
     with threadpool_limits(1, user_api="blas" if case.cores > 1 else None):
         yield

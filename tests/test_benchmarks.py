@@ -1,4 +1,4 @@
-"""The benchmarks agree with their peers before they time anything."""
+"""The benchmarks compare results with their peers before they measure times."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def test_a_disagreement_names_its_case():
             agree("off-case", case(gap))
 
 
-def test_rows_of_other_cases_stay_unless_the_machine_is_another(tmp_path):
+def test_rows_of_other_cases_are_kept_if_the_machine_is_the_same(tmp_path):
     from run import Tables
 
     def cases():
@@ -58,8 +58,8 @@ def test_rows_of_other_cases_stay_unless_the_machine_is_another(tmp_path):
     assert cases() == [["glm-r", 5.0]]
 
 
-def test_an_unknown_case_is_told():
+def test_an_unknown_case_raises_an_error():
     from run import main
 
-    with pytest.raises(SystemExit, match="no case lojit: logit-60x5"):
+    with pytest.raises(SystemExit, match="case lojit; the cases are logit-60x5"):
         main(["--quick", "--only", "lojit"])

@@ -296,7 +296,7 @@ class Diamond:
         Raises
         ------
         ArgumentTypeError
-            If ``summary`` is none of these types.
+            If ``summary`` is of another type.
         """
         if isinstance(summary, Estimate):
             return cls(summary.value, summary.lower, summary.upper)

@@ -43,8 +43,7 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     outcome = result.design.outcome
     if outcome.kind == "multiclass":
         raise OutcomeError(
-            "plot_predicted() needs a binary or continuous outcome, since predictions "
-            "of more than two classes have no common axis."
+            "plot_predicted() needs an outcome of two classes, or a continuous outcome."
         )
     ax = new_axes(ax)
     rows, predicted = result.scores.mean_prediction()
@@ -118,7 +117,9 @@ def plot_panel(result: Readable) -> NDArray[Any]:
 
     kind = result.design.outcome.kind
     if kind == "multiclass":
-        raise OutcomeError("plot_panel() needs a binary or continuous outcome.")
+        raise OutcomeError(
+            "plot_panel() needs an outcome of two classes, or a continuous outcome."
+        )
     pictures = [plot_predicted, plot_bias]
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]

@@ -16,12 +16,12 @@ def held(table, fold, k):
 
 
 def merit(counts):
-    """Records that rebalancing would lose of each training set, spread of sizes."""
+    """Return the drops that rebalancing would need, and the spread of sizes."""
     return counts.max(axis=0).sum(), np.ptp(counts.sum(axis=1))
 
 
 def best_of_all(table, k):
-    """Return the least merit over every dealing that leaves no fold empty."""
+    """Return the least merit over all allocations that leave no fold empty."""
     best = (np.inf, np.inf)
     for fold in product(range(k), repeat=len(table)):
         if fold[0] == 0 and len(set(fold)) == k:
@@ -57,7 +57,7 @@ def test_single_records_are_spread_to_within_one(table, data, seed):
 
 
 @given(units(), st.data(), st.booleans(), st.integers(0, 2**32))
-def test_no_fold_is_empty_and_a_seed_decides(table, data, by_class, seed):
+def test_no_fold_is_empty_and_the_seed_decides(table, data, by_class, seed):
     k = data.draw(st.integers(1, len(table)))
     fold = deal(table, k, np.random.default_rng(seed), by_class=by_class)
     np.testing.assert_array_equal(np.unique(fold), np.arange(k))
@@ -65,7 +65,7 @@ def test_no_fold_is_empty_and_a_seed_decides(table, data, by_class, seed):
     np.testing.assert_array_equal(fold, again)
 
 
-def test_dealings_are_nearly_always_the_best_of_all():
+def test_allocations_are_nearly_always_the_best_of_all():
     rng = np.random.default_rng(11)
     excess = []
     for case in range(60):
@@ -118,7 +118,7 @@ def test_one_big_unit_leaves_the_rest_to_the_other_folds():
     assert counts.ravel().tolist() == [5, 5, 5]
 
 
-def test_like_units_are_exchangeable():
+def test_equal_units_are_exchangeable():
     table = np.array([[2, 0], [2, 0], [1, 1], [1, 1], [0, 3]])
     rng = np.random.default_rng(3)
     folds = np.array([deal(table, 2, rng, by_class=True) for _ in range(800)])
@@ -129,7 +129,7 @@ def test_like_units_are_exchangeable():
         assert abs(together[0] - together[1]) < 4 * np.sqrt(0.5 / 800)
 
 
-def test_single_records_fall_uniformly():
+def test_single_records_are_allocated_uniformly():
     table = np.ones((6, 1), dtype=int)
     rng = np.random.default_rng(4)
     folds = np.array([deal(table, 3, rng, by_class=False) for _ in range(3000)])

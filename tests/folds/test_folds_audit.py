@@ -45,7 +45,7 @@ def pooled(y, scheme, model, **keywords):
 
 
 @pytest.mark.parametrize(("ones", "zeros"), BALANCES)
-def test_leave_one_out_gives_the_label_away(ones, zeros):
+def test_leave_one_out_reveals_the_outcome(ones, zeros):
     y = outcome(ones, zeros)
     adversary = pooled(y, "loocv", "negmean")
     assert float(adversary.estimate("auroc", "pooled")) == 1
@@ -63,7 +63,7 @@ def test_leave_one_out_gives_the_label_away(ones, zeros):
 
 @pytest.mark.parametrize(("ones", "zeros"), BALANCES)
 @pytest.mark.parametrize("model", ["mean", "negmean"])
-def test_rebalanced_leave_one_out_gives_nothing_away(ones, zeros, model):
+def test_rebalanced_leave_one_out_reveals_nothing(ones, zeros, model):
     result = pooled(outcome(ones, zeros), "rloocv", model, repeats=3)
     assert float(result.estimate("auroc", "pooled")) == 0.5
     assert float(result.estimate("auroc", "paired")) == 0.5
@@ -78,7 +78,7 @@ def test_rebalanced_leave_one_out_gives_nothing_away(ones, zeros, model):
     st.integers(0, 999),
     st.integers(1, 3),
 )
-def test_the_audit_is_what_running_the_mean_gives(ones, zeros, scheme, seed, repeats):
+def test_the_audit_agrees_with_fits_of_the_mean(ones, zeros, scheme, seed, repeats):
     y = outcome(ones, zeros, seed)
     keywords = {"k": 3} if "kfold" in scheme else {}
     keywords |= {"repeats": repeats} if scheme != "loocv" else {}
@@ -93,7 +93,7 @@ def test_the_audit_is_what_running_the_mean_gives(ones, zeros, scheme, seed, rep
 
 
 def test_random_folds_follow_the_closed_form():
-    """Austin et al. 2024: .764 for random folds of 4 of 100, half positive."""
+    """Austin et al. 2024: .764 for random folds of 4 of 100 records, half positive."""
     n, ones, size = 100, 50, 4
 
     def hypergeometric(k, total, good, draws):
@@ -117,7 +117,7 @@ def test_random_folds_follow_the_closed_form():
     assert abs(np.mean(found) - expected) < 3 * np.std(found) / 20
 
 
-def test_the_audit_of_given_splits_leaves_out_repeats_of_one_class():
+def test_the_audit_of_given_splits_omits_repeats_of_one_class():
     y = outcome(6, 8)
     plan = plan_from_splitter(LeavePOut(2), y, seed=1)
     assert mean_model_auroc(plan, y) == 0.5  # the two share their training set
@@ -125,7 +125,7 @@ def test_the_audit_of_given_splits_leaves_out_repeats_of_one_class():
     assert np.isnan(mean_model_auroc(plan, y))
 
 
-def test_the_audit_of_a_part_of_the_records_is_of_those_held_out():
+def test_the_audit_counts_only_records_that_are_held_out():
     y = outcome(10, 14)
     splits = [(np.arange(8, 24), np.arange(4)), (np.arange(8, 24), np.arange(4, 8))]
 
@@ -195,7 +195,7 @@ def test_the_correlation_is_that_of_held_out_labels_and_training_means(
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
-def test_in_even_folds_the_correlation_is_the_root_of_what_lies_between_them(kind):
+def test_in_equal_folds_the_correlation_is_the_root_of_the_between_share(kind):
     rng = np.random.default_rng(8)
     y = outcome(12, 18) if kind == "binary" else rng.gamma(2, size=30)
     plan = make_plan("kfold", y, kind, k=6, seed=2)
@@ -205,7 +205,7 @@ def test_in_even_folds_the_correlation_is_the_root_of_what_lies_between_them(kin
 
 
 @pytest.mark.parametrize(("scheme", "keywords"), PLANS)
-def test_the_negative_mean_scores_as_scikit_learn_has_it(scheme, keywords):
+def test_the_negative_mean_scores_as_in_scikit_learn(scheme, keywords):
     y = outcome(7, 13, seed=3)
     plan = make_plan(scheme, y, "binary", seed=5, **keywords)
     means, areas = -training_means(plan, y).round(12), []
@@ -230,7 +230,7 @@ def test_the_negative_mean_scores_as_scikit_learn_has_it(scheme, keywords):
 
 
 @pytest.mark.parametrize(("scheme", "keywords"), PLANS)
-def test_class_totals_losses_and_copies_are_those_of_the_training_sets(
+def test_class_totals_losses_and_duplicates_are_those_of_the_training_sets(
     scheme, keywords
 ):
     y = np.random.default_rng(1).choice(3, 24, p=[0.5, 0.3, 0.2])
@@ -257,7 +257,7 @@ def test_class_totals_losses_and_copies_are_those_of_the_training_sets(
     assert ("rebalanced, and equal" in str(audit)) == plan.rebalanced
 
 
-def test_a_plan_that_says_rebalanced_and_is_not_is_told():
+def test_a_plan_that_claims_to_be_rebalanced_but_is_not_is_reported():
     y = outcome(4, 8)
     plan = make_plan("loocv", y, "binary")
     assert not plan.audit()["training_counts"].concern
@@ -276,7 +276,7 @@ def test_weights_of_one_outcome_are_counted_for_another():
     np.testing.assert_allclose(table["most"], np.max(totals, axis=0))
 
 
-def test_balance_that_costs_many_records_is_told():
+def test_balance_that_costs_many_records_is_reported():
     y, folds = np.repeat([0, 1], [20, 20]), np.repeat(np.arange(4), 10)
     y[:10], y[10:20] = np.tile([0, 1], 5), np.tile([0, 0, 0, 0, 1], 2)
     plan = replace(assemble("given", "", [folds]), response=Response.of(y, "binary"))
@@ -289,7 +289,7 @@ def test_balance_that_costs_many_records_is_told():
     assert not finding.concern
 
 
-def test_what_was_kept_out_already_is_not_told_as_lost_to_balance():
+def test_records_excluded_before_are_not_reported_as_lost_to_balance():
     y = outcome(8, 12)
     splitter = ShuffleSplit(5, test_size=0.2, train_size=0.5, random_state=0)
     plan = replace(
@@ -306,7 +306,7 @@ def test_what_was_kept_out_already_is_not_told_as_lost_to_balance():
     assert finding.value < 6 == even.kept_out.sizes.min()
 
 
-def test_one_copy_is_no_plural():
+def test_one_duplicate_is_singular():
     y = outcome(5, 5)
     one = make_plan("loocv", y, "binary", rebalance="upsample").audit()
     assert one["copies"].value == 1
@@ -335,7 +335,7 @@ def test_folds_and_training_sets_without_a_class_are_named():
 
 
 @pytest.mark.parametrize("scheme", ["loocv", "leave_pair_out"])
-def test_folds_too_small_for_all_classes_are_no_concern(scheme):
+def test_folds_too_small_for_all_classes_are_not_reported(scheme):
     audit = make_plan(scheme, outcome(4, 6), "binary").audit()
     frame = audit.to_frame().set_index("check")
     assert "class_not_held_out" not in frame.index[frame["concern"]]
@@ -378,7 +378,7 @@ def test_fold_sizes_and_the_largest_stratum():
 
 
 def slow_copies(plan, codes):
-    """Return who is held out by a split of which a fit has seen an equal."""
+    """Return held-out records of which an equal was in a training set."""
     found = {}
     for repeat, split, train, _, test in each_fit(plan):
         for row in test:
@@ -389,7 +389,7 @@ def slow_copies(plan, codes):
 
 @settings(max_examples=60)
 @given(st.sampled_from(PLANS), st.integers(0, 999), st.integers(2, 16))
-def test_equal_records_are_sought_in_the_very_training_sets(case, seed, groups):
+def test_equal_records_are_searched_for_in_each_training_set(case, seed, groups):
     scheme, keywords = case
     y = outcome(6, 9, seed)
     codes = np.random.default_rng(seed).integers(0, groups, 15)
@@ -516,7 +516,7 @@ def test_of_many_weighted_fits_some_are_looked_at(monkeypatch):
     ("codes", "sizes"),
     [([0, 0, 0, 1, 1, 1, 1], [2, 2, 3]), ([0, 0, 1, 1, 2, 2], [2, 4])],
 )
-def test_the_p_value_has_the_moments_of_all_ways_to_deal(codes, sizes):
+def test_the_p_value_has_the_moments_of_all_permutations(codes, sizes):
     fold = np.repeat(np.arange(len(sizes)), sizes)
 
     def table(labels):
@@ -598,7 +598,7 @@ def test_the_column_in_which_folds_differ_most_is_named():
 # ---- what is handed in, and what comes out ----
 
 
-def test_data_are_found_by_their_labels():
+def test_data_are_matched_by_their_labels():
     rng = np.random.default_rng(5)
     data = pd.DataFrame(
         {"x": rng.normal(size=30), "id": rng.integers(0, 9, 30)},
@@ -627,7 +627,7 @@ def test_data_are_found_by_their_labels():
         plain.audit(data=data[1:])
 
 
-def test_what_makes_no_sense_is_refused():
+def test_meaningless_arguments_raise_an_error():
     plan = make_plan("loocv", [0, 1, 0, 1], "binary")
     with pytest.raises(ArgumentError, match="needs data="):
         plan.audit(duplicates="id")
@@ -642,7 +642,7 @@ def test_what_makes_no_sense_is_refused():
         continuous.audit([0.5, 1, np.inf, 2])
 
 
-def test_an_outcome_may_be_handed_in_as_it_stands():
+def test_an_outcome_may_be_given_as_an_array():
     y = outcome(8, 12)
     plan = make_plan("kfold", y, "binary", k=4, levels=("no", "yes"))
     bare = FoldPlan.from_frame(plan.to_frame())
@@ -659,7 +659,7 @@ def test_an_outcome_may_be_handed_in_as_it_stands():
     assert str(three.audit(np.arange(20) % 3)) == str(three.audit())
 
 
-def test_of_several_classes_the_one_most_given_away_is_named():
+def test_of_several_classes_the_most_revealed_is_named():
     y = np.repeat([0, 1, 2], [10, 10, 10])
     folds = np.concatenate([np.arange(10) % 2, np.arange(10) % 2, np.zeros(10, int)])
     finding = assemble("given", "", [folds]).audit(list(y.astype(str)))
@@ -671,7 +671,7 @@ def test_of_several_classes_the_one_most_given_away_is_named():
     assert finding["label_correlation"].concern
 
 
-def test_an_audit_is_a_sentence_a_line_and_a_row_a_finding():
+def test_an_audit_has_one_line_and_one_row_per_finding():
     audit = make_plan("loocv", [0, 1, 1, 0, 1], "binary").audit()
     frame = audit.to_frame()
     assert frame.columns.tolist() == ["check", "value", "concern", "sentence"]

@@ -116,7 +116,7 @@ TYPED = {
 
 
 def in_order(things):
-    """Number things from 0 as they appear."""
+    """Number values from 0 in order of appearance."""
     seen = []
     return [
         seen.index(t) if t in seen else seen.append(t) or len(seen) - 1 for t in things
@@ -124,7 +124,7 @@ def in_order(things):
 
 
 def joined(n, near):
-    """Number connected components by walking, from 0 as they appear."""
+    """Number connected components by a walk, from 0 in order of appearance."""
     number = [-1] * n
     for start in range(n):
         if number[start] < 0:
@@ -139,12 +139,12 @@ def joined(n, near):
 
 
 def groups_of(answer):
-    """Return the sets of labels that an answer's groups hold."""
+    """Return the groups of an answer as sets of labels."""
     return {frozenset(rows.index) for _, rows in answer.groupby("group")}
 
 
 def sets(codes, keep):
-    """Return the kept groups as sets of positions."""
+    """Return the groups as sets of positions."""
     groups = {}
     for i, code in enumerate(codes):
         groups.setdefault(code, set()).add(i)
@@ -215,7 +215,7 @@ GRID = hnp.arrays(
 
 @pytest.mark.filterwarnings(CHAIN)
 @given(GRID, st.sampled_from([0, 0.25, 0.5, 1]), st.sampled_from([0, 1]), st.data())
-def test_near_records_are_what_steps_join(points, first, second, data):
+def test_near_records_are_joined_by_steps(points, first, second, data):
     n = len(points)
     sex = data.draw(st.lists(st.sampled_from("fm"), min_size=n, max_size=n))
     frame = pd.DataFrame(points, columns=["a", "b"]).assign(sex=sex)
@@ -251,7 +251,7 @@ def test_numbers_of_every_kind_can_be_near(dtype):
     assert near_records(frame, "x", 0.5).tolist() == [0, 1, 2]
 
 
-def test_a_tolerance_is_reached_in_spite_of_rounding():
+def test_a_tolerance_is_reached_despite_rounding():
     tenths = [0.1, 0.2, 0.3, 0.4, 0.7, 0.8, 0.9]
     assert 0.8 - 0.7 > 0.1
     with pytest.warns(FoldWarning, match=r"is a chain: .* 3 tolerances"):
@@ -259,7 +259,7 @@ def test_a_tolerance_is_reached_in_spite_of_rounding():
     assert codes.tolist() == [0, 0, 0, 0, 1, 1, 1]
 
 
-def test_a_chain_is_told_and_copies_of_one_original_are_not():
+def test_a_chain_is_reported_but_duplicates_of_one_original_are_not():
     copies = pd.DataFrame({"x": [0.0, -1.0, 1.0, 10.0, 11.0]})
     assert near_records(copies, "x", 1).tolist() == [0, 0, 0, 1, 1]
     chain = pd.DataFrame({"x": [0.0, 1.0, 2.0, 3.0, 3.0, 10.0]})
@@ -275,7 +275,7 @@ def test_many_equal_records_make_no_pairs(monkeypatch):
     assert np.bincount(near_records(frame, "x", 1)).tolist() == [4_000, 2_000]
 
 
-def test_too_many_pairs_are_refused(monkeypatch):
+def test_too_many_pairs_raise_an_error(monkeypatch):
     frame = pd.DataFrame({"x": np.linspace(0, 1, 100)})
     monkeypatch.setattr(duplicates, "MOST_PAIRS", 100 * 99 // 2)
     assert near_records(frame, "x", 1).max() == 0
@@ -353,7 +353,7 @@ def test_definitions_1_and_2_imply_definition_3(rows):
     assert parted_repeats(frame, fold, ["x", "z"]).empty == free
 
 
-def test_the_copies_of_simulated_hospitals_are_found():
+def test_the_duplicates_of_simulated_hospitals_are_found():
     frame = simulate_ehr(2_000, 400, seed=5)
     assert repeats_within_site(frame, "site").empty
     found = repeats_across_sites(frame, "site")
@@ -379,7 +379,7 @@ def test_the_copies_of_simulated_hospitals_are_found():
     assert parted_repeats(frame, by_person, record).empty
 
 
-def test_copies_measured_anew_are_found_within_a_tolerance():
+def test_duplicates_measured_again_are_found_within_a_tolerance():
     frame = simulate_ehr(2_000, 400, seed=6).drop(columns="birth_date")
     expected = repeats_across_sites(frame, "site", ["patient_id"])
     covariates = [f"x{i}" for i in range(1, 11)]
@@ -405,7 +405,7 @@ def test_the_answer_is_the_rows_in_order():
     assert nothing.columns.tolist() == answer.columns.tolist()
 
 
-def test_a_site_given_apart_is_matched_and_shown():
+def test_a_site_given_separately_is_matched_and_shown():
     frame = pd.DataFrame({"x": [1, 1, 2]}, index=["a", "b", "c"])
     shuffled = pd.Series([9, 8, 9], index=["c", "b", "a"], name="clinic")
     for site in (shuffled, [9, 8, 9], np.array([9, 8, 9])):
@@ -450,7 +450,7 @@ def test_straddling_against_all_pairs(n, repeats, data):
         ([0.0, 1.0], [[0, 1]], "integers from 0"),
     ],
 )
-def test_straddling_refuses(codes, held_out, message):
+def test_straddling_raises_for_invalid_arguments(codes, held_out, message):
     with pytest.raises(ArgumentError, match=message):
         straddling(np.array(codes), np.array(held_out))
 

@@ -1,4 +1,4 @@
-"""A plan as a table, written to files and read back."""
+"""A plan as a table that is written to files and read back."""
 
 import io
 from dataclasses import replace
@@ -95,7 +95,7 @@ def test_a_plan_comes_back_from_csv(scheme, how):
 
 @settings(max_examples=30)
 @given(st.sampled_from(REBALANCED), st.integers(0, 2**64), st.integers(0, 9))
-def test_the_order_of_the_rows_says_nothing(combination, seed, shuffle):
+def test_the_order_of_the_rows_does_not_matter(combination, seed, shuffle):
     scheme, how = combination
     plan = plan_of(scheme, how, seed=seed)
     table = plan.to_frame().sample(frac=1, random_state=shuffle)
@@ -154,7 +154,7 @@ def test_the_table_lists_what_each_fit_does(scheme, how):
 
 
 def splitter_plan(how=None):
-    """Return a plan of random shares that trains on half of the records only."""
+    """Return a plan of random shares that trains on only half of the records."""
     splitter = ShuffleSplit(5, test_size=0.2, train_size=0.5, random_state=0)
     plan = replace(
         plan_from_splitter(splitter, Y, 1), response=Response.of(Y, "binary")
@@ -163,7 +163,7 @@ def splitter_plan(how=None):
 
 
 @pytest.mark.parametrize("how", ["subsample", "all", "upsample", Bags(2)])
-def test_what_was_kept_out_already_is_not_dropped_for_balance(how):
+def test_records_excluded_before_are_not_dropped_for_balance(how):
     before, plan = splitter_plan(), splitter_plan(how)
     assert set(before.kept_out.sizes) == {N - 5 - 11}
     parts = dict(list(plan.to_frame().groupby("role")["position"]))
@@ -183,7 +183,7 @@ def test_what_was_kept_out_already_is_not_dropped_for_balance(how):
     same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame()), n=N))
 
 
-def test_only_what_was_dropped_for_balance_is_predicted():
+def test_only_records_dropped_for_balance_are_predicted():
     data = pd.DataFrame({"y": Y, "x": np.arange(N) % 5})
     scheme = ShuffleSplit(5, test_size=0.2, train_size=0.5, random_state=0)
     result = cv("y ~ x", data, scheme=scheme, rebalance="subsample", seed=3)
@@ -203,7 +203,7 @@ def test_only_what_was_dropped_for_balance_is_predicted():
         assert found - within == expected
 
 
-def test_the_fingerprint_knows_what_is_dropped_from_what_is_kept_out():
+def test_the_fingerprint_distinguishes_dropped_from_excluded_records():
     plan = plan_of("rkfold", None)
     none = Ragged.empty(plan.n_fits)
     moved = replace(plan, dropped=none, kept_out=plan.dropped)
@@ -213,7 +213,7 @@ def test_the_fingerprint_knows_what_is_dropped_from_what_is_kept_out():
     assert moved.fingerprint != plan.fingerprint
 
 
-def test_the_fingerprint_knows_which_records_are_compared():
+def test_the_fingerprint_depends_on_the_records_that_are_compared():
     plain = plan_of("leave_pair_out", None)
     given = replace(plain, scheme="given")
     tournament = replace(plain, scheme="tournament_leave_pair_out")
@@ -287,7 +287,7 @@ def test_a_bag_that_changes_nothing_is_still_a_fit():
     same_lists(plan, FoldPlan.from_frame(through_csv(plan.to_frame())))
 
 
-def test_a_table_made_elsewhere():
+def test_a_table_from_other_software():
     table = pd.DataFrame({"row": list("dbca"), "fold": ["x", "y", "x", "y"], "age": 3})
     plan = FoldPlan.from_frame(table)
     assert [test.tolist() for _, test in plan.split()] == [[0, 2], [1, 3]]
@@ -301,7 +301,7 @@ def test_a_table_made_elsewhere():
     assert not plan.partition
 
 
-def test_some_training_records_left_out_by_another_s_table():
+def test_training_records_omitted_by_a_table_of_other_software():
     table = pd.DataFrame(
         {
             "position": [0, 1, 2, 3, 2, 0],
@@ -328,7 +328,7 @@ def test_some_training_records_left_out_by_another_s_table():
         ({"weight": 1.0}, SchemeError, "rebalance='weight'"),
     ],
 )
-def test_a_table_that_is_no_plan(change, error, message):
+def test_an_invalid_table_raises_an_error(change, error, message):
     table = plan_of("kfold", None).to_frame()
     for column, value in change.items():
         table[column] = value
@@ -338,7 +338,7 @@ def test_a_table_that_is_no_plan(change, error, message):
         FoldPlan.from_frame(table)
 
 
-def test_what_is_no_table_at_all():
+def test_objects_that_are_not_tables_raise_an_error():
     table = plan_of("kfold", None).to_frame()
     with pytest.raises(DataError, match="takes a pandas frame, not list"):
         FoldPlan.from_frame([1, 2])
@@ -421,13 +421,13 @@ def test_labels_alone_may_not_be_missing():
 
 
 @pytest.mark.parametrize("n", [True, 7.0, "7"])
-def test_the_number_of_records_is_a_whole_number(n):
+def test_the_number_of_records_is_an_integer(n):
     with pytest.raises(ArgumentTypeError, match="n must be an integer, not"):
         FoldPlan.from_frame(TWO_FOLDS, n=n)
     assert FoldPlan.from_frame(TWO_FOLDS, n=np.int64(7)).n == 7
 
 
-def test_a_table_that_was_changed_is_not_believed_to_be_what_it_was():
+def test_a_changed_table_does_not_keep_its_fingerprint():
     plan = plan_of("rkfold", None, repeats=2)
     table = plan.to_frame()
     whole = FoldPlan.from_frame(table.sample(frac=1, random_state=1))

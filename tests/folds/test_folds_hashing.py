@@ -275,12 +275,12 @@ def test_many_values_are_hashed_in_pieces(monkeypatch, form):
         keyed_digest(gaps, KEY)
 
 
-def test_no_values_no_folds():
+def test_without_values_there_are_no_folds():
     assert keyed_fold([], 5, KEY).tolist() == []
 
 
 @pytest.mark.parametrize("absent", [None, np.nan, pd.NA, pd.NaT, Decimal("nan")])
-def test_what_is_missing_is_counted(absent):
+def test_missing_values_are_counted(absent):
     for values in (["a", absent, "b", absent], [absent, 1, 2, absent]):
         with pytest.raises(DataError, match=r"2 of 4 values to hash are missing.*drop"):
             keyed_digest(values, KEY)
@@ -320,7 +320,7 @@ def test_missing_in_columns(column):
         (["\ud800"], "not valid Unicode"),
     ],
 )
-def test_what_cannot_be_hashed(values, message):
+def test_values_that_cannot_be_hashed_raise_an_error(values, message):
     with pytest.raises(DataError, match=message):
         keyed_digest(values, KEY)
 
@@ -355,7 +355,7 @@ def test_without_a_key_it_is_plain_sha256_and_warns():
     assert digest[0] == int.from_bytes(plain[:7], "big")
 
 
-def test_a_century_of_birth_dates_undoes_a_hash_without_a_key():
+def test_a_hash_of_birth_dates_without_a_key_can_be_inverted():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PrivacyWarning)
         days = pd.date_range("1920-01-01", "2019-12-31")
@@ -365,7 +365,7 @@ def test_a_century_of_birth_dates_undoes_a_hash_without_a_key():
     assert found == pd.Timestamp("1970-01-02")
 
 
-def test_a_bad_key_is_refused_and_not_shown():
+def test_an_invalid_key_raises_an_error_that_does_not_show_it():
     for key in (b"", ""):
         with pytest.raises(ArgumentError, match="the key is empty"):
             keyed_digest(["x"], key)
@@ -388,7 +388,7 @@ def test_k_must_be_two_or_more(k):
 
 
 @pytest.mark.parametrize("k", [2, 5, 7, 10])
-def test_folds_are_spread_as_if_thrown(k):
+def test_folds_are_spread_as_if_at_random(k):
     n = 50_000
     counts = np.bincount(keyed_fold([f"P{i:06}" for i in range(n)], k, KEY))
     assert len(counts) == k
@@ -411,7 +411,7 @@ def test_balanced_folds_of_distinct_values_differ_by_one_at_most(n, k):
 
 @given(st.lists(st.integers(1, 12), min_size=2, max_size=7), st.integers(2, 4))
 def test_balanced_thresholds_are_where_the_count_is_nearest(sizes, k):
-    """By brute force over every choice of cuts that leaves no fold empty."""
+    """The check is exhaustive over all cuts that leave no fold empty."""
     if len(sizes) < k:
         return
     values = np.repeat(np.arange(len(sizes)), sizes)
@@ -436,7 +436,7 @@ def test_balanced_thresholds_are_where_the_count_is_nearest(sizes, k):
         assert off.max() == pytest.approx(best)
 
 
-def test_thresholds_serve_records_that_come_later():
+def test_thresholds_apply_to_later_records():
     folds, thresholds = balanced_folds(range(1000), 5, KEY)
     kept = [int(bound) for bound in thresholds]  # as read back from JSON
     np.testing.assert_array_equal(assign(keyed_digest(range(1000), KEY), kept), folds)
@@ -542,7 +542,7 @@ def test_duckdb_makes_the_same_folds(duck, k):
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_whole_numbers_and_nulls_in_sql(sqlite, duck, engine):
+def test_integers_and_nulls_in_sql(sqlite, duck, engine):
     connection = {"sqlite": sqlite, "duckdb": duck}[engine]
     connection.execute("CREATE TABLE t (id BIGINT)")
     values = [7, -3, 0, 2**60]
@@ -607,13 +607,13 @@ def test_registered_sha256_is_sha256(sqlite, duck, engine):
 
 
 def test_a_misspelt_column_is_an_error_in_sqlite(sqlite):
-    """In double quotes SQLite takes it for text: one fold for all records."""
+    """SQLite would take it as text in double quotes: one fold for all records."""
     sqlite.execute("CREATE TABLE t (id TEXT)")
     with pytest.raises(sqlite3.OperationalError, match="no such column"):
         sqlite.execute(f"SELECT {sql_fold('idd', 5, 'sqlite')} FROM t", BOUND)
 
 
-def test_sqlite_that_stores_utf_16_is_refused():
+def test_sqlite_with_utf_16_raises_an_error():
     connection = sqlite3.connect(":memory:")
     connection.execute("PRAGMA encoding = 'UTF-16'")
     with pytest.raises(ArgumentError, match="UTF-8, not UTF-16"):
@@ -621,7 +621,7 @@ def test_sqlite_that_stores_utf_16_is_refused():
     connection.close()
 
 
-def test_sql_holds_no_key_and_names_what_it_lacks():
+def test_sql_contains_no_key_and_names_what_it_needs():
     for dialect in ("duckdb", "sqlite", "postgresql"):
         sql = sql_fold("id", 5, dialect)
         assert sql.count("ipad") == sql.count("opad") == 1
@@ -740,7 +740,7 @@ def test_postgresql_makes_balanced_folds_and_joins_columns(postgres):
     assert psql(f"SELECT {nothing} IS NULL FROM (SELECT NULL::int AS n) AS s") == "t\n"
 
 
-def test_psycopg_takes_the_expression_as_it_is(postgres):
+def test_psycopg_accepts_the_expression_unchanged(postgres):
     psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
     folder, _ = postgres
     query = f"SELECT {sql_fold(ODD_NAME, 5, 'postgresql')} FROM t ORDER BY n"

@@ -1,4 +1,4 @@
-"""What holds of every plan, whatever scheme, rebalance, stratifier and outcome."""
+"""Invariants of all plans, for any scheme, rebalancing, stratifier and outcome."""
 
 import dataclasses
 import hmac
@@ -77,7 +77,7 @@ TOLD: Counter[tuple[str, str, str]] = Counter()
 
 @pytest.fixture(scope="module", autouse=True)
 def tally():
-    """Say, where output is shown, how many plans of which kind were made."""
+    """Print the number of plans of each kind."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("STATCV_KEY", raising=False)
         yield
@@ -98,7 +98,7 @@ def tally():
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Case:
-    """Records, and the arguments of a plan; ``equal`` holds the true strata."""
+    """Records, and the arguments of a plan; ``equal`` holds the true clusters."""
 
     y: np.ndarray
     kind: str
@@ -117,7 +117,7 @@ class Case:
 
     @property
     def how(self):
-        """The rebalance in force."""
+        """The rebalancing method that is used."""
         return self.arguments["rebalance"] or self.scheme.rebalance
 
     @property
@@ -128,7 +128,7 @@ class Case:
         return make_plan(y=self.y, kind=self.kind, data=self.frame, **self.arguments)
 
     def base(self, plan, split):
-        """Return who could train: not held out, nor equal to one of a pair."""
+        """Return the records that may train: not held out or equal to one of a pair."""
         stays = np.ones(len(self.y), dtype=bool)
         stays[plan.test(split)] = False
         if self.scheme.splits == "pairs" and self.stratified:
@@ -137,7 +137,7 @@ class Case:
 
 
 def records(equal, rng):
-    """Make columns whose values are equal where ``equal`` is, in other spellings."""
+    """Make columns that are equal where ``equal`` is, in various notations."""
     n, odd = len(equal), rng.random(len(equal)) < 0.5
     age = (equal - 1) * 1.5
     age[(age == 0) & odd] = -0.0
@@ -159,7 +159,7 @@ def records(equal, rng):
 
 
 def strata(draw, n, wild, rng):
-    """Draw which records are equal: hardly any, blocks, or strata of any size."""
+    """Draw which records are equal: few, blocks, or clusters of any size."""
     forms = ["distinct", "pairs", "threes"]
     form = draw(st.sampled_from([*forms, "blocks", "skewed"] if wild else forms))
     if form == "skewed":
@@ -169,7 +169,7 @@ def strata(draw, n, wild, rng):
 
 
 def outcome(draw, kind, n, wild, rng):
-    """Draw numbers, or classes from rare to even."""
+    """Draw a continuous outcome, or classes from rare to even."""
     if kind == "continuous":
         forms = [rng.normal(size=n), np.exp(2 * rng.normal(size=n)), np.arange(n) % 4.0]
         return draw(st.sampled_from(forms))
@@ -184,7 +184,7 @@ def outcome(draw, kind, n, wild, rng):
 
 @st.composite
 def cases(draw, scheme, how):
-    """Draw records and arguments; of one in four it is left open if they fit."""
+    """Draw records and arguments; one case in four may be impossible."""
     named = SCHEMES[scheme]
     wild = draw(st.integers(0, 3)) == 3
     kind = draw(st.sampled_from(KINDS if wild else named.outcomes))
@@ -216,7 +216,7 @@ def cases(draw, scheme, how):
 
 
 def check_sets(case, plan):
-    """Training, held-out and dropped records are apart, and are all there are."""
+    """Check that training, held-out and dropped records partition the records."""
     n, times = len(case.y), np.zeros((plan.repeats, len(case.y)), dtype=int)
     assert plan.n == n
     for split in range(plan.n_splits):
@@ -244,7 +244,7 @@ def check_sets(case, plan):
 
 
 def check_strata(case, plan):
-    """No fit trains on an equal of a record that it predicts."""
+    """Check that no fit trains on an equal of a record that it predicts."""
     if not case.stratified:
         return
     _, codes = np.unique(case.equal, return_inverse=True)
@@ -257,7 +257,7 @@ def check_strata(case, plan):
 
 
 def check_partners(case, plan):
-    """What was dropped for balance, and no more, is predicted where no equal trains."""
+    """Check that the records dropped for balance, and no others, are predicted."""
     drops = case.how in ("subsample", "all")
     keeps_out = case.how == "bag" or (case.scheme.splits == "pairs" and case.stratified)
     for fit in some(plan.n_fits):
@@ -271,7 +271,7 @@ def check_partners(case, plan):
 
 
 def check_balance(case, plan):
-    """Training sets are alike, by the fewest drops or copies."""
+    """Check that class totals are equal, with the fewest drops or duplicates."""
     assert plan.rebalanced == (case.how is not None)
     if case.how is None:
         return
@@ -306,7 +306,7 @@ def check_balance(case, plan):
 
 
 def check_means(case, plan):
-    """The training mean is restored exactly, or by the best single drop."""
+    """Check that the training mean is restored exactly, or by the best single drop."""
     y, mean = case.y, case.y.mean()
     for fit in some(plan.n_fits):
         train = plan.train(fit)
@@ -322,7 +322,7 @@ def check_means(case, plan):
 
 
 def check_evenness(case, plan):
-    """Where nothing forbids it, sizes and class counts differ by one at most."""
+    """Check that sizes and class counts differ by at most one, if possible."""
     if case.scheme.splits not in ("folds", "groups"):
         return
     single = len(np.unique(case.equal)) == len(case.y)
@@ -342,7 +342,7 @@ def check_evenness(case, plan):
 
 
 def check_seed(case, plan):
-    """The same call makes the same plan."""
+    """Check that the same call makes the same plan."""
     again = case.make()
     assert again.fingerprint == plan.fingerprint
     assert again.sentence == plan.sentence
@@ -350,7 +350,7 @@ def check_seed(case, plan):
 
 
 def check_table(case, plan):
-    """The plan can be had back from its table."""
+    """Check that the plan can be restored from its table."""
     if plan.weighting is not None:
         with pytest.raises(SchemeError, match="weights"):
             plan.to_frame()
@@ -364,7 +364,7 @@ def check_table(case, plan):
 
 
 def check_assigned(case, plan):
-    """A stratifier that made the folds deals the same records to them again."""
+    """Check that the stratifier assigns the same records to the same folds."""
     if not case.stratified or case.scheme.splits != "folds":
         with pytest.raises(SchemeError):
             plan.assign(case.frame)
@@ -384,7 +384,7 @@ def check_assigned(case, plan):
 
 
 def check_memory(case, plan):
-    """The plan holds no n x n array: some numbers for each record, split and entry."""
+    """Check that memory is linear in the numbers of records, splits and entries."""
     lists = (plan.tests, plan.dropped, plan.kept_out, plan.copied)
     entries = sum(len(part.values) for part in lists)
     cells = plan.n_splits * (3 + case.classes) + plan.n_fits * 4
@@ -405,7 +405,7 @@ def arrays_within(thing):
 
 
 def some(fits):
-    """Return all fits, or some of very many."""
+    """Return all fits, or a sample if there are many."""
     return range(fits) if fits <= MANY else np.linspace(0, fits - 1, MANY).astype(int)
 
 
@@ -440,7 +440,7 @@ SOME_PLAN = sorted(
 @pytest.mark.parametrize(("scheme", "how"), SOME_PLAN)
 @settings(max_examples=8)
 @given(data=st.data())
-def test_a_plan_keeps_its_word_or_is_refused_with_a_reason(scheme, how, data):
+def test_a_plan_satisfies_the_invariants_or_raises_with_a_reason(scheme, how, data):
     case = data.draw(cases(scheme, how), "case")
     try:
         plan = case.make()
@@ -464,7 +464,7 @@ def check_reason(said, case):
 
 
 @pytest.mark.parametrize(("scheme", "kind", "expected"), list(cells()))
-def test_every_combination_makes_plans_or_is_refused(scheme, kind, expected):
+def test_every_combination_makes_plans_or_raises(scheme, kind, expected):
     rng = np.random.default_rng(5)
     equal = np.arange(16) // 2
     y = {

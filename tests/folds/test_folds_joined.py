@@ -1,4 +1,4 @@
-"""The plans of several sites, joined into the plan of their stacked records."""
+"""Plans of several sites, joined into one plan of their stacked records."""
 
 import io
 from dataclasses import replace
@@ -201,7 +201,7 @@ def test_equal_identifiers_of_sites_share_a_fold_by_hash():
     assert again.fingerprint == joined.fingerprint
 
 
-def test_joined_whole_values_say_nothing_of_other_records():
+def test_joined_whole_values_do_not_define_folds_of_other_records():
     frames = sites()
     joined = FoldPlan.concat(plans_of(frames, k=3, stratify=by_value("id")))
     with pytest.raises(SchemeError, match="not their values"):
@@ -241,7 +241,7 @@ def test_one_plan_and_joined_plans_can_be_joined():
         ({"scheme": "loocv", "k": None}, r"loocv \(site 'B'\) has no folds that sites"),
     ],
 )
-def test_plans_that_differ_are_refused(change, message):
+def test_plans_that_differ_raise_an_error(change, message):
     frames = sites()
     plans = plans_of(frames, k=3)
     plans["B"] = fold_plan("y", frames["B"], **{"scheme": "kfold", "k": 3, **change})
@@ -250,7 +250,7 @@ def test_plans_that_differ_are_refused(change, message):
 
 
 @quietly
-def test_other_thresholds_and_allocations_are_refused():
+def test_other_thresholds_and_allocations_raise_an_error():
     frames = sites()
     plans = plans_of(frames, stratify=by_quantile("x", 1, [0.5, 1]))
     for thresholds, message in (
@@ -273,7 +273,7 @@ def test_other_thresholds_and_allocations_are_refused():
 
 
 @quietly
-def test_plans_whose_fits_differ_in_number_are_refused():
+def test_plans_with_different_numbers_of_fits_raise_an_error():
     frames = sites(sizes=(30, 22, 24))
     plans = plans_of(frames, scheme="stratified_kfold", k=4, rebalance="all")
     assert plans["A"].n_fits != plans["B"].n_fits
@@ -281,7 +281,7 @@ def test_plans_whose_fits_differ_in_number_are_refused():
         FoldPlan.concat(plans)
 
 
-def test_a_rebalanced_plan_that_lacks_a_fold_is_refused():
+def test_a_rebalanced_plan_that_lacks_a_fold_raises_an_error():
     frames = {
         "A": pd.DataFrame({"x": np.arange(12.0), "y": [0, 1] * 6}),
         "B": pd.DataFrame({"x": np.arange(8.0), "y": [0, 1] * 4}),
@@ -299,7 +299,7 @@ def test_a_rebalanced_plan_that_lacks_a_fold_is_refused():
     assert result.plan.rebalance == "subsample"
 
 
-def test_what_are_no_plans():
+def test_objects_that_are_not_plans_raise_an_error():
     plan = fold_plan(data=sites()["A"], scheme="kfold", k=3)
     with pytest.raises(
         ArgumentTypeError, match=r"a mapping of sites to plans.*not list"

@@ -18,7 +18,7 @@ def plan_of(y, kind, pairs, seed=1, **more):
 
 
 def drawn(plan):
-    """Return the pairs of each repeat, each as a rising tuple."""
+    """Return the pairs of each repeat, each as a sorted tuple."""
     every = plan.tests.values.reshape(-1, 2)
     return [
         [tuple(pair) for pair in every[start:stop].tolist()]
@@ -59,7 +59,7 @@ def test_records_of_a_class_are_in_as_many_pairs_or_one_more(case):
 
 
 @given(classes(most=4))
-def test_so_they_are_between_every_two_classes_and_in_all(case):
+def test_the_pairs_are_even_between_every_two_classes_and_in_total(case):
     y, budget, seed = case
     kind = "binary" if y.max() == 1 else "multiclass"
     (pairs,) = drawn(plan_of(y, kind, budget, seed))
@@ -78,7 +78,7 @@ def test_so_they_are_between_every_two_classes_and_in_all(case):
 
 
 @given(st.integers(3, 12), st.data())
-def test_numbers_are_in_as_many_pairs_or_one_more(n, data):
+def test_records_of_a_continuous_outcome_are_in_as_many_pairs_or_one_more(n, data):
     y = np.random.default_rng(n).normal(size=n)
     budget = data.draw(st.integers(-(-n // 2), n * (n - 1) // 2))
     (pairs,) = drawn(plan_of(y, "continuous", budget, data.draw(st.integers(0, 9))))
@@ -89,7 +89,7 @@ def test_numbers_are_in_as_many_pairs_or_one_more(n, data):
 
 
 @given(st.lists(st.integers(0, 4), min_size=3, max_size=14), st.data())
-def test_equal_numbers_are_no_pair_and_each_has_its_share_of_pairs(values, data):
+def test_equal_numbers_do_not_form_a_pair_and_pairs_are_spread_evenly(values, data):
     y = np.array(values, dtype=float)
     every = count_unlike(y)
     if not every:
@@ -116,7 +116,7 @@ def test_every_pair_is_drawn_equally_often():
         assert (np.abs(found - 500 * share) < 4.5 * sd).all()
 
 
-def test_designs_that_are_alike_are_drawn_equally_often():
+def test_equivalent_designs_are_drawn_equally_often():
     y = np.repeat([0, 1], [4, 4])  # eight pairs, two a record: 90 designs
     many = plan_of(y, "binary", 8, seed=1, repeats=900)
     found = pd.Series([tuple(sorted(pairs)) for pairs in drawn(many)]).value_counts()
@@ -163,7 +163,7 @@ def test_the_seed_makes_the_sample_and_repeats_are_other_samples():
     assert drawn(two)[0] == drawn(one)[0] != drawn(two)[1]
 
 
-def test_numpys_whole_numbers_are_a_budget_as_well():
+def test_integers_of_numpy_are_a_valid_budget():
     y = np.arange(20) % 2
     own, plain = (plan_of(y, "binary", pairs) for pairs in (np.int64(30), 30))
     assert own.equals(plain) if hasattr(own, "equals") else drawn(own) == drawn(plain)
@@ -178,7 +178,7 @@ def test_ten_thousand_million_pairs_are_never_made():
 
 
 @pytest.mark.parametrize("repeats", [None, 2])
-def test_it_goes_through_a_table_and_back(repeats):
+def test_a_plan_of_sampled_pairs_survives_a_table(repeats):
     y = np.random.default_rng(1).permutation(np.repeat([0, 1], [8, 11]))
     plan = plan_of(y, "binary", 30, repeats=repeats)
     back = FoldPlan.from_frame(plan.to_frame())
@@ -189,7 +189,7 @@ def test_it_goes_through_a_table_and_back(repeats):
 
 
 @pytest.mark.parametrize("kind", ["binary", "continuous"])
-def test_equals_of_a_sampled_pair_do_not_train(kind):
+def test_records_equal_to_a_sampled_pair_do_not_train(kind):
     rng = np.random.default_rng(2)
     frame = pd.DataFrame({"h": rng.integers(0, 9, 30).astype(str)})
     frame["y"] = np.arange(30) % 2 if kind == "binary" else rng.normal(size=30)
@@ -253,7 +253,7 @@ def test_too_many_pairs_name_the_sample():
         plan_of(y, "binary", 60_000_000)
 
 
-def test_outcomes_that_are_all_equal_make_no_pair():
+def test_equal_outcomes_form_no_pairs():
     with pytest.raises(SchemeError, match="all 5 records have the same outcome"):
         plan_of(np.ones(5), "continuous", None)
     with pytest.raises(SchemeError, match="leaves none to train on"):

@@ -22,7 +22,7 @@ from statcv.folds.ragged import Ragged
 
 @st.composite
 def plans(draw):
-    """Draw any plan: some records never held out, any records dropped."""
+    """Draw a plan in which some records are never held out, and any are dropped."""
     n = draw(st.integers(3, 15))
     repeats = draw(st.integers(1, 3))
     held_out, dropped = [], []
@@ -126,7 +126,7 @@ def test_a_plan_serves_grid_search_repeats_and_sparse_matrices(problem):
     assert sum(key.startswith("split") for key in search.cv_results_) == 8
 
 
-def test_a_plan_says_when_it_is_for_other_data(problem):
+def test_a_plan_for_other_data_raises_an_error(problem):
     X, y = problem
     plan = make_plan("kfold", y, "binary", k=4, seed=1)
     for wrong in (X[:7], sparse.csr_matrix(X[:7]), X[:7].tolist()):
@@ -146,7 +146,7 @@ def test_stratified_folds_match_scikit_learn_s_up_to_their_order():
     assert np.ptp(held.sum(axis=1)) == 0
 
 
-def test_one_split_is_no_splits():
+def test_the_number_of_splits_is_singular_or_plural():
     y = np.arange(12) % 2
     one = make_plan("montecarlo", y, "binary", repeats=1, seed=1)
     assert repr(one).startswith("<FoldPlan montecarlo: 1 split of 12 records, ")

@@ -38,7 +38,7 @@ def is_rising(lists, strictly=True):
 
 @st.composite
 def cases(draw, most=50, classes=4, largest=1):
-    """Draw classes, strata, and folds of whole strata; perhaps records left out."""
+    """Draw classes, strata, and folds of whole strata; some records may be omitted."""
     n = draw(st.integers(4, most))
     classes = draw(st.integers(1, classes))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -74,7 +74,7 @@ def test_training_counts_are_counted(case):
 
 
 @given(st.one_of(cases(), cases(largest=5)), st.booleans())
-def test_subsamples_have_equal_totals_and_drop_no_more_than_that_takes(case, stratify):
+def test_subsamples_have_equal_totals_and_drop_as_few_as_possible(case, stratify):
     rng, codes, classes, strata, tests, out = case
     n = len(codes)
     counts = training_counts(codes, classes, tests, out)
@@ -97,7 +97,7 @@ def subsets(rows):
 
 
 def fewest_drops(codes, classes, tests):
-    """Try every subset of every training set; return the fewest drops in all."""
+    """Return the smallest total number of drops, by exhaustive search."""
     n = len(codes)
     reached = []
     for split in range(len(tests)):
@@ -126,7 +126,7 @@ def test_no_choice_of_drops_is_smaller(case):
 @pytest.mark.parametrize(
     ("counts", "k"), [((4, 3), 3), ((5, 2), 2), ((3, 3), 2), ((2, 2, 3), 3)]
 )
-def test_no_dealing_into_groups_of_these_sizes_loses_fewer(counts, k):
+def test_no_allocation_to_groups_of_these_sizes_loses_fewer(counts, k):
     codes = np.repeat(np.arange(len(counts)), counts)
     n, classes = len(codes), len(counts)
 
@@ -176,7 +176,7 @@ def test_leave_one_out_drops_partners_evenly(counts, seed):
         assert np.ptp(np.bincount(drops.values, minlength=n)[codes == c]) <= 1
 
 
-def test_every_partner_is_as_likely():
+def test_all_partners_are_equally_likely():
     codes = np.array([0, 0, 0, 1, 1])
     tests, out = Ragged.grouped(np.arange(5), 5), Ragged.empty(5)
     rng = np.random.default_rng(6)
@@ -228,7 +228,7 @@ def test_draws_are_even(lists, need):
 
 @pytest.mark.parametrize("choose", [_one_by_one, _kind_by_kind])
 @given(case=cases(most=60, largest=5))
-def test_whole_strata_go_while_one_fits(choose, case):
+def test_whole_strata_are_dropped_while_one_fits(choose, case):
     rng, codes, classes, strata, tests, out = case
     counts = training_counts(codes, classes, tests, out)
     need = counts - counts.min(axis=0)
@@ -251,7 +251,7 @@ def test_whole_strata_go_while_one_fits(choose, case):
 
 
 def test_twins_are_dropped_together():
-    """What goes of a pair goes together where single records can make up the rest."""
+    """Twins are dropped together if single records can make up the rest."""
     codes = np.r_[np.zeros(40, dtype=int), np.tile([0, 1], 20), np.ones(40, dtype=int)]
     strata = np.r_[np.arange(40), 40 + np.repeat(np.arange(20), 2), 60 + np.arange(40)]
     tests = Ragged.grouped(strata, 100)
@@ -288,7 +288,7 @@ def test_upsampled_training_sets_have_equal_totals(case):
 
 @settings(max_examples=40)
 @given(cases(most=9, classes=3))
-def test_all_subsamples_are_all_there_are(case):
+def test_all_subsamples_are_listed(case):
     _, codes, classes, _, tests, out = case
     counts = training_counts(codes, classes, tests, out)
     if lacks_a_class(counts, codes):
@@ -348,13 +348,13 @@ def test_bags_hold_equal_totals_of_training_records(case, n_bags):
         np.testing.assert_array_equal(total, counts.min(axis=0))
 
 
-def test_bags_miss_as_many_as_a_bootstrap():
+def test_bags_omit_as_many_records_as_a_bootstrap():
     codes, tests = np.zeros(300, dtype=int), Ragged.grouped(np.arange(300) // 100, 3)
     drops, _, _ = bags(codes, 1, tests, Ragged.empty(3), np.random.default_rng(1), 100)
     assert abs(drops.sizes.mean() / 200 - (1 - 1 / 200) ** 200) < 0.01
 
 
-def test_bags_that_fill_the_memory_are_refused_before_they_are_drawn(monkeypatch):
+def test_bags_that_exceed_the_memory_raise_before_they_are_drawn(monkeypatch):
     codes, k = np.arange(2000) % 2, 2000
     tests, rng = Ragged.grouped(np.arange(2000), k), np.random.default_rng(1)
     # a bag misses 1/e of 1999 records, and has as many others twice
@@ -381,7 +381,7 @@ def test_a_class_held_out_whole_is_named(make):
         make(codes, 2, tests, Ragged.empty(2), rng)
 
 
-def test_lists_that_fill_the_memory_are_refused():
+def test_lists_that_exceed_the_memory_raise_an_error():
     n, k = 70_000, 30_001
     fold = np.maximum(np.arange(n) - 40_000, -1) + 1  # one huge stratum, many single
     codes = np.arange(n) % 2

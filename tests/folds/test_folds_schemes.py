@@ -55,7 +55,7 @@ def test_folds_are_even_partitions(scheme, y, data, repeats, seed):
             assert spread(counts) <= 1
 
 
-def test_remainders_are_dealt_onwards():
+def test_remainders_are_allocated_to_successive_folds():
     y = np.repeat([0, 1, 2], [23, 7, 3])
     for seed in range(50):
         plan = make_plan("stratified_kfold", y, "multiclass", k=3, seed=seed)
@@ -90,7 +90,7 @@ def test_rebalanced_training_sets_have_equal_class_totals(y, repeats, seed):
 
 
 @given(st.sampled_from(["kfold", "stratified_kfold", "rloocv"]), outcomes())
-def test_the_seed_makes_the_plan(scheme, y):
+def test_the_seed_determines_the_plan(scheme, y):
     def make(seed, repeats=1):
         return make_plan(scheme, y, kind(y), seed=seed, repeats=repeats)
 
@@ -132,7 +132,7 @@ def test_which_fold_is_large_is_random():
     assert 60 < sum(size == 6 for size in sizes) < 140
 
 
-def test_every_record_is_as_likely_a_partner():
+def test_all_records_are_equally_likely_partners():
     y = np.repeat([0, 1], [4, 12])  # the four are dropped three times each,
     plan = make_plan("rloocv", y, "binary", seed=3, repeats=500)
     partners = np.bincount(plan.dropped.values, minlength=16)
@@ -180,13 +180,13 @@ def test_a_large_rebalanced_plan_is_small():
         ({"scheme": "loocv", "repeats": 2}, "has no randomness"),
     ],
 )
-def test_arguments_that_mean_nothing_are_refused(arguments, message):
+def test_meaningless_arguments_raise_an_error(arguments, message):
     arguments = {"scheme": "kfold", **arguments}
     with pytest.raises(ArgumentError, match=message):
         make_plan(y=np.tile([0, 1], 10), kind="binary", **arguments)
 
 
-def test_schemes_that_do_not_admit_the_outcome_are_refused():
+def test_schemes_that_do_not_apply_to_the_outcome_raise_an_error():
     with pytest.raises(SchemeError, match=r"no scheme 'rlooc'.*Did you mean 'rloocv'"):
         make_plan("rlooc", np.tile([0, 1], 10), "binary")
     for name in ("stratified_kfold", "rkfold", "rlpocv"):

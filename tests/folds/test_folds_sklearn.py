@@ -1,4 +1,4 @@
-"""The splitters against plans, against slow versions, and in scikit-learn's hands."""
+"""The splitters, compared with plans and slow versions, and in scikit-learn."""
 
 import copy
 import itertools
@@ -63,7 +63,7 @@ RANDOM = [s for s in ALL if s.random_state is not None]
 
 
 def problem(n=42, seed=0):
-    """Return X, y and groups that are numbers."""
+    """Return X, y and groups as numeric arrays."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 2))
     y = (X[:, 0] + rng.logistic(size=n) > 0.4).astype(int)
@@ -125,7 +125,7 @@ def test_splits_are_those_of_the_plan_with_that_seed(splitter, arguments, kind):
 
 @st.composite
 def outcomes(draw):
-    """Draw class labels, two records of each at least."""
+    """Draw class labels, with at least two records of each."""
     classes = draw(st.integers(2, 3))
     more = draw(st.lists(st.integers(0, classes - 1), min_size=4, max_size=16))
     y = np.array([*range(classes), *range(classes), *more])
@@ -138,7 +138,7 @@ def class_counts(y, positions):
 
 @given(outcomes(), st.sampled_from(["subsample", "upsample"]), st.data())
 def test_training_sets_have_the_nearest_totals_that_all_can_have(y, rebalance, data):
-    """Subsampling comes down to the least total, upsampling up to the largest."""
+    """Subsampling reduces to the smallest total, upsampling raises to the largest."""
     size = data.draw(st.integers(2, min(4, np.bincount(y).min())))
     groups = np.array([f"g{i % 5}" for i in range(len(y))])
     seed = data.draw(st.integers(0, 99))
@@ -180,7 +180,7 @@ def test_the_sizes_of_a_partition_in_groups():
         assert splitter.get_n_splits(y) == len(list(splitter.split(y, y))) == n // p
 
 
-def test_numbers_keep_the_training_mean_nearest_the_mean_of_all():
+def test_for_numbers_the_training_mean_is_nearest_the_overall_mean():
     y = np.random.default_rng(5).normal(size=15)
     for train, test in RebalancedLeaveOneOut().split(y, y):
         rest = np.delete(np.arange(15), test)
@@ -190,7 +190,7 @@ def test_numbers_keep_the_training_mean_nearest_the_mean_of_all():
         assert len(train) == 13
 
 
-def test_whole_numbers_are_classes_unless_said_otherwise():
+def test_integers_are_classes_by_default():
     y = np.array([151.0, 75, 141, 206, 135, 97])
     with pytest.raises(
         SchemeError, match=r"6 classes, of which 75.0 .*continuous=True"
@@ -243,7 +243,7 @@ def test_a_sample_of_pairs_is_held_out():
 
 
 @given(st.lists(st.integers(0, 9), min_size=8, max_size=40), st.integers(0, 99))
-def test_equal_values_never_part(values, seed):
+def test_equal_values_stay_in_one_fold(values, seed):
     groups = np.array([*values, 100, 101, 102])
     y = np.random.default_rng(seed).integers(0, 2, len(groups))
     y[:2] = 0, 1
@@ -261,7 +261,7 @@ def test_equal_values_never_part(values, seed):
             assert sorted(tests) == list(range(len(groups)))
 
 
-def test_hashed_folds_are_those_of_the_key_whatever_the_other_records():
+def test_hashed_folds_depend_on_the_key_and_not_on_other_records():
     ids = [f"patient {i}" for i in range(30)] * 2
     fold = keyed_fold(ids, 3, "secret")
     splitter = FoldStratifiedKFold(3, by="hash", key="secret")
@@ -364,7 +364,7 @@ def test_parameters_clone_pickle_and_repr(splitter):
 
 
 @pytest.mark.parametrize("splitter", ALL, ids=repr)
-def test_groups_are_routed_to_who_looks_at_them(splitter):
+def test_groups_are_routed_to_splitters_that_use_them(splitter):
     request = splitter.get_metadata_routing()
     if splitter in WITH_GROUPS:
         assert request.split.requests == {"groups": True}
@@ -382,7 +382,7 @@ def test_a_request_outlives_a_clone():
 
 
 @pytest.mark.parametrize("splitter", WITHOUT_GROUPS, ids=repr)
-def test_groups_that_nobody_looks_at_are_warned_of(splitter):
+def test_unused_groups_raise_a_warning(splitter):
     X, y, groups = problem()
     with pytest.warns(UserWarning, match="does not look at groups"):
         pairs = splitter.split(X, y, groups)
@@ -427,7 +427,7 @@ def test_a_key_is_not_shown_and_not_pickled(monkeypatch):
     assert splits(back, X, y, groups) == expected
 
 
-def test_no_key_is_warned_of():
+def test_a_missing_key_raises_a_warning():
     X, y, groups = problem()
     splitter = FoldStratifiedKFold(2, by="hash", key=None)
     assert "key=<nothing>" in repr(splitter)
@@ -440,7 +440,7 @@ def test_no_key_is_warned_of():
 
 
 def by_hand(X, y, pairs):
-    """Return the probabilities that fits pair by pair give."""
+    """Return the probabilities of fits that are made pair by pair."""
     found = np.full(len(y), np.nan)
     for train, test in pairs:
         model = LogisticRegression().fit(X[train], y[train])
@@ -467,7 +467,7 @@ def test_predictions_are_those_of_fits_by_hand(splitter):
 
 
 def share_ranked_right(X, y):
-    """Count pairs ranked right by the fit that left both out, slowly."""
+    """Count the pairs ranked correctly by the fit that held both out, by a loop."""
     right = []
     for i, j in itertools.product(np.flatnonzero(y == 1), np.flatnonzero(y == 0)):
         rest = np.setdiff1d(np.arange(len(y)), [i, j])
@@ -477,7 +477,7 @@ def share_ranked_right(X, y):
     return np.mean(right)
 
 
-def test_the_mean_of_pairs_is_the_share_ranked_right():
+def test_the_mean_of_pairs_is_the_share_ranked_correctly():
     X, y, _ = problem(12)
     expected = share_ranked_right(X, y)
     assert 0 < expected < 1
@@ -653,12 +653,12 @@ def test_errors_name_the_splitter_and_the_reason(splitter, y, groups, message):
 
 
 @pytest.mark.parametrize("state", ["1", 1.5, True, -1])
-def test_a_random_state_that_is_none(state):
+def test_an_invalid_random_state_raises_an_error(state):
     with pytest.raises(TypeError, match="RebalancedKFold: random_state must be"):
         RebalancedKFold(3, random_state=state).split(range(6), list("ababab"))
 
 
-def test_no_records_and_none_told():
+def test_without_records_the_number_of_records_must_be_given():
     with pytest.raises(ValueError, match="there are no records"):
         RebalancedLeaveOneOut().split([], [])
     with pytest.raises(ValueError, match="pass X or y"):

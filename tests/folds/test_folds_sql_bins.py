@@ -1,4 +1,4 @@
-"""Thresholds as SQL: databases give the folds of the plan."""
+"""Thresholds as SQL, by which databases give the folds of the plan."""
 
 import contextlib
 import sqlite3
@@ -21,7 +21,7 @@ DIALECTS = ["duckdb", "sqlite"]
 
 
 def folds(dialect, kind, values, expression):
-    """Return the fold of each value, as the database gives it."""
+    """Return the fold of each value by the database."""
     values = list(enumerate(values))
     connect = duckdb.connect if dialect == "duckdb" else sqlite3.connect
     quote = '"' if dialect == "duckdb" else "`"
@@ -43,7 +43,7 @@ NUMBERS = st.floats(-1e300, 1e300, allow_subnormal=False)
 @pytest.mark.parametrize("dialect", DIALECTS)
 @settings(max_examples=25)
 @given(st.lists(NUMBERS, min_size=1, max_size=9, unique=True))
-def test_databases_cut_where_the_plan_does(dialect, bounds):
+def test_databases_use_the_thresholds_of_the_plan(dialect, bounds):
     bounds = sorted(bounds)
     values = [float(x) + 0.0 for bound in bounds for x in near(bound)]
     frame = pd.DataFrame({NAME: [x for x in values if np.isfinite(x)]})
@@ -78,7 +78,7 @@ def test_dates_and_times(dialect):
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_what_is_missing_has_no_fold(dialect):
+def test_missing_values_have_no_fold(dialect):
     found = folds(dialect, "DOUBLE", [None, 1, np.nan], sql_bins(NAME, [2], dialect))
     assert found == [None, 1, None]
     if dialect == "sqlite":  # which compares text with numbers, and says nothing
@@ -103,7 +103,7 @@ def test_postgresql():
     assert dates[1] == """  WHEN CAST("seen" AS date) < DATE '1990-01-01' THEN 1"""
 
 
-def test_what_is_refused():
+def test_invalid_arguments_raise_an_error():
     with pytest.raises(
         ArgumentError, match=r"no dialect 'sqlit'.*Did you mean 'sqlite'"
     ):

@@ -65,7 +65,7 @@ def same(codes):
 
 
 @given(st.lists(st.integers(1, 30), min_size=2, max_size=9), st.integers(1, 5))
-def test_cuts_have_the_least_variance_of_all(counts, bins):
+def test_cuts_have_the_smallest_variance_of_all(counts, bins):
     if len(counts) < bins:
         return
     cut = even_cuts(counts, bins)
@@ -156,7 +156,7 @@ def test_bins_of_distinct_numbers_differ_by_one_at_most():
         assert np.ptp(np.bincount(cut.codes)) <= 1
 
 
-def test_thresholds_serve_other_records():
+def test_thresholds_apply_to_other_records():
     cut = by_quantile("x").cut(pd.DataFrame({"x": [1, 2, 3, 4]}), 2)
     assert cut.thresholds.tolist() == [2.5]
     assert cut.of(pd.DataFrame({"x": [-9.0, 2.4, 2.5, 99.0]})).tolist() == [0, 0, 1, 1]
@@ -165,7 +165,7 @@ def test_thresholds_serve_other_records():
 
 
 @pytest.mark.parametrize("low", [1.0, -1.0, 5e-324, 1e308, -1.7e308])
-def test_neighbouring_floats_can_be_parted(low):
+def test_adjacent_floats_can_be_separated(low):
     numbers = [low, np.nextafter(low, np.inf)]
     cut = by_quantile("x").cut(pd.DataFrame({"x": numbers}), 2)
     assert cut.codes.tolist() == [0, 1]
@@ -330,9 +330,7 @@ def test_numbers_that_floats_hold_have_quantiles():
         (by_hash("x", key=KEY, balanced=True), "balanced=True"),
     ],
 )
-def test_what_is_said_of_folds_means_nothing_for_other_schemes(
-    scheme, stratifier, said
-):
+def test_arguments_about_folds_mean_nothing_for_other_schemes(scheme, stratifier, said):
     frame = pd.DataFrame({"x": np.arange(12)})
     size = {"p": 2} if SCHEMES[scheme].splits == "groups" else {}
     arguments = {"stratify": stratifier, "data": frame, **size}
@@ -412,7 +410,7 @@ def test_equality_is_that_of_identifiers(pairs):
         assert set(codes) == set(range(len(set(codes))))
 
 
-def test_what_is_the_same_identifier():
+def test_values_that_are_the_same_identifier():
     values = [value for group in SAME for value in group] + ALONE
     groups = [i for i, group in enumerate(SAME) for _ in group]
     groups += range(len(SAME), len(SAME) + len(ALONE))
@@ -465,7 +463,7 @@ def test_no_table_of_the_fields_shows_a_key():
         assert hash(held) == hash(by_hash("id", key=key).key)
 
 
-def test_what_is_read_back_takes_the_key_from_the_environment(monkeypatch):
+def test_a_plan_that_is_read_back_takes_the_key_from_the_environment(monkeypatch):
     stratifier = by_hash("id", key=KEY, balanced=True)
     cut = stratifier.cut(PEOPLE, 3)
     for twin in (copy.copy(cut), copy.deepcopy(cut)):
@@ -494,7 +492,7 @@ def test_a_hash_without_a_key_warns():
     assert cut.sentence(2) == "2 folds by a hash of id without a key"
 
 
-def test_a_bad_key_is_refused_at_once():
+def test_an_invalid_key_raises_an_error_at_once():
     with pytest.raises(ArgumentError, match="the key is empty"):
         by_hash("id", key="")
     with pytest.raises(ArgumentTypeError, match="not int"):
@@ -503,7 +501,7 @@ def test_a_bad_key_is_refused_at_once():
         by_hash("id", key=KEY, balanced="yes")
 
 
-def test_an_empty_fold_is_refused():
+def test_an_empty_fold_raises_an_error():
     frame = pd.DataFrame({"id": range(5)})
     with pytest.raises(SchemeError, match=r"of k=5 folds .*id.* empty.*balanced=True"):
         by_hash("id", key=KEY).cut(frame, 5)
@@ -511,7 +509,7 @@ def test_an_empty_fold_is_refused():
     assert sorted(cut.codes) == [0, 1, 2, 3, 4]
 
 
-def test_what_cannot_be_hashed_names_the_column():
+def test_the_error_for_values_that_cannot_be_hashed_names_the_column():
     frame = pd.DataFrame({"x": [b"a", b"b"], "y": ["a\x1fb", "c"]})
     for stratifier in (by_hash("x", key=KEY), by_value("x")):
         with pytest.raises(DataError, match=r"stratify='x': .*bytes"):
@@ -597,7 +595,7 @@ def test_sentences(stratifier, k, sentence):
     assert stratifier.cut(PEOPLE, k).sentence(k) == sentence
 
 
-def test_identifiers_are_no_predictors():
+def test_identifiers_are_not_predictors():
     assert not ByQuantile.identifies
     assert ByHash.identifies
     assert ByValue.identifies
@@ -617,7 +615,7 @@ def test_a_name_means_whole_values_whatever_the_dtype():
 
 
 @pytest.mark.parametrize("stratify", ["sx", ["id", "sx"], by_value("sx")])
-def test_a_column_that_is_not_there(stratify):
+def test_an_absent_column_raises_an_error(stratify):
     with pytest.raises(
         ColumnError, match=r"stratify='sx' is no column.*Did you mean 'sex'"
     ):
@@ -625,7 +623,7 @@ def test_a_column_that_is_not_there(stratify):
 
 
 @pytest.mark.parametrize("stratify", [5, np.arange(20), PEOPLE["id"], {"id"}, None])
-def test_what_is_no_stratifier(stratify):
+def test_an_invalid_stratifier_raises_an_error(stratify):
     with pytest.raises(
         ArgumentTypeError, match=r"stratify must be.*by_quantile, by_hash"
     ):

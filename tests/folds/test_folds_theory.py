@@ -21,7 +21,7 @@ def labels(ones, zeros):
 
 
 def all_outcomes(ones, n):
-    """Every placing of the ones among n records: with fixed folds, every dealing."""
+    """Return all placements of the ones, which for fixed folds are all allocations."""
     for places in combinations(range(n), ones):
         y = np.zeros(n, dtype=int)
         y[list(places)] = 1
@@ -97,7 +97,7 @@ def test_share_variances_of_the_chapters_example():
 
 
 @pytest.mark.parametrize(("n", "ones", "k"), [(8, 3, 2), (9, 4, 3), (7, 3, 3)])
-def test_share_variance_is_that_over_every_dealing(n, ones, k):
+def test_share_variance_agrees_with_every_allocation(n, ones, k):
     fold = dealt(n, k)
     shares = [
         np.bincount(fold, y, k) / np.bincount(fold, minlength=k)
@@ -146,7 +146,7 @@ def test_quotas_of_the_chapters_example():
 
 
 @given(COUNTS, st.data())
-def test_quotas_are_even_and_are_what_plans_hold(counts, data):
+def test_quotas_are_even_and_agree_with_plans(counts, data):
     n = sum(counts)
     if n < 2:
         return
@@ -172,7 +172,7 @@ def test_beyond_the_largest_k_some_fold_lacks_a_class(counts):
 
 
 def can_be_merged(common, rare, k):
-    """Whether blocks, each with one rare record, can be the fewer folds."""
+    """Return whether blocks, each with one rare record, can form the fewer folds."""
     quotas = theory.stratified_quotas([common, rare], k)
     full, lacking = quotas[quotas[:, 1] > 0], quotas[quotas[:, 1] == 0]
     fewer = sorted(theory.stratified_quotas([common, rare], rare).tolist())
@@ -261,10 +261,10 @@ def test_shares_of_folds_of_one_size_correlate_so_that_their_mean_is_fixed():
 
 
 def test_stratification_raises_the_correlation_and_lowers_the_whole():
-    """Brier scores of the training mean over fresh data; the chapter's claim.
+    """The chapter's claim holds for Brier scores of the training mean in fresh data.
 
-    Its reason fails here: the covariance is not "largely unaffected", it rises,
-    since the folds of one data set then hold the same share.
+    The chapter's reason does not hold here: the covariance is not "largely unaffected"
+    but increases, since the folds of one data set then have the same share.
     """
     n, k, rng = 60, 5, np.random.default_rng(10)
     random = (rng.random((20_000, n)) < 0.3).astype(float)  # the order is no matter
@@ -362,7 +362,7 @@ def test_majority_flip_is_a_probability(n, data):
     ("ones", "printed", "to_four"), [(10, 0.88, 0.8801), (50, 0.76, 0.7640)]
 )
 def test_negative_mean_of_the_paper(ones, printed, to_four):
-    """Fig. S2b, N = 100, P = 4; by symmetry .9 is as .1."""
+    """Fig. S2b, N = 100, P = 4; by symmetry .9 gives the same value as .1."""
     found = theory.negative_mean_auroc(100, ones, 4)
     assert round(found, 4) == to_four
     assert round(found, 2) == printed
@@ -390,8 +390,8 @@ def test_negative_mean_under_large_folds():
 @pytest.mark.parametrize(
     ("n", "ones", "p"), [(8, 3, 2), (9, 4, 3), (7, 3, 2), (8, 5, 3), (9, 2, 4)]
 )
-def test_negative_mean_is_the_mean_over_every_dealing(n, ones, p):
-    """With folds of one size and, where p does not divide n, of two."""
+def test_negative_mean_is_the_mean_over_every_allocation(n, ones, p):
+    """Folds are of one size, or of two sizes if p does not divide n."""
     plan = assemble("kfold", "", [dealt(n, n // p)])
     found = [1 - mean_model_auroc(plan, y) for y in all_outcomes(ones, n)]
     expected = theory.negative_mean_auroc(n, ones, p)
@@ -483,7 +483,7 @@ def test_the_papers_counts_are_too_many_where_p_does_not_divide_n():
 
 
 @pytest.mark.parametrize(("ones", "n", "p"), [(3, 8, 2), (4, 9, 3), (3, 7, 2)])
-def test_no_dealing_leaves_larger_equal_training_sets(ones, n, p):
+def test_no_allocation_leaves_larger_equal_training_sets(ones, n, p):
     fold, k = dealt(n, n // p), n // p
     left = [
         (ones - held.max(), n - ones - (np.bincount(fold) - held).max())
@@ -496,7 +496,7 @@ def test_no_dealing_leaves_larger_equal_training_sets(ones, n, p):
 
 @settings(max_examples=50, deadline=None)
 @given(st.integers(2, 40), st.integers(2, 40), st.data())
-def test_training_sets_of_those_counts_give_nothing_away(ones, zeros, data):
+def test_training_sets_of_those_counts_reveal_nothing(ones, zeros, data):
     n, y = ones + zeros, labels(ones, zeros)
     p = data.draw(st.integers(1, n // 2))
     try:
@@ -546,7 +546,7 @@ def test_correlation_of_training_mean_and_held_out_outcome(p):
     np.testing.assert_allclose(mean, -1)
 
 
-def test_mean_squared_correlation_over_every_dealing():
+def test_mean_squared_correlation_over_every_allocation():
     fold = dealt(8, 4)
     squares = []
     for y in all_outcomes(3, 8):
@@ -610,7 +610,7 @@ def test_correlation_by_the_number_of_folds(p, k):
         ("training_mean_correlation", (10, 3), "does not divide"),
     ],
 )
-def test_what_cannot_be_is_refused(function, arguments, message):
+def test_impossible_arguments_raise_an_error(function, arguments, message):
     with pytest.raises(ArgumentError, match=message):
         getattr(theory, function)(*arguments)
 

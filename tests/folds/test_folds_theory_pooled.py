@@ -1,4 +1,4 @@
-"""The expected pooled auROC on noise, against its sum pair by pair, and simulation."""
+"""The expected pooled auROC for noise, checked by loops and by simulation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def pair_by_pair(X: Floats, positives: int, C: float, scheme: str) -> float:
-    """Sum the formula over pairs, as it is printed, each with its own inverse."""
+    """Sum the published formula over pairs, with an inverse for each pair."""
     n, p = X.shape
     share = positives / n
     w = share * (1 - share)
@@ -88,14 +88,14 @@ def test_it_is_what_permuted_labels_give(scheme: str, p: int, C: float) -> None:
     assert abs(np.mean(found) - expected) < 3.5 * error + 0.01
 
 
-def test_blocks_of_pairs_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_pairs_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(1).normal(size=(37, 2))
     whole = pooled_null_auroc(X, 10)
     monkeypatch.setattr("statcv.folds.theory.pooled.BLOCK", 100)
     assert np.isclose(pooled_null_auroc(X, 10), whole, atol=1e-14)
 
 
-def test_it_does_not_depend_on_units_without_a_penalty() -> None:
+def test_without_a_penalty_it_does_not_depend_on_units() -> None:
     X = np.random.default_rng(1).normal(size=(40, 3))
     scaled = 5 + X * [1, 100, 0.01]
     for scheme in LEAVING_ONE:
@@ -104,7 +104,7 @@ def test_it_does_not_depend_on_units_without_a_penalty() -> None:
 
 
 def test_far_from_few_covariates_it_is_a_root() -> None:
-    """½ less 1 / sqrt(4 pi n p), where classes are equal and covariates normal."""
+    """It is ½ minus 1 / sqrt(4 pi n p) for equal classes and normal covariates."""
     n, p = 1500, 15
     X = np.random.default_rng(1).normal(size=(n, p))
     lean = 0.5 - pooled_null_auroc(X, n // 2, scheme="weight")
@@ -128,7 +128,7 @@ def test_equal_records_are_ties_or_lost() -> None:
         ({"X": np.ones(10)}, "matrix"),
     ],
 )
-def test_what_is_refused(wrong: dict[str, object], said: str) -> None:
+def test_invalid_arguments_raise_an_error(wrong: dict[str, object], said: str) -> None:
     given = {"X": np.ones((10, 2)), "positives": 5, **wrong}
     with pytest.raises(ArgumentError, match=said):
         pooled_null_auroc(given.pop("X"), **given)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Thresholds on which sites agree: given, applied, written to a file and read back."""
+"""Thresholds on which sites agree, applied, written to a file and read back."""
 
 import hmac
 import io
@@ -28,7 +28,7 @@ ODD = st.floats(-1e300, 1e300).map(lambda x: x + 0.0)
 
 
 def records(seed=0, n=60, dates=False):
-    """Return the records of three sites, whose values overlap but differ."""
+    """Return the records of three sites, with overlapping but different values."""
     rng = np.random.default_rng(seed)
     parts = {}
     for shift, site in enumerate(SITES):
@@ -166,7 +166,7 @@ def test_numbers_and_dates(thresholds, expected):
         ([np.datetime64("1990-01-01T08")], ArgumentError, "has a time of day"),
     ],
 )
-def test_what_are_no_thresholds(thresholds, error, message):
+def test_invalid_thresholds_raise_an_error(thresholds, error, message):
     with pytest.raises(error, match=message):
         by_quantile("x", thresholds=thresholds)
 
@@ -250,7 +250,7 @@ def test_empty_bins_survive_files(through, column):
     pd.testing.assert_frame_equal(back.to_frame(), table)
 
 
-def test_a_site_in_one_fold_alone_trains_nobody():
+def test_a_site_in_a_single_fold_has_no_training_set():
     frame = pd.DataFrame({"x": [7.0, 7.0, 8.0], "y": [0, 1, 1]})
     with pytest.warns(FoldWarning, match="Fold 2 holds out every record"):
         plan = fold_plan(data=frame, stratify=by_quantile("x", thresholds=[5, 10]))
@@ -359,7 +359,7 @@ def test_thresholds_come_back_exactly(values, per_fold, through):
     assert not back.strata.identifies
 
 
-def test_only_bins_can_be_handed_on():
+def test_only_bins_have_thresholds_to_share():
     with pytest.raises(SchemeError, match="not made from a stratifier"):
         fold_plan(data=FRAME, scheme="kfold", k=2, seed=1).stratifier  # noqa: B018
     for name in ("hash", "value"):
@@ -382,7 +382,7 @@ def test_only_bins_can_be_handed_on():
         ("stratifier", {"by_quantile(age)": "age"}, "such as 'by_quantile.age.', not"),
     ],
 )
-def test_a_table_whose_bins_are_no_bins(column, change, message):
+def test_a_table_with_invalid_bins_raises_an_error(column, change, message):
     plan = fold_plan(data=FRAME, stratify=by_quantile("age", thresholds=[3.3, 6.6]))
     table = plan.to_frame()
     assert set(change) <= set(table[column])

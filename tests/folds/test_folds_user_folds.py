@@ -52,7 +52,7 @@ SPLITTERS = {
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
-def test_sets_are_the_splitter_s_own(name):
+def test_sets_are_those_of_the_splitter(name):
     splitter, repeats = SPLITTERS[name]
     plan = plan_from_splitter(splitter, Y, seed=7)
     expected = list(splitter.split(np.zeros((24, 1)), Y))
@@ -89,7 +89,7 @@ def test_a_random_splitter_without_a_state_gets_one_from_the_seed(splitter):
         LeavePGroupsOut(2),
     ],
 )
-def test_splitters_by_group_are_refused(splitter):
+def test_splitters_by_group_raise_an_error(splitter):
     name = type(splitter).__name__
     with pytest.raises(SchemeError, match=f"{name} needs groups.*stratify=by_value"):
         plan_from_splitter(splitter, Y, seed=1)
@@ -115,7 +115,7 @@ class Fixed:
         ([], "yields no split"),
     ],
 )
-def test_splits_that_are_none_are_refused(splits, message):
+def test_invalid_splits_raise_an_error(splits, message):
     with pytest.raises(SchemeError, match=message):
         plan_from_splitter(Fixed(*splits), Y, seed=1)
 
@@ -127,20 +127,20 @@ def test_a_splitter_that_fails_says_why():
         plan_from_splitter(PredefinedSplit(np.arange(48) % 2), Y, seed=1)
 
 
-def test_records_in_no_split_are_warned_of():
+def test_records_in_no_split_raise_a_warning():
     with pytest.warns(FoldWarning, match="4 of 24 records are in no split of Predef"):
         plan = plan_from_splitter(PredefinedSplit(np.arange(20) % 2), Y, seed=1)
     assert plan.left_out(0).tolist() == [20, 21, 22, 23]
 
 
-def test_records_may_come_again_in_training():
+def test_records_may_be_repeated_in_training():
     rest = np.arange(2, 24)
     plan = plan_from_splitter(Fixed(([*rest, 5, 5, 7], [0, 1])), Y, seed=1)
     assert plan.train(0).tolist() == sorted([*rest, 5, 5, 7])
     assert plan.n_train.tolist() == [25]
 
 
-def test_masks_are_as_good_as_positions():
+def test_masks_are_accepted_in_place_of_positions():
     mask = np.arange(24) < 5
     plan = plan_from_splitter(Fixed((~mask, mask), (mask, ~mask)), Y, seed=1)
     assert plan.test(0).tolist() == [0, 1, 2, 3, 4]
@@ -181,6 +181,6 @@ def test_large_numbers_keep_their_last_digit():
         ([4, 4, 4], "hold one value only: 4"),
     ],
 )
-def test_columns_that_are_no_folds_are_refused(column, message):
+def test_columns_that_are_not_folds_raise_an_error(column, message):
     with pytest.raises(SchemeError, match=message):
         plan_from_column(column, "site")

@@ -104,7 +104,7 @@ def test_theta_is_the_root_found_without_a_series(kind):
 
 
 def test_series_and_direct_sums_meet():
-    """Folds of sorted records need tilts on both sides of where the series ends."""
+    """Folds of sorted records need tilts on both sides of the limit of the series."""
     y = np.sort(np.random.default_rng(2).standard_normal(400))
     far = []
     for fold in (np.arange(400) // 40, np.arange(400) // 100, np.arange(400) % 10):
@@ -124,7 +124,7 @@ def test_a_constant_outcome_needs_no_tilt():
     np.testing.assert_array_equal(tilt.of(3, np.array([0, 1])), [1, 1])
 
 
-def test_a_range_without_the_mean_is_refused():
+def test_a_range_without_the_mean_raises_an_error():
     tests = Ragged.of([[0], [1], [2], [3]])
     with pytest.raises(SchemeError, match=r"1 training set .* split 4"):
         tilting(np.array([0.0, 0.0, 0.0, 1.0]), tests, Ragged.empty(4))

@@ -39,7 +39,7 @@ def data():
 
 
 def textbook(x):
-    """Return log(x) less the log of the geometric mean of each row."""
+    """Return log(x) minus the log of the geometric mean of each row."""
     mean = np.prod(x ** (1 / x.shape[1]), axis=1)
     return np.log(x / mean[:, None])
 
@@ -50,7 +50,7 @@ positive = st.lists(
 
 
 @given(rows=positive, scale=st.floats(1e-3, 1e3))
-def test_rows_sum_to_zero_and_do_not_know_the_size_of_the_whole(rows, scale):
+def test_rows_sum_to_zero_and_do_not_depend_on_the_total(rows, scale):
     x = np.array(rows)
     found = clr(*x.T)
     np.testing.assert_allclose(found, textbook(x), atol=1e-9)
@@ -68,7 +68,7 @@ def test_rows_sum_to_zero_and_do_not_know_the_size_of_the_whole(rows, scale):
         'taxon_1, columns("taxon_[2-6]")',
     ],
 )
-def test_a_column_a_part_with_its_name(data, parts):
+def test_each_part_is_a_column_with_its_name(data, parts):
     design = make_design(f"y ~ clr({parts}, pseudocount=0.5) + age", data, scope={})
     labels = [f"clr({taxon})" for taxon in TAXA]
     assert design.names == ("Intercept", *labels, "age")
@@ -134,7 +134,7 @@ def test_the_frequent_parts_are_those_of_the_training_rows(data):
 
 
 def by_hand(data, chosen_in):
-    """Predict every fold by scikit-learn, parts chosen among the rows that are told."""
+    """Predict every fold by scikit-learn, with parts chosen in the given rows."""
     predicted = np.empty(N)
     for fold in range(5):
         out = FOLDS == fold  # noqa: SIM300
@@ -151,7 +151,7 @@ def by_hand(data, chosen_in):
     return predicted
 
 
-def test_predictions_are_those_of_parts_chosen_anew_in_every_fold(data):
+def test_parts_are_chosen_again_in_every_fold(data):
     model = LogisticRegression(C=0.5, tol=1e-10, max_iter=1000)
     result = cv(f"y ~ {RIGHT}", data, model=model, scheme=FOLDS, seed=1)
     predicted = result.predictions.set_index("row")["predicted"].loc[data.index]
@@ -225,7 +225,7 @@ def test_missing_parts_make_the_row_missing(data):
         ('clr(columns("*"))', FormulaError, "both sides"),
     ],
 )
-def test_terms_that_cannot_be_had(data, term, error, match):
+def test_invalid_terms_raise_an_error(data, term, error, match):
     with pytest.raises(error, match=match):
         make_design(f"y ~ {term}", data, scope={})
 
@@ -259,11 +259,11 @@ def test_a_design_with_parts_pickles(data):
     np.testing.assert_array_equal(again.matrix, design.matrix)
 
 
-def test_loocv_of_parts_warns_as_ever(data):
+def test_loocv_of_parts_warns_as_for_other_terms(data):
     with pytest.warns(DistributionalBiasWarning):
         cv(f"y ~ {RIGHT}", data, model=LogisticRegression(), scheme="loocv")
 
 
-def test_a_composition_is_no_outcome(data):
+def test_a_composition_is_not_an_outcome(data):
     with pytest.raises(FormulaError, match="has 2 columns; an outcome has one"):
         make_design("clr(taxon_3, age) ~ taxon_1", data.assign(taxon_3=1), scope={})

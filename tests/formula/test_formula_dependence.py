@@ -1,4 +1,4 @@
-"""Columns that are constant or determined by others are named, once a call."""
+"""Columns that are constant or determined by others are named once per call."""
 
 import warnings
 
@@ -48,7 +48,7 @@ def data():
         ("poly(a, 4)", []),
     ],
 )
-def test_what_is_said_of_columns(data, right, said):
+def test_messages_about_columns(data, right, said):
     found = dependent_columns(make_design(f"y ~ {right}", data, scope={}))
     assert found == said if isinstance(said, list) else len(found) == said
 
@@ -64,7 +64,7 @@ def test_as_many_columns_are_named_as_the_rank_lacks(seed, free, bound):
     assert len(dependent_columns(design)) == bound
 
 
-def test_a_column_that_few_rows_free_is_not_named():
+def test_a_column_that_only_few_rows_identify_is_not_named():
     n = 20_000
     a = np.sin(np.arange(n))
     frame = pd.DataFrame({"a": a, "b": 2 * a, "y": np.arange(n) % 2})
@@ -82,7 +82,7 @@ def test_a_column_that_few_rows_free_is_not_named():
         ("g ~ a + twice + b", "logit"),
     ],
 )
-def test_a_call_warns_once(data, formula, model):
+def test_each_call_warns_once(data, formula, model):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         cv(formula, data, model=model, k=4, seed=1)
@@ -96,14 +96,14 @@ def test_a_call_warns_once(data, formula, model):
     "more",
     [{"model": Logit(C=1.0)}, {"model": "mean"}, {"tune": {"C": [0.1, 1.0]}}],
 )
-def test_what_is_penalised_is_not_affected(data, more):
+def test_penalised_models_are_not_affected(data, more):
     with warnings.catch_warnings():
         warnings.simplefilter("error", CollinearityWarning)
         warnings.filterwarnings("ignore", "C = ")
         cv("y ~ a + twice", data, k=4, seed=1, **more)
 
 
-def test_nothing_is_said_where_columns_outnumber_rows():
+def test_there_is_no_warning_if_columns_outnumber_rows():
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(rng.normal(size=(20, 30))).rename(columns="x{}".format)
     design = make_design("y ~ .", frame.assign(y=np.arange(20) % 2), scope={})

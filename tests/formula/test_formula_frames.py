@@ -1,4 +1,4 @@
-"""The same data in other clothes: the same design."""
+"""The same data in other types of frames give the same design."""
 
 import duckdb
 import narwhals as nw
@@ -121,7 +121,7 @@ def test_predictions_are_the_same(data, clothes):
     np.testing.assert_allclose(ours.predict(new), theirs.predict(data.head(5)))
 
 
-def test_missing_values_survive_the_change_of_clothes(data):
+def test_missing_values_survive_the_conversion_of_frames(data):
     gaps = data.assign(a=data["a"].where(data["k"] > -3), g=data["g"].where(data["t"]))
     expected = make_design("y ~ a + g", gaps, scope={})
     assert 0 < expected.n < N
@@ -132,7 +132,7 @@ def test_missing_values_survive_the_change_of_clothes(data):
         np.testing.assert_allclose(design.matrix, expected.matrix)
 
 
-def test_the_frame_is_left_as_it_was(data):
+def test_the_frame_is_unchanged(data):
     for given in (data, data.convert_dtypes(), data.astype({"g": "category"})):
         before = given.copy(deep=True)
         design = make_design("y ~ a * g + t", given, scope={})
@@ -204,7 +204,7 @@ def test_labels_are_kept_where_rows_are_dropped(data):
         ([b"a"] * N, "bytes"),
     ],
 )
-def test_columns_that_are_no_predictors(data, values, match):
+def test_columns_that_cannot_be_predictors(data, values, match):
     with pytest.raises(DataError, match=match) as error:
         make_design("y ~ a + odd", data.assign(odd=values), scope={})
     assert "'odd'" in str(error.value)

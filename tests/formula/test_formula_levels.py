@@ -1,4 +1,4 @@
-"""Levels that training sets lack, and new data."""
+"""Levels that are absent from training sets, and new data."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +44,7 @@ def test_a_level_absent_from_a_training_set_is_a_warning(data):
     np.testing.assert_allclose(found, expected.loc[found.index], rtol=0, atol=1e-8)
 
 
-def test_made_factors_are_named_too(data):
+def test_factors_made_in_the_formula_are_named_too(data):
     with pytest.warns(UnseenLevelWarning, match=r"level 'RARE' of g\.str\.upper\(\)"):
         cv("y ~ g.str.upper()", data, scheme="fold", seed=1)
     alone = data.assign(k=np.where(np.arange(N) == 39, 7, data["k"]))
@@ -52,7 +52,7 @@ def test_made_factors_are_named_too(data):
         cv("y ~ C(k)", alone, scheme="fold", seed=1)
 
 
-def test_no_warning_where_every_level_is_seen(data):
+def test_there_is_no_warning_if_all_levels_are_in_training(data):
     cv("y ~ x + g", data.assign(fold=np.arange(N) % 2), scheme="fold", seed=1)
 
 
@@ -135,7 +135,7 @@ def test_a_plain_number_that_is_text_in_the_new_data(data):
         plain.predict(data.assign(x="1.5"))
 
 
-def test_a_column_that_the_new_data_lack(data, result):
+def test_a_column_missing_from_new_data(data, result):
     with pytest.raises(ColumnError, match="the new data lack the column 'x'"):
         result.predict(data.drop(columns="x"))
     with pytest.raises(KeyError, match="Did you mean 'G'"):

@@ -1,4 +1,4 @@
-"""The matrix of a formula against patsy's, its order against R's, and ``.``."""
+"""The matrix of a formula, compared with patsy; its order, with R; and ``.``."""
 
 import time
 
@@ -56,7 +56,7 @@ def formulas(leaves):
 
 
 def terms_of(right):
-    """Terms by patsy, in R's order: by degree, then as they come."""
+    """Return patsy's terms in R's order: by degree, then by appearance."""
     terms = patsy.ModelDesc.from_formula(right).rhs_termlist
     return sorted(terms, key=lambda term: len(term.factors))
 
@@ -131,7 +131,7 @@ def test_the_intercept_and_removals_as_in_r(data, right, names):
     assert design.intercept == (0 if "Intercept" in names else None)
 
 
-def test_quotes_of_either_kind_are_the_same_column(data):
+def test_both_kinds_of_quotes_name_the_same_column(data):
     single = make_design("y ~ a + Q('odd name')", data, scope={})
     double = make_design('y ~ a + Q("odd name") + Q("a")', data, scope={})
     assert single.names == double.names == ("Intercept", "a", "Q('odd name')")
@@ -169,7 +169,7 @@ def test_a_column_named_as_the_intercept(data):
 # ---- the dot ----
 
 
-def test_dot_is_every_column_but_the_outcome(data):
+def test_dot_is_every_column_except_the_outcome(data):
     small = data[["y", "a", "b", "odd name"]].assign(w=1.0)
     dot = make_design("y ~ .", small, scope={})
     assert dot.names == ("Intercept", "a", "b", "Q('odd name')", "w")
@@ -222,7 +222,7 @@ def test_dot_leaves_out_weights_and_the_fold_column(data):
 
 
 @pytest.mark.parametrize("right", ["I(.)", "np.log(.)", "a + .b"])
-def test_a_dot_inside_an_expression_is_refused(data, right):
+def test_a_dot_inside_an_expression_raises_an_error(data, right):
     with pytest.raises(FormulaError, match="term by itself"):
         make_design(f"y ~ {right}", data, scope={"np": np})
 
@@ -239,7 +239,7 @@ def test_a_dot_that_stands_for_nothing(data):
 
 @pytest.mark.parametrize("written", [False, True])
 def test_wide_frames_are_quick(written):
-    """patsy's own expansion fails at some 300 columns, and is quadratic."""
+    """patsy's own expansion fails at about 300 columns, and takes quadratic time."""
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 5000)))
     wide = wide.add_prefix("x").assign(y=np.arange(20) % 2)
     right = " + ".join(wide.columns[:-1]) if written else "."

@@ -1,4 +1,4 @@
-"""Rows with missing values: dropped and counted, refused, or handed on."""
+"""Rows with missing values: dropped and counted, an error, or passed on."""
 
 import numpy as np
 import pandas as pd
@@ -34,7 +34,7 @@ def data():
 
 
 def gaps(data, **where):
-    """Take values out; where: column = rows."""
+    """Set values to missing, where ``where`` maps columns to rows."""
     data = data.astype({name: object for name in where if name in "gt"})
     for name, rows in where.items():
         data.loc[rows, name] = None if name in "gt" else np.nan
@@ -109,7 +109,7 @@ def test_every_kind_of_missing_value_is_dropped(data, values):
 
 
 @pytest.mark.parametrize("dtype", ["Float64", "double[pyarrow]"])
-def test_not_a_number_inside_a_nullable_column_is_missing(data, dtype):
+def test_nan_in_a_nullable_column_is_missing(data, dtype):
     """0/0 gives a NaN that pandas itself may not count as missing."""
     zeros = pd.array([0.0, 1.0, 2.0] * 20, dtype=dtype)
     design = make_design("y ~ q", data.assign(q=zeros / zeros), scope={})
@@ -118,7 +118,7 @@ def test_not_a_number_inside_a_nullable_column_is_missing(data, dtype):
     assert design.missing == {"q": 20}
 
 
-def test_nothing_left(data):
+def test_no_complete_rows_raise_an_error(data):
     data = gaps(data, a=list(range(30)), b=list(range(30, N)))
     with pytest.raises(DataError, match=r"no row is complete.*a 30, b 30.*'pass'"):
         make_design("y ~ a + b", data, scope={})
@@ -173,7 +173,7 @@ def test_dummies_of_a_missing_category_are_missing(data):
 
 
 @pytest.mark.parametrize("term", ["C(g)", "C(g, Sum)", "g.str.upper()", "C(k)"])
-def test_made_factors_too(data, term):
+def test_missing_values_in_factors_made_in_the_formula(data, term):
     data = gaps(data.assign(k=np.arange(N) % 3 + 1.0), g=[3], k=[3])
     design = make_design(f"y ~ {term}", data, scope={}, na_action="pass")
     assert np.isnan(design.matrix).any(axis=1).nonzero()[0].tolist() == [3]
@@ -211,7 +211,7 @@ def test_a_missing_outcome_is_dropped_under_pass(data):
     assert np.isnan(design.matrix).sum() == 1
 
 
-def test_pass_is_no_licence_for_other_nans(data):
+def test_pass_does_not_permit_other_nans(data):
     data = gaps(data, a=[1])
     with pytest.raises(DataError, match=r"'np\.log\(b\)' is nan in \d+ rows"):
         make_design("y ~ a + np.log(b)", data, scope={"np": np}, na_action="pass")
@@ -235,7 +235,7 @@ def test_a_category_without_any_value(data):
         make_design("y ~ g + a", data, scope={}, na_action="pass")
 
 
-def test_a_model_that_takes_no_missing_values_says_so(data):
+def test_a_model_that_does_not_accept_missing_values_says_so(data):
     with pytest.raises(ModelError, match="missing covariates"):
         cv("y ~ a", gaps(data, a=[1]), na_action="pass", k=4, seed=1)
 

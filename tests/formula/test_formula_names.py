@@ -1,4 +1,4 @@
-"""Names are columns of the data; the caller lends functions, never data."""
+"""Names are columns of the data; the caller's scope offers functions, not data."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ SCOPE = {"np": np, "log": log, "age": age, "degree": 3}
 # ---- what is missing ----
 
 
-def test_a_variable_of_the_script_is_no_column(data):
+def test_a_variable_of_the_script_is_not_a_column(data):
     with pytest.raises(ColumnError, match=r"no column 'age'.*variable of that name in"):
         cv("y ~ x + age", data, seed=1)
     local = data["x"].to_numpy()
@@ -44,7 +44,7 @@ def test_a_variable_of_the_script_is_no_column(data):
 
 
 @pytest.mark.parametrize("term", ["I(x * age)", "bs(x, df=degree)", "x:age"])
-def test_nor_is_one_inside_a_term(data, term):
+def test_a_variable_of_the_script_inside_a_term_is_not_a_column(data, term):
     with pytest.raises(ColumnError, match="variable of that name in your script"):
         make_design(f"y ~ {term}", data, scope=SCOPE)
 
@@ -71,14 +71,14 @@ def test_the_nearest_column_is_suggested(data, formula, near):
     ("term", "near"),
     [("scael(x)", "scale"), ("exp(x)", "np.exp"), ("sqrt(x)", "np.sqrt")],
 )
-def test_an_unknown_function_is_told(data, term, near):
+def test_an_unknown_function_is_named(data, term, near):
     with pytest.raises(FormulaError, match="not a known function") as error:
         make_design(f"y ~ {term}", data, scope={"np": np})
     assert f"Did you mean {near!r}?" in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["pd", "len", "Treatment", "print"])
-def test_a_function_or_module_by_itself_is_no_term(data, name):
+def test_a_function_or_module_by_itself_is_not_a_term(data, name):
     with pytest.raises(ColumnError, match=f"no column {name!r}"):
         make_design(f"y ~ x + {name}", data, scope={"pd": pd})
 
@@ -120,7 +120,7 @@ def test_as_functions_and_as_both(data):
     np.testing.assert_allclose(column(d, "I(Q('x') + Q)"), d["x"] + d["Q"])
 
 
-def test_stateful_ones_too(data):
+def test_names_in_stateful_terms(data):
     training, others = np.arange(20), np.arange(20, N)
     for name in ("scale", "center"):
         design = make_design(f"y ~ {name}({name}) + {name}", data, scope=SCOPE)
@@ -140,7 +140,7 @@ def test_the_whole_frame_by_dot(data):
     np.testing.assert_array_equal(design.matrix[:, 1:10], data.iloc[:, :9])
 
 
-def test_what_may_be_either_is_refused(data):
+def test_an_ambiguous_name_raises_an_error(data):
     with pytest.raises(FormulaError, match=r"np\.abs .* Q\('np'\)\.abs"):
         make_design("y ~ np.abs(x)", data, scope=SCOPE)
     ours = data.rename(columns={"np": "other"})
@@ -157,7 +157,7 @@ def test_a_column_named_as_a_module_without_the_attribute(data):
     np.testing.assert_array_equal(found, data["time"].dt.day)
 
 
-def test_update_elsewhere_finds_the_functions_of_the_first_call(data):
+def test_update_in_another_scope_finds_the_functions_of_the_first_call(data):
     def call():
         def half(values):
             return values / 2

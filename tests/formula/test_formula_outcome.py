@@ -1,4 +1,4 @@
-"""Outcomes of every kind: which class is positive, what was assumed."""
+"""Outcomes of every kind: the positive class, and notes on what was assumed."""
 
 import numpy as np
 import pandas as pd
@@ -94,14 +94,14 @@ def test_the_order_of_a_category_is_kept():
         (np.where(CODES == 1, 7.5, 2), "2"),
     ],
 )
-def test_positive_turns_the_first_level_round(values, positive):
+def test_positive_can_make_the_first_level_positive(values, positive):
     found = outcome(values, positive=positive)
     np.testing.assert_array_equal(found.y, 1 - CODES)
     assert found.positive == outcome(values).levels[0]
 
 
 @pytest.mark.parametrize("positive", [1, "1", True, 1.0])
-def test_positive_may_be_said_where_it_is_so_already(positive):
+def test_positive_may_repeat_the_default(positive):
     np.testing.assert_array_equal(outcome(CODES, positive=positive).y, CODES)
 
 
@@ -135,7 +135,7 @@ def test_three_levels():
         outcome(np.tile(["b", "c", "a"], 4), positive="a")
 
 
-def test_numbers():
+def test_continuous_outcomes():
     found = outcome(X)
     assert (found.kind, found.levels, found.notes) == ("continuous", (), ())
     np.testing.assert_array_equal(found.y, X)
@@ -228,7 +228,7 @@ def test_a_function_named_as_the_outcome():
         (["a", 1] * 6, DataError, "'y' mixes values of several types"),
     ],
 )
-def test_outcomes_that_are_refused(values, error, match):
+def test_invalid_outcomes_raise_an_error(values, error, match):
     with pytest.raises(error, match=match):
         outcome(values)
 
@@ -248,7 +248,7 @@ def test_outcomes_that_are_refused(values, error, match):
         ("np.nothing(y)", FormulaError, r"there is no np\.nothing"),
     ],
 )
-def test_expressions_that_are_refused(left, error, match):
+def test_invalid_expressions_raise_an_error(left, error, match):
     data = pd.DataFrame({"x": X, "y": X - 0.5, "k": CODES})
     with pytest.raises(error, match=match):
         make_design(f"{left} ~ x", data, scope={"np": np})
@@ -289,7 +289,7 @@ def test_missing_outcomes_are_dropped_and_counted(values, na_action):
         pd.Categorical([None, *WORDS[1:]]),
     ],
 )
-def test_missing_classes_too(values):
+def test_missing_classes_are_dropped_and_counted(values):
     data = pd.DataFrame({"x": X}).assign(y=values)
     with pytest.warns(MissingDataWarning, match="1 of 12 rows were left out: missing"):
         result = cv("y ~ x", data, k=3, metrics="brier", seed=1)

@@ -1,4 +1,4 @@
-"""No term learns from held-out rows: what learns unseen is refused."""
+"""No term learns from held-out rows; terms that would do so raise an error."""
 
 import math
 
@@ -82,7 +82,7 @@ SCOPE = {
         "I(day - day.min()).dt.days",
     ],
 )
-def test_what_learns_from_the_rows_is_refused(data, term):
+def test_terms_that_learn_from_the_rows_raise_an_error(data, term):
     data = data.rename(columns={"y": "out"}).assign(y=data["y"])
     with pytest.raises(FormulaError) as error:
         make_design(f"out ~ z + {term}", data, scope=SCOPE)
@@ -119,7 +119,7 @@ def test_what_learns_from_the_rows_is_refused(data, term):
         ("g.str.len()", lambda d: d.g.str.len()),
     ],
 )
-def test_what_is_made_row_by_row_passes(data, term, by_hand):
+def test_terms_computed_row_by_row_are_accepted(data, term, by_hand):
     design = make_design(f"y ~ {term}", data, scope=SCOPE)
     assert not design.terms.stateful
     np.testing.assert_allclose(design.matrix[:, 1], by_hand(data), rtol=1e-14)
@@ -141,7 +141,7 @@ def test_what_is_made_row_by_row_passes(data, term, by_hand):
         ("g.cat.codes", 1),
     ],
 )
-def test_factors_made_row_by_row_pass(data, term, columns):
+def test_factors_computed_row_by_row_are_accepted(data, term, columns):
     design = make_design(f"y ~ {term}", data, scope=SCOPE)
     assert design.matrix.shape[1] == 1 + columns
     assert not design.terms.stateful
@@ -161,19 +161,19 @@ def test_the_functions_of_the_caller_are_found(data):
 
 
 @pytest.mark.parametrize("term", ["I((lambda v: v)(x))", "I([v for v in x])"])
-def test_a_lambda_inside_the_formula_is_refused(data, term):
+def test_a_lambda_inside_the_formula_raises_an_error(data, term):
     with pytest.raises(FormulaError, match="give it a name in your script"):
         make_design(f"y ~ {term}", data, scope={})
 
 
 @pytest.mark.parametrize("term", ["I(2)", "'x'", "total(x)", "x[:3]"])
-def test_a_term_has_a_value_a_row(data, term):
+def test_a_term_has_one_value_per_row(data, term):
     with pytest.raises(FormulaError, match=r"values? for 40 rows"):
         make_design(f"y ~ {term}", data, scope={"total": lambda v: v.sum()})
 
 
 @pytest.mark.parametrize("term", ["twice(g)", "np.log(g)", "x.nothing()", "x(z)"])
-def test_what_fails_in_a_term_is_told(data, term):
+def test_the_error_of_a_term_is_reported(data, term):
     with pytest.raises(FormulaError, match=r"failed|calls|uses"):
         make_design(f"y ~ {term} + I(g**2)", data, scope=SCOPE)
 
@@ -185,8 +185,8 @@ def test_what_fails_in_a_term_is_told(data, term):
     ),
     st.sampled_from(["k.max()", "k.min()", "k.mean()", "k.sum()"]),
 )
-def test_extremes_that_many_rows_share_are_seen(values, statistic):
-    """Ties at the maximum put it into every other row's part."""
+def test_extremes_shared_by_many_rows_are_detected(values, statistic):
+    """With ties at the maximum, the part with every other row contains it."""
     frame = pd.DataFrame({"k": values, "y": np.arange(len(values)) % 2})
     with pytest.raises(FormulaError, match="learns from the data"):
         make_design(f"y ~ I(k - {statistic})", frame, scope={})
@@ -194,7 +194,7 @@ def test_extremes_that_many_rows_share_are_seen(values, statistic):
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-5, 5))
-def test_no_honest_term_is_refused(values, constant):
+def test_no_valid_term_raises_an_error(values, constant):
     frame = pd.DataFrame({"x": values, "y": np.arange(len(values)) % 2})
     right = f"np.sin(x) + np.exp(-np.abs(x)) + I(x * ({constant})) + np.cbrt(x) + x"
     assert make_design(f"y ~ {right}", frame, scope={"np": np}).n == len(values)
@@ -206,11 +206,11 @@ def test_no_honest_term_is_refused(values, constant):
 @pytest.mark.parametrize(
     "left", ["I(x - x.mean())", "x.rank()", "I(k > k.median())", "pd.qcut(x, 2)"]
 )
-def test_an_outcome_that_learns_is_refused(data, left):
+def test_an_outcome_that_learns_raises_an_error(data, left):
     with pytest.raises(FormulaError, match=r"'.*'.* it learns from the data"):
         make_design(f"{left} ~ z", data, scope=SCOPE)
 
 
-def test_a_stateful_outcome_is_refused(data):
+def test_a_stateful_outcome_raises_an_error(data):
     with pytest.raises(FormulaError, match="learns from all rows"):
         make_design("scale(x) ~ z", data, scope=SCOPE)

@@ -1,4 +1,4 @@
-"""Terms that learn do so on the training rows alone."""
+"""Stateful terms learn from the training rows alone."""
 
 import csv
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_rowwise_terms_are_the_same_in_every_fold(data):
 
 
 def refits(data, right, fit):
-    """Predict every fold by patsy and statsmodels, as one writes it by hand."""
+    """Predict every fold by patsy and statsmodels, without statcv."""
     predicted = np.empty(N)
     for fold in range(5):
         out = FOLDS == fold  # noqa: SIM300
@@ -150,7 +150,7 @@ def basis_by_hand(learnt_on, at, df=4, degree=3):
     return np.column_stack([np.ones(len(at)), *columns])
 
 
-def test_bs_under_loocv_predicts_the_extremes_too(data):
+def test_bs_under_loocv_predicts_the_extremes(data):
     data = data.drop(index=[0, 2, 4, 6])  # leave each extreme by itself
     data = data.reset_index(drop=True)
     result = cv("number ~ bs(x, df=4)", data, scheme="loocv")
@@ -172,7 +172,7 @@ def test_bs_under_loocv_of_classes(data):
 
 
 @pytest.mark.parametrize("df", [4, 6])
-def test_bs_goes_on_as_the_outermost_polynomial(data, df):
+def test_bs_extrapolates_by_the_outermost_polynomial(data, df):
     training = np.flatnonzero(data["x"].between(1.5, 4.5))
     others = np.flatnonzero(~data["x"].between(1.5, 4.5))
     design = make_design(f"number ~ bs(x, df={df}) - 1", data, scope={})
@@ -189,7 +189,7 @@ def test_bs_goes_on_as_the_outermost_polynomial(data, df):
         np.testing.assert_allclose(beyond[side], expected, rtol=0, atol=near)
 
 
-def test_cr_goes_on_as_a_straight_line(data):
+def test_cr_extrapolates_by_a_straight_line(data):
     new = data.iloc[:4].assign(x=[20.0, 30.0, 40.0, 50.0])
     joined = pd.concat([data, new], ignore_index=True)
     design = make_design("number ~ cr(x, df=4) - 1", joined, scope={})
@@ -254,7 +254,7 @@ def test_poly_called_by_itself():
         ("scale(nothing)", "no column 'nothing'"),
     ],
 )
-def test_terms_that_cannot_be_learnt(data, term, match):
+def test_terms_that_cannot_be_learnt_raise_an_error(data, term, match):
     data = data.assign(k=np.arange(N) % 3)
     with pytest.raises((FormulaError, KeyError), match=match):
         make_design(f"number ~ {term}", data, scope={})

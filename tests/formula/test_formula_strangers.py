@@ -1,4 +1,4 @@
-"""A formula from a stranger reaches nothing but columns and functions that compute."""
+"""An untrusted formula can use only columns and functions that compute."""
 
 import builtins
 import functools
@@ -120,7 +120,7 @@ def test_hostile_formulas_do_nothing(data, tmp_path, capsys, term, side):
     pd.testing.assert_frame_equal(data, before)
 
 
-def test_every_builtin_is_refused(data):
+def test_every_builtin_raises_an_error(data):
     for name in vars(builtins):
         if name.isidentifier() and callable(getattr(builtins, name)):
             with pytest.raises((FormulaError, ColumnError)):
@@ -162,7 +162,7 @@ def test_no_listed_method_writes():
         ("own.twice(x)", ["Import twice by name"]),
     ],
 )
-def test_refusals_say_what_to_do(data, term, words):
+def test_errors_say_what_to_do(data, term, words):
     import types
 
     own = types.ModuleType("own")
@@ -173,7 +173,7 @@ def test_refusals_say_what_to_do(data, term, words):
         assert word in str(error.value)
 
 
-def test_what_the_script_names_is_called(data):
+def test_functions_named_in_the_script_are_called(data):
     scope = {"thrice": functools.partial(np.multiply, 3), "twice": twice}
     design = make_design("y ~ thrice(z)", data, scope=scope)
     np.testing.assert_array_equal(design.matrix[:, 1], 3 * data["z"])
@@ -181,14 +181,14 @@ def test_what_the_script_names_is_called(data):
     np.testing.assert_array_equal(result.design.matrix[:, 1], 2 * data["z"])
 
 
-def test_a_column_is_no_function_where_a_builtin_has_its_name(data):
+def test_a_column_with_the_name_of_a_builtin_is_not_a_function(data):
     data = data.assign(open=data["z"])
     with pytest.raises(FormulaError, match="Python's own"):
         make_design("y ~ open(x)", data, scope={})
     assert make_design("y ~ open", data, scope={}).names[1] == "open"
 
 
-def test_the_command_lends_numpy_only(data, tmp_path, capsys):
+def test_the_command_offers_numpy_only(data, tmp_path, capsys):
     file = tmp_path / "d.csv"
     data.to_csv(file, index=False)
     for term in ("make_folder('made')", "os.mkdir('made')", "Path('made')"):

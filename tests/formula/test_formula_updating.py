@@ -1,4 +1,4 @@
-"""Formulas changed by others, as R's update() changes them."""
+"""Formulas updated by other formulas, as in R's update()."""
 
 import csv
 from pathlib import Path
@@ -57,7 +57,7 @@ def test_terms_are_those_of_r(case):
         ("y ~\n a +\n b", ". ~ . + x", "y ~ a + b + x"),
     ],
 )
-def test_it_is_written_without_what_is_not_needed(old, new, made):
+def test_the_formula_is_simplified(old, new, made):
     assert updated_formula(old, new) == made
 
 
@@ -69,11 +69,11 @@ def test_it_is_written_without_what_is_not_needed(old, new, made):
         ("y ~ a - b", ". ~ b + .", "y ~ b + (a - b)"),  # b + a - b is a alone
     ],
 )
-def test_it_is_left_as_it_is_where_less_would_mean_something_else(old, new, made):
+def test_the_formula_is_not_simplified_if_its_meaning_would_change(old, new, made):
     assert updated_formula(old, new) == made
 
 
-def test_a_dot_that_stands_for_all_other_columns_stays_one():
+def test_a_dot_for_all_other_columns_is_kept():
     assert updated_formula("y ~ .", ". ~ . - x") == "y ~ . - x"
     assert updated_formula("y ~ a", "y ~ .") == "y ~ ."
     assert updated_formula("y ~ a", "z ~ a + b") == "z ~ a + b"
@@ -85,7 +85,7 @@ def test_signs_in_quotes_are_names():
     assert read(made)[0] == "Q('a~b')"
 
 
-def test_what_cannot_be_read_is_refused_with_the_place():
+def test_a_syntax_error_is_reported_with_its_position():
     df = scv.load_data("spector")
     res = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
     with pytest.raises(scv.StatcvError, match="cannot read the formula"):
@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_refused_with_the_place():
         res.update(formula=". ~ . - PSY")
 
 
-def test_results_and_comparisons_print_it():
+def test_results_and_comparisons_print_the_updated_formula():
     df = scv.load_data("spector")
     base = scv.cv("GRADE ~ GPA", df, k=3, seed=1)
     full = base.update(formula=". ~ . + PSI")
