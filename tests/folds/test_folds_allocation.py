@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
-from statcv.folds.schemes.allocation import deal, kinds_of_rows
+from statcv.folds.schemes.allocation import _exchange, deal, kinds_of_rows
 
 
 def held(table, fold, k):
@@ -98,7 +98,7 @@ def test_sizes_alone_are_nearly_always_the_best_of_all():
 def test_classes_are_spread_better_than_by_scikit_learn(number, k):
     rng = np.random.default_rng(number)
     ours, theirs = [], []
-    for case in range(15):
+    for case in range(8):
         table = rng.multinomial(rng.integers(1, 9, number), [0.6, 0.25, 0.15])
         unit = np.repeat(np.arange(number), table.sum(axis=1))
         y = np.concatenate([np.repeat(np.arange(3), row) for row in table])
@@ -143,4 +143,21 @@ def test_kinds_are_the_distinct_rows(table, factor):
     table = table * factor  # large counts, for which rows are no short number
     kinds = kinds_of_rows(table)
     np.testing.assert_array_equal(kinds.rows[kinds.of], table)
-    assert len(kinds.rows) == len({tuple(row) for row in table.tolist()})
+    np.testing.assert_array_equal(kinds.rows, np.unique(table, axis=0))
+
+
+@pytest.mark.parametrize("full", [0, 2])
+@pytest.mark.parametrize("largest", [1, 3])
+def test_folds_exchange_units_in_either_direction_until_all_are_even(full, largest):
+    """From all units in one fold but a single one in each other."""
+    rng = np.random.default_rng(largest)
+    rows = np.array([[1, 0], [0, 1], [largest, 0], [0, largest]])
+    kind = np.repeat(np.arange(4), 6)
+    placed = np.full(24, full)
+    placed[[0, 6]] = [fold for fold in range(3) if fold != full]
+    fold, cost = _exchange(rows, kind, placed, 3, rng)
+    counts = held(rows[kind], fold, 3)
+    assert np.ptp(counts.sum(axis=1)) == 0
+    assert np.ptp(counts, axis=0).max() <= largest - 1
+    squares = 4 * (counts**2).sum() + (counts.sum(axis=1) ** 2).sum()
+    assert cost == (counts.max(axis=0).sum(), squares)

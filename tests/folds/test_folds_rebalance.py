@@ -207,6 +207,7 @@ def test_draws_are_open_different_and_as_many_as_there_can_be(
     drawn = draw_evenly(need, pool, keys, base, rng)
     owner = np.repeat(np.arange(lists), need)
     had = drawn >= 0
+    assert (drawn[~had] == -1).all()
     taken = np.zeros((lists, base), dtype=int)
     np.add.at(taken, (owner[had], drawn[had]), 1)
     assert taken.max(initial=0) <= 1

@@ -66,6 +66,9 @@ def test_estimates_that_are_too_alike_are_no_more_precise_than_a_fixed_effect(me
     alike = random_effects([0.2, 0.2], [0.1, 0.3])
     assert (alike.estimate, alike.tau2, alike.q) == (0.2, 0, 0)
     assert alike.se == pytest.approx((100 + 1 / 0.09) ** -0.5)
+    coarse = random_effects([20.0, 21.0, 22.0], [30.0, 30.0, 40.0])  # in other units
+    assert coarse.tau2 == 0
+    assert coarse.se == pytest.approx((2 / 900 + 1 / 1600) ** -0.5)
 
 
 def test_a_prediction_interval_takes_three_data_sets():

@@ -77,14 +77,14 @@ def test_bias_is_that_of_a_loop_that_permutes_y_and_calls_cv(scheme):
     res = scv.cv("y ~ a + b", data, model=RIDGE, scheme=scheme, seed=1)
     found = res.null_bias("auroc", "pooled", n_permutations=400)
     values = []
-    for seed in range(200):
+    for seed in range(100):
         permuted = data.assign(y=rng.permutation(data["y"]))
         again = scv.cv("y ~ a + b", permuted, model=RIDGE, scheme=scheme, seed=seed)
         values.append(
             scv.metrics.auroc(again.scores.y[again.scores.row], again.scores.predicted)
         )
     off = np.mean(values) - 0.5
-    se = np.hypot(np.std(values, ddof=1) / np.sqrt(200), found.se)
+    se = np.hypot(np.std(values, ddof=1) / np.sqrt(100), found.se)
     assert abs(found.bias - off) < 3.5 * se
     assert found.clear
 

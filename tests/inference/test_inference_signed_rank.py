@@ -146,3 +146,5 @@ def test_refusals():
         signed_rank([1, 2], zeros="zsplit")
     with pytest.raises(ArgumentError, match="alternative"):
         signed_rank([1, 2], alternative="both")
+    with pytest.raises(ArgumentError, match="level"):
+        signed_rank([1, 2], level=95)

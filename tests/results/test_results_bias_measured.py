@@ -47,7 +47,7 @@ def _close():
 def test_estimates_are_those_of_cv(records, found):
     columns = ["y", "x5", "x6", "x10"]
     table = found.measured.set_index("candidate")
-    for name in ("unbiased", "x5", "x5 × 20", "birth_date", "hash of person"):
+    for name in ("unbiased", "x5 × 20", "birth_date"):
         own = scv.cv(
             FORMULA, records[columns], model=TREES, scheme=found.plans[name], seed=5
         )

@@ -8,7 +8,7 @@ import pytest
 from xgboost import XGBClassifier
 
 from statcv.results.result import CVResult
-from statcv.studies.bey2020 import Figure4, Scale
+from statcv.studies.bey2020 import Figure4, Scale, importance
 from statcv.studies.bey2020.importance import KINDS, RANKINGS, fold_models, rank
 from statcv.studies.bey2020.samples import Sample, drawn_population
 from statcv.studies.bey2020.strategies import accuracy, cross_validate
@@ -72,17 +72,19 @@ def test_clamping_moves_each_value_to_the_nearest_of_another_bin(
     sample: Sample, unbiased: CVResult, told: pd.DataFrame
 ) -> None:
     people, losses = sample.people, []
+    fitted = estimators(sample, unbiased)
     for name in X:
+        values = people[name]
         order = people[name].rank(method="first") - 1
         own = (order * 5 // len(people)).astype(int)  # five bins of a hundred
         lost = []
-        for model, out in estimators(sample, unbiased):
+        for model, out in fitted:
             rows = people.loc[out]
             moved = rows[X].copy()
             for row in out:
-                elsewhere = people.loc[own != own[row], name]
-                nearest = (elsewhere - people.loc[row, name]).abs().idxmin()
-                moved.loc[row, name] = people.loc[nearest, name]
+                elsewhere = values[own != own[row]].to_numpy()
+                nearest = np.abs(elsewhere - values[row]).argmin()
+                moved.loc[row, name] = elsewhere[nearest]
             before = (model.predict(rows[X].to_numpy()) == rows["y"]).mean()
             after = (model.predict(moved.to_numpy()) == rows["y"]).mean()
             lost.append(before - after)
@@ -109,6 +111,12 @@ def test_what_tells_the_outcome_is_ranked_above_what_does_not() -> None:
     assert rest["permutation"].abs().max() < 0.01
 
 
+@pytest.fixture
+def resampled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw fewer samples for a standard error that is not what is tested."""
+    monkeypatch.setattr(importance, "RESAMPLES", 100)
+
+
 def pairs(sets: int, noise: float) -> pd.DataFrame:
     rng = np.random.default_rng(6)
     x = rng.random(10 * sets)
@@ -121,6 +129,7 @@ def pairs(sets: int, noise: float) -> pd.DataFrame:
     return table
 
 
+@pytest.mark.usefixtures("resampled")
 def test_correlations_of_what_is_known() -> None:
     found = Figure4(pairs(20, 0.0)).correlations().set_index("ranking")
     kinds = ["pearson", "spearman", "within"]
@@ -140,6 +149,7 @@ def test_the_error_of_independent_pairs_is_fishers() -> None:
     assert found["pearson_se"] == pytest.approx((1 - r**2) / np.sqrt(1000), rel=0.25)
 
 
+@pytest.mark.usefixtures("resampled")
 def test_one_data_set_has_no_error() -> None:
     found = Figure4(pairs(1, 0.03)).correlations()
     assert found["pearson_se"].isna().all()

@@ -265,7 +265,7 @@ def test_what_is_drawn_follows_from_the_seed_alone(data, rebalance):
         "model": tree,
         "scheme": "loocv",
         "rebalance": rebalance,
-        "repeats": 2,
+        "repeats": 1,
         "metrics": "brier",
     }
     first = scv.cv("y ~ a + b", data, seed=1, **arguments)
