@@ -201,7 +201,7 @@ def test_records_equal_to_a_sampled_pair_do_not_train(kind):
         assert plan.train(fit).tolist() == np.flatnonzero(kept).tolist()
 
 
-# ---- what is refused ----
+# ---- invalid arguments ----
 
 
 def test_too_few_pairs_leave_records_without_a_prediction():

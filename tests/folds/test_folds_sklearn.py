@@ -590,7 +590,7 @@ def test_a_search_by_an_unseeded_splitter_is_seeded_by_cv():
     pd.testing.assert_frame_equal(first.predictions, second.predictions)
 
 
-# ---- what cannot be had is said ----
+# ---- errors and warnings ----
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,7 @@ def test_missing_parts_make_the_row_missing(data):
         make_design(f"y ~ {RIGHT}", gap, scope={}, na_action="pass")
 
 
-# ---- what cannot be had ----
+# ---- invalid terms ----
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_labels_are_kept_where_rows_are_dropped(data):
     assert list(design.labels) == [f"r{i}" for i in range(N) if i not in (3, 9)]
 
 
-# ---- columns that are refused ----
+# ---- columns that raise an error ----
 
 
 @pytest.mark.parametrize(

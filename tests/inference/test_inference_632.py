@@ -1,4 +1,4 @@
-"""The .632 and .632+ rules against the textbook, and what they are known to do."""
+"""The .632 and .632+ rules, compared with the textbook and known properties."""
 
 import numpy as np
 import pandas as pd
@@ -58,7 +58,7 @@ LOSSES = {
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_casewise_metrics_are_those_of_the_textbook(data, name):
+def test_casewise_metrics_agree_with_the_textbook(data, name):
     outcome = "z" if name.startswith("m") else "y"
     model = None if outcome == "z" else Logit(1.0)
     result = cv(
@@ -116,7 +116,7 @@ def test_a_rank_metric_takes_the_mean_over_samples(data):
             assert found.n_values == 30
 
 
-def test_more_classes_count_by_their_shares(data):
+def test_more_classes_are_weighted_by_their_shares(data):
     result = cv("g ~ a", data, scheme="bootstrap", repeats=10, seed=1)
     parts = result.estimate("accuracy", ".632+").parts
     labels = np.array(["p", "q", "r"])[result.model.predict(data).to_numpy().argmax(1)]
@@ -191,7 +191,7 @@ def test_no_information_is_the_metric_over_all_pairs(seed, n):
     assert no_information(METRICS["r2_training"], z, p) == pytest.approx(r2)
 
 
-def test_no_information_of_many_records_looks_at_some_of_the_pairs(monkeypatch):
+def test_no_information_of_many_records_uses_a_sample_of_pairs(monkeypatch):
     rng = np.random.default_rng(1)
     n = 300
     y = np.sort(rng.integers(0, 2, n))  # neighbours are alike
@@ -204,11 +204,11 @@ def test_no_information_of_many_records_looks_at_some_of_the_pairs(monkeypatch):
         assert found == pytest.approx(value, abs=0.04)
 
 
-# ---- what the rules are known to do ----
+# ---- known properties of the rules ----
 
 
 def test_one_nearest_neighbour_on_noise():
-    """The apparent error is 0, so .632 says about .316, and .632+ about one half."""
+    """The apparent error is 0, so .632 gives about .316, and .632+ about one half."""
     found = {".632": [], ".632+": []}
     for seed in range(25):
         rng = np.random.default_rng(seed)
@@ -233,7 +233,7 @@ def test_one_nearest_neighbour_on_noise():
     assert means[".632+"] > means[".632"] + 0.1
 
 
-def test_a_model_that_cannot_overfit_is_left_alone(data):
+def test_a_model_that_cannot_overfit_is_not_corrected(data):
     result = cv("y ~ a", data, model="mean", scheme="bootstrap", seed=1)
     found = result.estimate("auroc", ".632+")
     assert float(found) == 0.5
@@ -244,7 +244,7 @@ def test_a_model_that_cannot_overfit_is_left_alone(data):
 
 
 @SOME_UNDEFINED
-def test_metrics_and_summary_show_them_for_bootstrap_samples_alone(data):
+def test_metrics_and_summary_show_the_rules_for_bootstrap_samples_only(data):
     result = cv("y ~ a + b", data, model=Logit(1.0), scheme="bootstrap", seed=2)
     table = result.metrics().set_index("metric")
     for name in table.index:
@@ -274,7 +274,7 @@ def test_apparent_is_of_the_fit_on_all_rows(data):
         )
 
 
-def test_records_never_left_out_are_counted(data):
+def test_records_that_are_never_held_out_are_counted(data):
     result = cv("y ~ a", data, scheme="bootstrap", repeats=2, seed=2)
     held = np.unique(np.concatenate([test for _, test in result.plan.split()]))
     missing = len(data) - len(held)
@@ -291,7 +291,7 @@ def test_records_never_left_out_are_counted(data):
 
 @pytest.mark.parametrize("scheme", ["stratified_kfold", "rloocv", "montecarlo"])
 @pytest.mark.parametrize("how", [".632", ".632+"])
-def test_other_schemes_have_none(data, scheme, how):
+def test_other_schemes_do_not_have_the_rules(data, scheme, how):
     result = cv("y ~ a", data, scheme=scheme, seed=1)
     with pytest.raises(MetricError, match="bootstrap samples leave out; use scheme="):
         result.estimate("accuracy", how)
@@ -305,7 +305,7 @@ def test_levels_and_ways_are_checked(data):
         result.estimate("accuracy", "632")
 
 
-def test_it_prints_why_there_is_no_interval(data):
+def test_the_text_says_why_there_is_no_interval(data):
     result = cv("y ~ a", data, scheme="bootstrap", seed=1)
     found = result.estimate("accuracy", ".632+")
     assert str(found).startswith(f"accuracy {float(found):.3f} (.632+), no interval: ")
@@ -324,7 +324,7 @@ def test_the_fit_on_all_records_has_a_threshold_of_its_own():
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.SeparationWarning")
 @pytest.mark.parametrize("threshold", [0.3, "youden"])
-def test_the_threshold_cuts_the_fit_on_all_rows_too(data, threshold):
+def test_the_threshold_applies_to_the_fit_on_all_rows(data, threshold):
     res = cv(
         "y ~ a + b",
         data,

@@ -1,4 +1,4 @@
-"""Intervals and tests of an auROC of exactly 1 or 0, by counting pairs."""
+"""Intervals and tests for an auROC of exactly 1 or 0, checked by counting pairs."""
 
 from dataclasses import replace
 
@@ -56,14 +56,14 @@ def test_a_perfect_auroc_has_the_bound_of_the_smaller_class(scheme, hows):
     assert np.isnan(named.se)
 
 
-def test_no_fit_is_made_again_for_a_logit_that_is_infinite():
+def test_nothing_is_refitted_for_an_infinite_logit():
     res = result(scheme="rloocv", repeats=1)
     assert res.estimate().lower > 0.5
     assert res.estimate(interval="jackknife_logit").lower > 0.5
     assert not res.refits.jackknives
 
 
-def test_pairs_that_one_fit_left_out_are_counted_as_they_are():
+def test_pairs_held_out_by_one_fit_are_counted():
     res = result(scheme="rloocv", repeats=1)
     pairs = res.pairs[["row", "partner"]].to_numpy()
     most = res.estimate().interval.pairs
@@ -84,7 +84,7 @@ def mirrored(scores):
     return replace(scores, predicted=1 - scores.predicted, left=turned)
 
 
-def test_a_zero_that_training_means_have_too_has_no_bound():
+def test_a_zero_that_training_means_also_have_has_no_bound():
     res = result(scheme="loocv", model="mean")
     found = res.estimate()
     assert found.value == 0
@@ -99,9 +99,7 @@ def test_a_zero_that_training_means_have_too_has_no_bound():
 
 @pytest.mark.parametrize("interval", [None, "logit", "bootstrap", "jackknife"])
 @pytest.mark.parametrize(("model", "value"), [("mean", 0), ("negmean", 1)])
-def test_training_means_have_no_interval_and_no_test_of_either_sign(
-    model, value, interval
-):
+def test_training_means_have_neither_an_interval_nor_a_test(model, value, interval):
     data = separated(9, 21)
     res = result(data, scheme="loocv", model=model, metrics=["auroc"])
     found = res.estimate("auroc", interval=interval)
@@ -131,7 +129,7 @@ def test_an_auroc_of_zero_mirrors_one(scheme):
     assert "ranked wrong" in worst.assumes
 
 
-def test_sources_are_paired_with_other_sources():
+def test_clusters_are_paired_with_other_clusters():
     rng = np.random.default_rng(2)
     y = np.tile([1, 0], 12)
     data = pd.DataFrame({"y": y, "x": 6 * y + 0.3 * rng.normal(size=24)})
@@ -145,7 +143,7 @@ def test_sources_are_paired_with_other_sources():
     assert "share no source" in found.assumes
 
 
-def test_sources_in_several_folds_count_in_one():
+def test_clusters_in_several_folds_count_once():
     y = np.tile([1, 0], 12)
     table = pd.DataFrame({"y": y, "p": np.where(y == 1, 0.8, 0.1)})
     table["fold"] = np.arange(24) // 8
@@ -158,7 +156,7 @@ def test_sources_in_several_folds_count_in_one():
     assert compared_disjoint(apart.scores, "per_fold") == 12
 
 
-def test_a_model_made_elsewhere_does_not_vary():
+def test_an_external_model_does_not_vary():
     y = np.repeat([0, 1], 5)
     table = pd.DataFrame({"y": y, "p": 0.2 + 0.5 * y})
     found = scv.from_predictions(table, observed="y", predicted="p").estimate("auroc")
@@ -166,7 +164,7 @@ def test_a_model_made_elsewhere_does_not_vary():
     assert "fitted to other records" in found.assumes
 
 
-def test_one_record_of_a_class_and_other_metrics_have_none():
+def test_one_record_of_a_class_and_other_metrics_have_no_bound():
     table = pd.DataFrame({"y": [1, 0, 0, 0], "p": [0.9, 0.1, 0.2, 0.3]})
     res = scv.from_predictions(table, observed="y", predicted="p")
     alone = res.estimate("auroc")
@@ -178,7 +176,7 @@ def test_one_record_of_a_class_and_other_metrics_have_none():
     assert np.isnan(accurate.lower)
 
 
-def test_a_repeat_of_area_one_is_no_reason_against_the_others():
+def test_a_repeat_with_area_one_does_not_invalidate_the_others():
     y = np.repeat([0, 1], 4)
     best, next_best = np.arange(8.0), np.array([0.0, 1, 2, 4, 3, 5, 6, 7])
     one = delong_interval([y], [next_best], 0.95)
@@ -201,7 +199,7 @@ def test_a_test_of_a_perfect_auroc_is_the_sign_test_of_its_pairs(alternative):
     assert higher.p_value == pytest.approx(sides[alternative])
 
 
-def test_what_was_measured_of_other_intervals_is_not_said_of_it():
+def test_the_coverage_of_other_intervals_is_not_quoted():
     res = result(separated(9, 21), scheme="loocv")
     assert not any("easured" in note for note in res.summary().notes)
     assert not res.test(method="delong").notes
@@ -220,6 +218,6 @@ def test_no_interval_is_not_called_a_point():
     )
 
 
-def test_what_is_refused_stays_refused():
+def test_invalid_requests_still_raise_an_error():
     with pytest.raises(MetricError, match="interval='delong' is not for auROC"):
         result(scheme="rloocv", repeats=1).estimate(interval="delong")

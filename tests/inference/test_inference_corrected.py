@@ -1,4 +1,4 @@
-"""The jackknife with refits, less half of its excess, written out."""
+"""The jackknife with refits, minus half of its excess, checked by hand."""
 
 import math
 
@@ -68,7 +68,7 @@ def test_fits_are_made_once_for_all_jackknives():
     assert again.se < first.se
 
 
-def test_a_metric_that_is_no_share_of_pairs_has_none():
+def test_a_metric_that_is_not_a_share_of_pairs_has_no_such_interval():
     found = result().estimate("brier", interval="corrected_jackknife")
     assert math.isnan(found.se)
     assert "for auROC" in found.assumes
@@ -101,27 +101,27 @@ def usual(n=24, **more):
         ({"model": LogisticRegression(), "tune": {"C": [0.1, 1.0]}}, False),
     ],
 )
-def test_refits_are_made_unasked_only_where_they_are_together_and_few(more, made):
+def test_refits_by_default_are_only_for_few_batched_fits(more, made):
     res, found = usual(**more)
     assert ("jackknife" in found.method) == made
     assert bool(res.refits.jackknives) == made
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_separated_fits_are_not_made_again_unasked():
+def test_separated_fits_are_not_refitted_by_default():
     df = data(60, 20).assign(c=lambda d: d["y"] + 0.1 * d["a"])
     apart = scv.cv("y ~ a + c", df, scheme="loocv", seed=1)
     assert apart.held.separated.all()
     assert "jackknife" not in apart.estimate("auroc").method
 
 
-def test_thresholds_are_no_part_of_what_is_fitted_for_ranks():
+def test_thresholds_are_not_refitted_for_rank_metrics():
     plain, chosen = usual()[1], usual(threshold="youden")[1]
     assert (plain.lower, plain.upper) == (chosen.lower, chosen.upper)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_the_cost_is_no_less_than_the_fits_that_are_made():
+def test_the_cost_is_at_least_the_number_of_fits():
     for more in ({"scheme": "loocv"}, {"scheme": "leave_pair_out"}, {"repeats": 2}):
         res = result(**more)
         how = res.estimate().how
@@ -133,7 +133,7 @@ def test_the_cost_is_no_less_than_the_fits_that_are_made():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_where_there_is_no_jackknife_the_records_are_counted_and_that_is_said():
+def test_without_a_jackknife_the_interval_over_records_is_used():
     df = data(20, 2)
     res = scv.cv("y ~ a", df, model=scv.models.Logit(C=1.0), scheme="loocv", seed=1)
     found = res.estimate("auroc")

@@ -40,7 +40,7 @@ def data():
 
 
 def make_scores(y, split, predicted, repeat=None, partners=None, n_train=None):
-    """Score records in the order given; partners are (split, row, predicted)."""
+    """Make scores of records in order; partners are (split, row, predicted)."""
     splits = int(max(split)) + 1
     dropped = partners or (np.empty(0, int), np.empty(0, int), np.empty(0))
     row = np.arange(len(split)) % len(y)
@@ -78,7 +78,7 @@ PEERS = {
 
 @pytest.mark.parametrize("name", PEERS)
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_pooled_and_per_fold_are_those_of_loops_by_hand(data, name, repeats):
+def test_pooled_and_per_fold_agree_with_loops(data, name, repeats):
     outcome = "z" if "continuous" in METRICS[name].outcomes else "y"
     result = cv(f"{outcome} ~ a + b", data, k=4, repeats=repeats, seed=1, metrics=name)
     values = data[outcome].to_numpy()
@@ -184,7 +184,7 @@ def rebalanced(draw):
 
 
 @given(rebalanced())
-def test_paired_compares_a_record_with_its_own_partner(drawn):
+def test_paired_compares_each_record_with_its_partner(drawn):
     y, own, rows, theirs = drawn
     n = len(y)
     partners = (np.arange(2 * n), rows, theirs)
@@ -206,7 +206,7 @@ def test_paired_compares_a_record_with_its_own_partner(drawn):
 
 
 @given(st.integers(0, 10**6))
-def test_pairs_are_all_that_one_fit_left_out(seed):
+def test_pairs_are_all_pairs_held_out_by_one_fit(seed):
     rng = np.random.default_rng(seed)
     n = 14
     y = rng.integers(0, 3, n)
@@ -243,7 +243,7 @@ def test_pairs_are_all_that_one_fit_left_out(seed):
 
 
 @given(st.integers(0, 10**6), st.integers(2, 5))
-def test_paired_of_folds_weighs_them_by_their_pairs(seed, folds):
+def test_paired_weights_folds_by_their_pairs(seed, folds):
     rng = np.random.default_rng(seed)
     n = 24
     y = rng.integers(0, 2, n)
@@ -265,7 +265,7 @@ def test_paired_of_folds_weighs_them_by_their_pairs(seed, folds):
     assert found.method == "none"
 
 
-def test_folds_of_one_class_are_left_out_and_counted():
+def test_folds_of_one_class_are_omitted_and_counted():
     y = np.array([0, 1, 0, 1, 1, 1, 0, 0])
     split = np.array([0, 0, 1, 1, 2, 2, 3, 3])
     predicted = np.array([0.1, 0.9, 0.6, 0.4, 0.5, 0.6, 0.5, 0.6])
@@ -342,7 +342,7 @@ def test_records_are_averaged_over_repeats_once():
     assert [where.tolist() for where in scores.by_repeat] == [[0, 1, 2], [3, 4, 5]]
 
 
-def test_a_perfect_result_has_no_interval_of_no_width():
+def test_a_perfect_result_has_no_interval_without_width():
     y, split = np.tile([0, 1], 6), np.repeat(np.arange(3), 4)
     scores = make_scores(y, split, np.where(y == 1, 0.9, 0.1))
     for name in ("accuracy", "brier"):
@@ -369,13 +369,13 @@ def test_a_perfect_result_has_no_interval_of_no_width():
         (("auroc", "pooled", "95%"), "level must lie between 0 and 1"),
     ],
 )
-def test_what_cannot_be_estimated_is_refused(data, arguments, message):
+def test_impossible_estimates_raise_an_error(data, arguments, message):
     result = cv("y ~ a", data, k=3, seed=1)
     with pytest.raises(MetricError, match=message):
         result.estimate(*arguments)
 
 
-def test_an_estimate_is_its_number_and_says_how():
+def test_an_estimate_is_a_number_with_its_method():
     asked = []
 
     def estimate(interval):
@@ -419,8 +419,8 @@ def test_more_classes_have_casewise_estimates(data):
     assert found.se == pytest.approx(stats.sem(expected))
 
 
-def test_the_paired_estimate_is_fair_on_noise_and_leave_one_out_is_not():
-    """Noise, n = 40, two covariates, balance one half."""
+def test_the_paired_estimate_is_unbiased_for_noise_and_leave_one_out_is_not():
+    """The data are noise with n = 40, two covariates and equal classes."""
     paired, pooled = [], []
     for seed in range(100):
         rng = np.random.default_rng(seed)
@@ -490,7 +490,7 @@ DEFAULTS = {
 
 
 @pytest.mark.parametrize(("name", "how"), INTERVALS_OF)
-def test_intervals_go_by_their_names(data, name, how):
+def test_intervals_are_chosen_by_name(data, name, how):
     formula = "z ~ a" if name in ("rmse", "r2") else "y ~ a"
     scores = cv(formula, data, k=3, seed=1).scores
     metric = METRICS[name]
@@ -517,7 +517,7 @@ def test_intervals_go_by_their_names(data, name, how):
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_pairs_of_a_scheme_have_theirs(data, repeats):
+def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
     scores = cv("y ~ a", data, scheme="rloocv", repeats=repeats, seed=1).scores
     assert possible_intervals(scores, METRICS["auroc"], "paired") == (
         "influence",
@@ -536,7 +536,7 @@ def test_pairs_of_a_scheme_have_theirs(data, repeats):
         ("brier", "pooled", "nested_cv", "needs refits.*result.estimate"),
     ],
 )
-def test_an_interval_that_cannot_be_had_is_refused(data, name, how, interval, message):
+def test_an_unavailable_interval_raises_an_error(data, name, how, interval, message):
     scores = cv("y ~ a", data, k=3, seed=1).scores
     with pytest.raises(MetricError, match=message):
         make_estimate(scores, METRICS[name], how, 0.95, interval)

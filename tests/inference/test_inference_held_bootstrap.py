@@ -96,7 +96,7 @@ def test_limits_of_given_replicates_are_those_of_boot():
     assert compared == 18
 
 
-def test_limits_beyond_the_replicates_are_none():
+def test_limits_beyond_the_replicates_are_nan():
     drawn = np.arange(1.0, 100.0)
     assert np.isfinite(percentile_limits(drawn, 0.98)).all()
     assert np.isnan(percentile_limits(drawn, 0.99)).all()
@@ -104,8 +104,8 @@ def test_limits_beyond_the_replicates_are_none():
     assert np.isnan(bca_limits(drawn, 50.0, np.zeros(3), 0.5)).all()
 
 
-def test_percentiles_of_a_pooled_auroc_are_near_proc_s():
-    """Within the Monte Carlo error of 2 000 samples; pROC drew 20 000."""
+def test_percentiles_of_a_pooled_auroc_are_near_those_of_proc():
+    """They agree within the Monte Carlo error of 2 000 samples; pROC drew 20 000."""
     cases = defaultdict(list)
     for row in read("delong_cases"):
         cases[row["case"]].append((int(row["y"]), float(row["a"])))
@@ -120,7 +120,7 @@ def test_percentiles_of_a_pooled_auroc_are_near_proc_s():
         assert found.upper == pytest.approx(float(row["upper"]), abs=near)
 
 
-# ---- what is drawn ----
+# ---- samples ----
 
 
 @given(st.integers(0, 10**6), st.sampled_from(["pooled", "per_fold"]))
@@ -145,7 +145,7 @@ def test_each_record_is_drawn_once_on_average():
     np.testing.assert_allclose(times.var(axis=0), expected, atol=0.06)
 
 
-def test_sources_are_drawn_whole_and_records_never_held_out_not_at_all():
+def test_whole_clusters_are_drawn_and_records_never_held_out_are_not():
     rng = np.random.default_rng(2)
     source = np.repeat(np.arange(10), 3)
     y = rng.integers(0, 2, 30)
@@ -166,7 +166,7 @@ def test_sources_are_drawn_whole_and_records_never_held_out_not_at_all():
     assert (times.sum(axis=1) == 20).all()
 
 
-# ---- what is computed of a sample ----
+# ---- values of a sample ----
 
 WAYS = [
     ("auroc", "pooled"),
@@ -183,7 +183,7 @@ WAYS = [
 @settings(max_examples=15)
 @given(st.integers(0, 10**6))
 @pytest.mark.parametrize(("name", "how"), WAYS)
-def test_a_weighted_metric_is_that_of_records_written_so_often(name, how, seed):
+def test_a_weighted_metric_is_that_of_repeated_records(name, how, seed):
     rng = np.random.default_rng(seed)
     n = 24
     y, fold = np.arange(n) % 2, np.arange(n) // 2 % 3
@@ -208,7 +208,7 @@ def test_an_unweighted_sample_is_the_estimate_itself(data, name, how):
 
 
 @pytest.mark.parametrize("name", ["auroc", "brier", "balanced_accuracy"])
-def test_pairs_and_tournaments_are_weighed_as_they_are_estimated(data, name):
+def test_pairs_and_tournaments_are_weighted_as_in_the_estimate(data, name):
     small = data.iloc[:16]
     for scheme in ("leave_pair_out", "tournament_leave_pair_out"):
         result = cv("y ~ a", small, model=Logit(1.0), scheme=scheme, metrics=name)
@@ -328,7 +328,7 @@ def test_above_a_thousand_records_the_acceleration_hardly_changes(monkeypatch):
         ("rloocv", {}, "paired", "meets few others"),
     ],
 )
-def test_what_cannot_be_resampled_is_refused_with_the_reason(
+def test_predictions_that_cannot_be_resampled_raise_with_the_reason(
     data, scheme, more, how, why
 ):
     scores = cv("y ~ a", data, scheme=scheme, seed=1, **more).scores
@@ -343,7 +343,7 @@ def test_leave_pair_out_has_all_pairs_and_is_resampled(data):
     assert found.se == pytest.approx(peer.se, rel=0.25)
 
 
-def test_what_measures_nothing_has_no_interval():
+def test_without_variation_there_is_no_interval():
     y = np.array([0, 1] * 6)
     perfect = make_scores(y, np.zeros(12), y)
     found = bootstrap_interval(perfect, AUROC, "pooled", 0.95, seed=1)

@@ -1,4 +1,4 @@
-"""Influence of each record on a cross-validated auROC, and intervals by sources."""
+"""Influence of each record on a cross-validated auROC, and intervals by clusters."""
 
 import csv
 from collections import defaultdict
@@ -21,7 +21,7 @@ AUROC = METRICS["auroc"]
 
 
 def make_scores(y, fold, predicted, clusters=None):
-    """Make scores of repeats: fold and predicted have a row for each."""
+    """Make scores of several repeats: fold and predicted have one row per repeat."""
     fold, predicted = np.atleast_2d(fold), np.atleast_2d(predicted).astype(float)
     split, row, value, repeat = [], [], [], []
     for r, (folds, values) in enumerate(zip(fold, predicted, strict=True)):
@@ -90,7 +90,7 @@ def test_standard_errors_are_those_of_the_paper_s_equations(
 @pytest.mark.parametrize(
     ("y", "fold", "score", "source", "expected"), list(reference_cases())
 )
-def test_a_mean_over_sources_is_sandwich_s(y, fold, score, source, expected):
+def test_a_mean_over_clusters_agrees_with_sandwich(y, fold, score, source, expected):
     chance = 1 / (1 + np.exp(-score))
     scores = make_scores(y.astype(int), fold, chance, source.astype(int))
     found = make_estimate(scores, METRICS["brier"], "pooled")
@@ -100,7 +100,7 @@ def test_a_mean_over_sources_is_sandwich_s(y, fold, score, source, expected):
 
 
 def weighted_estimate(scores, how, weights):
-    """Estimate with weighted records, by a loop over all pairs; ties count half."""
+    """Estimate with weighted records, by a loop over pairs; ties count one half."""
     cells = defaultdict(lambda: [0.0, 0.0])
     m = len(scores.row)
     for a in range(m):
@@ -152,7 +152,7 @@ def test_influence_is_the_derivative_by_the_record_s_weight(scores, how):
 
 @given(st.integers(0, 10**6))
 def test_influence_on_pairs_of_one_fit_is_that_of_a_loop(seed):
-    """Partners that a fit dropped are compared with held-out records alone."""
+    """Partners that a fit dropped are compared only with held-out records."""
     rng = np.random.default_rng(seed)
     n = 10
     y = np.arange(n) % 2
@@ -181,7 +181,7 @@ def test_influence_on_pairs_of_one_fit_is_that_of_a_loop(seed):
     np.testing.assert_allclose(record_influence(scores, "paired"), expected, atol=1e-12)
 
 
-def test_pooled_influence_is_delong_s_but_for_the_degrees_of_freedom():
+def test_pooled_influence_agrees_with_delong_up_to_degrees_of_freedom():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [4000, 3000])
     score = rng.normal(y)
@@ -201,7 +201,7 @@ def test_repeats_of_the_same_predictions_add_nothing():
         )
 
 
-def test_copies_of_every_record_add_nothing_when_they_are_one_source():
+def test_duplicates_of_every_record_add_nothing_in_one_cluster():
     rng = np.random.default_rng(2)
     y, fold = np.arange(60) % 2, rng.permutation(60) % 3
     score = rng.normal(y)
@@ -224,7 +224,7 @@ def test_copies_of_every_record_add_nothing_when_they_are_one_source():
         assert "source" in of_three.method or "clustered" in of_three.method
 
 
-def test_what_measures_nothing_has_no_interval():
+def test_without_variation_there_is_no_interval():
     y = np.array([0, 1] * 6)
     perfect = make_scores(y, np.repeat(np.arange(3), 4), y)
     assert "no records move" in influence_interval(perfect, "per_fold", 0.95).assumes
@@ -259,7 +259,7 @@ def test_folds_with_a_single_record_of_a_class_are_counted():
 
 
 def test_at_large_n_the_interval_keeps_its_level():
-    """Scores that no fit made, in folds: 95% means 95%, with sources and without."""
+    """For fixed scores the coverage is 95%, with and without clusters."""
     rng = np.random.default_rng(3)
     covered, runs, n = np.zeros(4), 300, 600
     source = np.arange(n) // 3

@@ -29,7 +29,7 @@ def pairs(draw):
 
 
 @given(pairs(), st.floats(0.5, 0.99))
-def test_pairs_interval_is_that_of_a_double_loop(drawn, level):
+def test_the_interval_of_pairs_agrees_with_a_double_loop(drawn, level):
     first, second, won = drawn
     mean, total = won.mean(), 0.0
     for i in range(len(won)):
@@ -48,8 +48,8 @@ def test_pairs_interval_is_that_of_a_double_loop(drawn, level):
 
 
 @given(pairs(), st.lists(st.integers(0, 6), min_size=15, max_size=15))
-def test_pairs_of_sources_are_those_of_a_double_loop(drawn, source):
-    """Pairs that share a source are dependent, on whichever side it is."""
+def test_the_interval_of_pairs_with_clusters_agrees_with_a_double_loop(drawn, source):
+    """Pairs that share a cluster are dependent, on either side."""
     first, second, won = drawn
     source = np.array(source)
     mean, total = won.mean(), 0.0
@@ -70,7 +70,7 @@ def test_pairs_of_sources_are_those_of_a_double_loop(drawn, source):
         assert found.method == "pairs clustered by source"
 
 
-def test_pairs_interval_of_all_pairs_is_near_delong_s():
+def test_the_interval_of_all_pairs_is_near_that_of_delong():
     rng = np.random.default_rng(0)
     a, b = rng.normal(0.8, 1, 80), rng.normal(0, 1, 120)
     i, j = np.divmod(np.arange(80 * 120), 120)
@@ -82,8 +82,8 @@ def test_pairs_interval_of_all_pairs_is_near_delong_s():
 
 
 @pytest.mark.parametrize("repeats", [1, 4])
-def test_pairs_interval_of_fixed_predictions_keeps_its_level(repeats):
-    """Without any fitting the records alone vary, and 95% means 95%."""
+def test_the_interval_of_pairs_of_fixed_predictions_has_its_nominal_level(repeats):
+    """Without fits only the records vary, and the coverage is 95%."""
     rng = np.random.default_rng(1)
     y = np.repeat([0, 1], [120, 80])
     true = stats.norm.cdf(0.7 / np.sqrt(2))
@@ -102,7 +102,7 @@ def test_pairs_interval_of_fixed_predictions_keeps_its_level(repeats):
     assert abs(covered / runs - 0.95) < margin + 0.005
 
 
-def test_pairs_interval_says_why_it_cannot_be_had():
+def test_an_unavailable_interval_of_pairs_has_a_reason():
     one = pairs_interval(np.zeros(3, int), np.arange(1, 4), np.ones(3), 0.95)
     assert (one.method, one.assumes) == ("none", "one class has a single record")
     assert np.isnan([one.lower, one.upper, one.se]).all()
@@ -116,7 +116,7 @@ def test_pairs_interval_says_why_it_cannot_be_had():
     st.integers(2, 50),
     st.floats(0.5, 0.99),
 )
-def test_corrected_t_is_nadeau_and_bengio_s(values, n_test, level):
+def test_corrected_t_is_that_of_nadeau_and_bengio(values, n_test, level):
     values = np.array([*values, 0.25, 0.75])
     n_train = np.full(len(values), 3.0 * n_test)
     found = corrected_t_interval(values, n_train, np.full(len(values), n_test), level)
@@ -175,13 +175,13 @@ def test_mean_interval_is_that_of_a_mean(losses):
         ),
     ],
 )
-def test_what_has_no_interval_says_why(interval, why):
+def test_without_an_interval_there_is_a_reason(interval, why):
     assert interval.method == "none"
     assert interval.assumes == why
     assert np.isnan([interval.lower, interval.upper, interval.se]).all()
 
 
-def test_delong_of_one_repeat_is_delong_and_of_more_its_mean_variance():
+def test_delong_of_several_repeats_uses_the_mean_variance():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [30, 20])
     scores = [rng.normal(y) for _ in range(3)]
@@ -197,7 +197,7 @@ def test_delong_of_one_repeat_is_delong_and_of_more_its_mean_variance():
     assert centre == pytest.approx(np.mean([p.auc for p in peers]))
 
 
-def test_sources_of_one_record_each_change_no_interval():
+def test_clusters_of_one_record_change_no_interval():
     rng = np.random.default_rng(3)
     y, score, own = np.repeat([0, 1], [30, 20]), rng.normal(size=50), np.arange(50)
     one, other = (
@@ -217,7 +217,7 @@ def test_sources_of_one_record_each_change_no_interval():
     )
 
 
-def test_sources_that_measure_nothing_say_why():
+def test_clusters_without_variation_have_a_reason():
     losses = np.array([1.0, 3.0, 1.0, 3.0])
     assert mean_interval(losses, 0.9, np.zeros(4, int)).assumes == (
         "all records are of one source"
@@ -232,14 +232,14 @@ def test_sources_that_measure_nothing_say_why():
     assert one.assumes == "one class has a single source"
 
 
-def test_delong_of_a_single_positive_says_why():
+def test_delong_of_a_single_positive_has_a_reason():
     found = delong_interval([np.array([0, 0, 1])], [np.array([0.1, 0.2, 0.3])], 0.95)
     assert found.method == "none"
     assert found.assumes
     assert np.isnan(found.se)
 
 
-def test_the_corrected_t_says_of_sources_that_it_does_not_count():
+def test_the_corrected_t_says_that_it_ignores_clusters():
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"y": np.tile([0, 1], 20), "fold": np.arange(40) // 10})
     table["p"] = expit(rng.normal(size=40) + table["y"])

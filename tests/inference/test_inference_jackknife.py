@@ -1,4 +1,4 @@
-"""The refitting jackknife against cross-validations of data with a record less."""
+"""The jackknife with refits, compared with cross-validation without each record."""
 
 from dataclasses import replace
 
@@ -52,7 +52,7 @@ def setup_of(result):
 
 
 def without(plan, rows):
-    """Write down, list by list, the plan of the data without some records."""
+    """Return the plan of the data without some records, made list by list."""
     stays = np.setdiff1d(np.arange(plan.n), rows)
     number = {row: place for place, row in enumerate(stays.tolist())}
 
@@ -148,7 +148,7 @@ def test_pairs_of_held_out_and_dropped_stay_the_same():
         {"scheme": "rkfold", "k": 3, "rebalance": "weight"},
     ],
 )
-def test_training_sets_stay_alike_in_their_classes(arguments):
+def test_training_sets_keep_equal_class_totals(arguments):
     data = frame(18)
     plan = scv.fold_plan("y", data, seed=1, **arguments)
     y = data["y"].to_numpy()
@@ -163,7 +163,7 @@ def test_training_sets_stay_alike_in_their_classes(arguments):
 
 
 @given(n=st.integers(8, 20), seed=st.integers(0, 99), k=st.integers(2, 4))
-def test_what_is_left_joins_in_any_order(n, seed, k):
+def test_results_are_joined_in_any_order(n, seed, k):
     y = np.arange(n) % 2
     data = pd.DataFrame({"y": y})
     plan = scv.fold_plan("y", data, scheme="rkfold", k=k, seed=seed)
@@ -192,7 +192,7 @@ def test_batches_and_processes_change_nothing(monkeypatch):
     )
 
 
-def test_chance_in_a_model_is_the_same_in_a_fit_made_again(monkeypatch):
+def test_a_random_model_has_the_same_draws_when_refitted(monkeypatch):
     forest = RandomForestClassifier(n_estimators=3, max_depth=2)
     result = result_of(frame(), scheme="stratified_kfold", k=2, model=forest)
     setup = setup_of(result)
@@ -203,7 +203,7 @@ def test_chance_in_a_model_is_the_same_in_a_fit_made_again(monkeypatch):
 
 
 def test_the_jackknife_of_a_mean_is_its_standard_error():
-    """With a model that learns nothing from one record the textbook comes out."""
+    """For a model that does not depend on single records it equals the textbook."""
     data = frame(20)
     result = result_of(data, "z ~ 0 + a", Linear(), scheme="kfold", k=4)
     losses = (result.predictions["observed"] - result.predictions["predicted"]) ** 2
@@ -243,7 +243,7 @@ def test_intervals_are_normal_on_their_scale():
         jackknife_interval(setup, result.scores, AUROC, "paired", 0.9, scale="log")
 
 
-def test_fewer_pairs_or_repeats_where_all_are_too_many():
+def test_fewer_pairs_or_repeats_are_refitted_if_there_are_too_many():
     data = frame(20)
     setup = setup_of(result_of(data, scheme="leave_pair_out"))
     full = jackknife_values(setup, AUROC, "paired").n_fits
@@ -276,7 +276,7 @@ def test_sampled_pairs_take_every_record_about_equally_often(ones, zeros, share)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_what_cannot_be_had_says_why():
+def test_unavailable_intervals_have_a_reason():
     data = frame(12)
     rare = data.assign(y=[1, 1] + 10 * [0])
     result = result_of(rare, scheme="leave_pair_out")

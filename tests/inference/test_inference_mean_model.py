@@ -1,4 +1,4 @@
-"""What folds of several classes give away, by loops over training sets."""
+"""What folds of several classes reveal, checked by loops over training sets."""
 
 import warnings
 
@@ -40,7 +40,7 @@ def result(frame=None, **more):
         {"scheme": "lpocv", "p": 3},
     ],
 )
-def test_it_is_hand_and_tills_of_the_shares_in_training(scheme, weighted):
+def test_it_is_the_hand_and_till_area_of_the_training_shares(scheme, weighted):
     frame = noise()
     w = np.random.default_rng(0).uniform(0.5, 2, 30) if weighted else np.ones(30)
     res = result(frame, **scheme, weights=w if weighted else None)
@@ -59,7 +59,7 @@ def test_it_is_hand_and_tills_of_the_shares_in_training(scheme, weighted):
 
 
 @KEPT_BACK
-def test_leave_one_out_gives_every_class_away_and_balance_none():
+def test_leave_one_out_reveals_every_class_and_balance_reveals_none():
     assert result(scheme="loocv").mean_model_auroc == 0
     assert result(scheme="leave_pair_out").mean_model_auroc == 0
     for rebalance in ("subsample", "weight", "all"):
@@ -68,7 +68,7 @@ def test_leave_one_out_gives_every_class_away_and_balance_none():
 
 
 @KEPT_BACK
-def test_of_two_classes_it_is_the_auroc_of_the_training_mean():
+def test_for_two_classes_it_is_the_auroc_of_the_training_mean():
     frame = noise().query("y != 'top'")
     res = result(frame, scheme="kfold", k=5)
     scores = res.scores
@@ -95,7 +95,7 @@ def test_of_two_classes_it_is_the_auroc_of_the_training_mean():
         ("leave_pair_out", ["brier", "auroc_ovr"], "one-vs-rest"),
     ],
 )
-def test_pooling_areas_of_several_classes_is_warned_of(scheme, metrics, named):
+def test_pooling_areas_of_several_classes_raises_a_warning(scheme, metrics, named):
     said = rf"{named} auROC 0\.000 .* shares of the classes .* give .*scheme='rloocv'"
     with pytest.warns(DistributionalBiasWarning, match=said):
         result(scheme=scheme, metrics=metrics)
@@ -110,7 +110,7 @@ def test_pooling_areas_of_several_classes_is_warned_of(scheme, metrics, named):
         {"scheme": "kfold", "k": 2},  # each fold has all classes, and its own area
     ],
 )
-def test_what_does_not_lean_is_not_warned_of(more):
+def test_unbiased_estimates_raise_no_warning(more):
     with warnings.catch_warnings():
         warnings.simplefilter("error", DistributionalBiasWarning)
         warnings.simplefilter("ignore", FoldWarning)
@@ -132,7 +132,7 @@ def test_leave_one_out_understates_the_area_of_noise_and_balance_does_not():
 
 
 @KEPT_BACK
-def test_the_area_is_among_the_usual_metrics_and_told_of_in_the_summary():
+def test_the_area_is_a_default_metric_and_is_in_the_summary():
     assert "auroc_hand_till" in default_metrics("multiclass")
     res = result(scheme="loocv")
     assert "auroc_hand_till" in res.metric_names

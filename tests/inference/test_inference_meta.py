@@ -1,4 +1,4 @@
-"""Random effects, against R's metafor and the textbook."""
+"""Random effects, compared with R's metafor and the textbook."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ NUMBERS = list(METAFOR.columns[3:])
 
 
 @pytest.mark.parametrize("row", [*METAFOR.itertuples()], ids=lambda r: f"{r[1:4]}")
-def test_metafor(row):
+def test_agreement_with_metafor(row):
     case = CASES[CASES["case"] == row.case]
     k = len(case)
     found = random_effects(
@@ -53,7 +53,7 @@ def test_metafor(row):
 
 
 @pytest.mark.parametrize("method", ["REML", "DL"])
-def test_estimates_that_are_too_alike_are_no_more_precise_than_a_fixed_effect(method):
+def test_very_similar_estimates_are_not_more_precise_than_a_fixed_effect(method):
     y, se = np.array([0.700, 0.701, 0.702]), np.full(3, 0.05)
     found = random_effects(y, se, method=method)
     assert found.tau2 == 0
@@ -128,7 +128,7 @@ def test_reml_is_the_best_of_a_fine_grid():
         assert found <= min(_minus_likelihood(t, y, se) for t in grid) + 1e-12
 
 
-def test_what_has_no_number_is_left_out_and_counted():
+def test_data_sets_without_an_estimate_are_omitted_and_counted():
     whole = random_effects([0.1, 0.3, 0.4], [0.1, 0.1, 0.2])
     more = random_effects([0.1, np.nan, 0.3, 0.4, 0.9], [0.1, 0.1, 0.1, 0.2, 0.0])
     assert more.estimate == whole.estimate
@@ -137,14 +137,14 @@ def test_what_has_no_number_is_left_out_and_counted():
 
 
 @pytest.mark.parametrize(("y", "estimate"), [([0.3], 0.3), ([], np.nan)])
-def test_too_few(y, estimate):
+def test_too_few_data_sets(y, estimate):
     found = random_effects(y, [0.1] * len(y))
     assert np.array_equal(found.estimate, estimate, equal_nan=True)
     assert np.isnan([found.lower, found.tau2, found.p_heterogeneity]).all()
     assert "two" in found.reason
 
 
-def test_refusals():
+def test_invalid_arguments_raise_an_error():
     with pytest.raises(DataError, match="as long as each other"):
         random_effects([0.1, 0.2], [0.1])
     with pytest.raises(DataError, match=r"negative: -0\.1"):

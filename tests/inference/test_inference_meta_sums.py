@@ -1,4 +1,4 @@
-"""P-values of several data sets as one, against scipy."""
+"""Combined p-values of several data sets, compared with scipy."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_published_p_values():
 
 
 @given(st.lists(shares, min_size=1, max_size=8))
-def test_scipy(p):
+def test_agreement_with_scipy(p):
     expected = combine_pvalues(p, method="fisher")
     found = fisher(p)
     assert found.statistic == pytest.approx(expected.statistic)
@@ -27,7 +27,7 @@ def test_scipy(p):
 
 
 @given(st.lists(st.tuples(shares, st.floats(0.1, 9)), min_size=1, max_size=8))
-def test_scipy_with_weights(pairs):
+def test_agreement_with_scipy_with_weights(pairs):
     p, weights = zip(*pairs, strict=True)
     expected = combine_pvalues(p, method="stouffer", weights=weights)
     found = stouffer(p, weights=weights)
@@ -49,18 +49,18 @@ def test_signed_deviates_add_up(z):
         assert found.p_value == pytest.approx(tail(total), rel=1e-6)
 
 
-def test_a_single_p_value_stays():
+def test_a_single_p_value_is_unchanged():
     assert fisher([0.03]).p_value == pytest.approx(0.03)
     assert stouffer([0.03]).p_value == pytest.approx(0.03)
 
 
 def test_far_tails_keep_their_digits():
-    """For two p-values Fisher's is x (1 - log x) of their product x."""
+    """Fisher's p-value of two is x (1 - log x) for their product x."""
     expected = 1e-180 * (1 + 180 * np.log(10))
     assert fisher([1e-100, 1e-80]).p_value == pytest.approx(expected, rel=1e-10, abs=0)
 
 
-def test_zero_decides_and_says_so():
+def test_a_p_value_of_zero_decides_with_a_reason():
     for combined in (fisher([0.0, 0.5]), stouffer([0.0, 0.5])):
         assert combined.p_value == 0
         assert "1 of 2 p-values are 0" in combined.reason
@@ -69,17 +69,17 @@ def test_zero_decides_and_says_so():
     assert "outweigh" in both.reason
 
 
-def test_a_missing_p_value_is_no_p_value():
+def test_missing_p_values_are_omitted():
     for combined in (fisher([0.1, np.nan]), stouffer([0.1, np.nan])):
         assert np.isnan(combined.p_value)
         assert combined.reason.startswith("1 of 2 data sets have no p-value")
 
 
-def test_a_weight_of_zero_leaves_out():
+def test_a_weight_of_zero_omits_a_data_set():
     assert stouffer([0.1, 0.9], weights=[2, 0]).p_value == pytest.approx(0.1)
 
 
-def test_refusals():
+def test_invalid_arguments_raise_an_error():
     with pytest.raises(DataError, match=r"1\.5 is no p-value"):
         fisher([0.1, 1.5])
     with pytest.raises(DataError, match="one or more"):

@@ -1,4 +1,4 @@
-"""Nested cross-validation against Algorithm 1 of Bates et al., written down slowly."""
+"""Nested cross-validation, compared with a loop for Algorithm 1 of Bates et al."""
 
 import numpy as np
 import pandas as pd
@@ -30,7 +30,7 @@ def setup_of(result):
 
 
 def algorithm(X, y, fit, loss, folds, z):
-    """Return estimate and interval; ``folds`` holds a fold number a record, by row."""
+    """Return estimate and interval; ``folds`` has the fold number of each row."""
     a_list, b_list, inner, outer = [], [], [], []
     K, n = folds.max() + 1, len(y)
     for fold in folds:
@@ -104,7 +104,7 @@ def test_batches_and_processes_change_nothing(monkeypatch):
 
 
 def test_without_anything_to_learn_the_spread_is_that_of_independent_losses():
-    """Over random divisions, a - b is on average s²/n_in where fits are the same."""
+    """Over random divisions the mean of a - b is s²/n_in if all fits are equal."""
     data = frame(300, seed=2)
     result = scv.cv("z ~ 1", data, model=Mean(), scheme="kfold", k=3, seed=1)
     made = nested_cv(setup_of(result), METRICS["mae"], repeats=400)
@@ -127,12 +127,12 @@ def test_interval_of_the_root_is_the_root():
     assert "4 random divisions into 3 folds" in square.assumes
 
 
-def test_fits_are_counted_before():
+def test_fits_are_counted_in_advance():
     assert nested_fits(5, 50) == 50 * (5 + 10)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_what_cannot_be_had_says_why():
+def test_unavailable_intervals_have_a_reason():
     data = frame().assign(who=np.arange(30) // 2)
     setup = setup_of(scv.cv("y ~ a", data, k=3, seed=1))
     with pytest.raises(MetricError, match="auROC is no mean over records"):

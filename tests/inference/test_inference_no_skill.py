@@ -1,4 +1,4 @@
-"""What a model without predictors scores under the folds, and that it is warned of."""
+"""The scores of a model without predictors under the folds, and their warnings."""
 
 import re
 import warnings
@@ -29,7 +29,7 @@ def noise(positive=20, n=40, seed=0):
 
 
 def warned(data, formula="y ~ a + b + c", **call):
-    """Return the result, and what was said of distributional bias."""
+    """Return the result, and the warnings of distributional bias."""
     with warnings.catch_warnings(record=True) as given:
         warnings.simplefilter("always")
         res = scv.cv(formula, data, seed=1, **call)
@@ -40,7 +40,7 @@ def warned(data, formula="y ~ a + b + c", **call):
 # ---- faults that were silent ----
 
 
-def test_balanced_weights_under_leave_one_out_are_warned_of():
+def test_balanced_weights_under_leave_one_out_raise_a_warning():
     data = noise()
     X, y = data[["a", "b", "c"]].to_numpy(), data["y"].to_numpy()
     theirs = cross_val_predict(ODD, X, y, cv=LeaveOneOut())
@@ -62,7 +62,7 @@ def test_the_sign_is_that_of_the_estimate(positive):
         assert re.search(rf"auROC [01]\.000 where no skill is 0\.500 .*too {way}", said)
 
 
-def test_a_majority_class_model_of_equal_classes_is_warned_of():
+def test_a_majority_class_model_of_equal_classes_raises_a_warning():
     call = {"model": DummyClassifier(strategy="most_frequent"), "scheme": "loocv"}
     res, said = warned(noise(), metrics="accuracy", **call)
     assert float(res.estimate()) == 0.0
@@ -72,13 +72,13 @@ def test_a_majority_class_model_of_equal_classes_is_warned_of():
     assert said == ""
 
 
-def test_a_formula_without_predictors_is_warned_of():
+def test_a_formula_without_predictors_raises_a_warning():
     res, said = warned(noise(), "y ~ 1", scheme="loocv", metrics="auroc")
     assert float(res.estimate()) == 0.0
     assert "auROC 0.000 where no skill is 0.500 (0.500 too low)" in said
 
 
-def test_the_negative_mean_is_warned_of_upwards():
+def test_the_negative_mean_raises_a_warning_of_upward_bias():
     _, said = warned(noise(), model="negmean", scheme="loocv", metrics="auroc")
     assert "auROC 1.000 where no skill is 0.500 (0.500 too high)" in said
 
@@ -99,7 +99,7 @@ def test_equal_predictors_with_opposite_outcomes_are_named():
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_equal_predictors_of_few_kinds_or_with_any_outcome_are_not(seed):
+def test_equal_predictors_of_few_kinds_or_with_any_outcome_are_not_named(seed):
     rng = np.random.default_rng(seed)
     coarse = noise(seed=seed).assign(a=lambda d: (d["a"] > 0) * 1.0, b=1.0 * (seed % 2))
     assert "same predictors" not in warned(coarse, "y ~ a", k=5)[1]
@@ -109,12 +109,12 @@ def test_equal_predictors_of_few_kinds_or_with_any_outcome_are_not(seed):
     assert "same predictors" not in warned(data, k=5)[1]
 
 
-# ---- what the table says ----
+# ---- the table ----
 
 
 @pytest.mark.parametrize("scheme", ["loocv", "kfold", "stratified_kfold", "lpocv"])
 @pytest.mark.parametrize("weight", [None, {0: 1, 1: 3}])
-def test_it_is_what_the_training_means_score(scheme, weight):
+def test_it_is_the_score_of_the_training_means(scheme, weight):
     data, model = noise(13), LogisticRegression(class_weight=weight)
     call = {"p": 4} if scheme == "lpocv" else {}
     metrics = ["accuracy", "balanced_accuracy", "brier"]
@@ -147,7 +147,7 @@ def test_pooled_ranks_are_those_of_the_training_means():
     assert "auROC" in said
 
 
-def test_thresholds_count():
+def test_thresholds_are_taken_into_account():
     data = noise(13)
     call = {"scheme": "loocv", "metrics": ["accuracy", "sensitivity"]}
     res, _ = warned(data, threshold=12.5 / 39, **call)
@@ -163,7 +163,7 @@ def test_thresholds_count():
     assert "accuracy 0.000 where no skill is 0.500" in said
 
 
-def test_scorers_and_functions_are_judged_as_well():
+def test_scorers_and_functions_are_checked_as_well():
     def share_right(y, predicted):
         return float(np.mean((predicted > 0.5) == y))
 
@@ -176,7 +176,7 @@ def test_scorers_and_functions_are_judged_as_well():
     assert "f1_score" in said
 
 
-def test_a_function_that_refuses_constants_has_no_value():
+def test_a_function_that_fails_for_constants_has_no_value():
     def fussy(y, predicted):
         if np.ptp(predicted) < 1e-3:
             raise ValueError("constant")
@@ -200,11 +200,11 @@ def test_several_classes():
     assert said == ""
 
 
-# ---- what is not warned of ----
+# ---- no warning ----
 
 
 @pytest.mark.parametrize("n", [20, 33, 60])
-def test_losses_are_not_warned_of_for_what_fewer_records_cost(n):
+def test_losses_due_to_fewer_records_raise_no_warning(n):
     data = noise(n // 2, n).assign(z=lambda d: d["a"] + d["b"])
     for scheme in ("loocv", "kfold", "stratified_kfold"):
         _, said = warned(data, scheme=scheme, k=None, metrics=["brier", "log_loss"])
@@ -213,8 +213,8 @@ def test_losses_are_not_warned_of_for_what_fewer_records_cost(n):
         assert warned(data, "z ~ a", scheme=scheme, metrics=["mse", "r2"])[1] == ""
 
 
-def test_pooled_ranks_of_balanced_leave_one_out_are_warned_of_where_asked_for():
-    """Records of few predictors predict each other, which no paired form removes."""
+def test_pooled_ranks_of_balanced_leave_one_out_raise_a_warning_if_requested():
+    """With few predictors records predict each other, which pairing does not remove."""
     call = {"scheme": "rloocv", "repeats": 2, "metrics": ["auroc", "auprc"]}
     off = []
     for seed in range(60):
@@ -234,8 +234,8 @@ def test_pooled_ranks_of_balanced_leave_one_out_are_warned_of_where_asked_for():
     assert warned(large, "y ~ .", **call)[1] == ""
 
 
-def test_clean_plans_raise_no_false_alarm():
-    """Class-stratified folds with a class or more in each, and rebalanced ones."""
+def test_unbiased_plans_raise_no_false_alarm():
+    """The plans are class-stratified folds with all classes, and rebalanced folds."""
     rng = np.random.default_rng(7)
     alarms = 0
     for number in range(100):
@@ -258,7 +258,7 @@ def test_clean_plans_raise_no_false_alarm():
         make_pipeline(StandardScaler(), LogisticRegression(class_weight="balanced")),
     ],
 )
-def test_any_estimator_can_be_judged(model):
+def test_any_estimator_can_be_checked(model):
     res, said = warned(noise(), model=model, metrics=["accuracy", "auroc"], k=10)
     assert (res.no_skill["bias"] == 0).all()
     assert said == ""

@@ -1,4 +1,4 @@
-"""By how much estimates lean without skill, against loops that permute y themselves."""
+"""The bias of estimates without skill, compared with loops that permute y."""
 
 import warnings
 from itertools import combinations
@@ -36,7 +36,7 @@ def rloocv():
     return scv.cv("y ~ a + b", noise(), model=RIDGE, scheme="rloocv", repeats=1, seed=1)
 
 
-# ---- what is known ----
+# ---- known biases ----
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def rloocv():
         ("negmean", "rloocv", 0.0),
     ],
 )
-def test_models_without_predictors_lean_alike_in_every_permutation(model, scheme, bias):
+def test_models_without_predictors_have_the_same_bias_each_time(model, scheme, bias):
     res = scv.cv("y ~ a", noise(), model=model, scheme=scheme, seed=1)
     found = res.null_bias("auroc", "pooled", n_permutations=30)
     assert (found.bias, found.se, found.no_skill) == (bias, 0.0, 0.5)
@@ -57,7 +57,7 @@ def test_models_without_predictors_lean_alike_in_every_permutation(model, scheme
     assert ("there is no bias" in found.sentence) == (bias == 0)
 
 
-def test_leave_one_out_leans_far_rebalanced_a_little_and_pairs_not(rloocv):
+def test_the_bias_is_large_for_leave_one_out_and_zero_for_pairs(rloocv):
     loocv = rloocv.update(scheme="loocv")
     far = loocv.null_bias("auroc", n_permutations=1000)
     little = rloocv.null_bias("auroc", "pooled", n_permutations=1000)
@@ -139,8 +139,8 @@ def test_joined_points_in_random_order_are_the_mean_over_all_orders(records, met
 
 
 @pytest.mark.parametrize("how", ["pooled", "per_fold"])
-def test_average_precision_is_measured_from_what_chance_gives(how):
-    """Many random scores without a plan: no bias, though all are above 0.5."""
+def test_the_bias_of_average_precision_is_relative_to_chance(how):
+    """Random scores without a plan have no bias, although all are above 0.5."""
     rng = np.random.default_rng(5)
     data = noise(n=40).assign(score=0.0, fold=np.tile(np.arange(4), 10))
     found, chance = [], []
@@ -186,7 +186,7 @@ def counted(monkeypatch):
     return made
 
 
-def test_permutations_of_a_test_are_not_made_again(rloocv, counted):
+def test_permutations_of_a_test_are_reused(rloocv, counted):
     res = rloocv.update()
     test = res.test(n_permutations=30)
     assert sum(counted) == 30
@@ -227,10 +227,10 @@ def test_numbers_do_not_depend_on_the_number_of_processes():
     assert together.bias == pytest.approx(alone.bias, abs=1e-6)
 
 
-# ---- what cannot be had, and what is said ----
+# ---- errors and messages ----
 
 
-def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
+def test_the_summary_names_the_call_if_it_is_possible(rloocv):
     names = "summary(null_bias=200)"
     assert any(names in note for note in rloocv.summary().notes)
     assert not any(names in note for note in rloocv.summary(null_bias=5).notes)
@@ -259,12 +259,12 @@ def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
         ("aurocs", "Did you mean 'auroc'"),
     ],
 )
-def test_metrics_without_a_value_of_no_skill_are_refused(rloocv, metric, match):
+def test_metrics_without_a_value_of_no_skill_raise_an_error(rloocv, metric, match):
     with pytest.raises(StatcvError, match=match):
         rloocv.null_bias(metric)
 
 
-def test_r2_of_noise_is_no_bias():
+def test_the_r2_of_noise_is_not_a_bias():
     res = scv.cv("z ~ a", noise().assign(z=lambda d: d["b"]), scheme="loocv", seed=1)
     for metric in ("r2", "r2_training"):
         with pytest.raises(StatcvError, match="rightly below 0"):
@@ -272,14 +272,14 @@ def test_r2_of_noise_is_no_bias():
 
 
 @pytest.mark.parametrize("times", [0, True, 2.5, "10"])
-def test_permutations_are_a_whole_number(rloocv, times):
+def test_the_number_of_permutations_is_an_integer(rloocv, times):
     with pytest.raises(StatcvError, match="n_permutations must be"):
         rloocv.null_bias(n_permutations=times)
     with pytest.raises(StatcvError, match="n_permutations must be"):
         rloocv.summary(null_bias=times)
 
 
-def test_several_classes_and_classes_that_are_told_apart():
+def test_several_classes_and_separated_classes():
     data = noise(n=45 * 2).assign(y=np.tile(["p", "q", "r"], 30))
     res = scv.cv("y ~ a + b", data, model="mean", scheme="loocv", seed=1)
     assert res.null_bias("auroc_hand_till", n_permutations=5).bias == -0.5
@@ -305,7 +305,7 @@ def test_permutations_without_a_value_are_counted_and_one_has_no_error():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_few_ways_to_deal_outcomes_to_sources_are_told():
+def test_few_distinct_permutations_of_clusters_are_reported():
     data = noise(n=12).assign(who=np.repeat(np.arange(4), 3))
     data["y"] = np.array([0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1])
     res = scv.cv("y ~ a", data, scheme="kfold", k=2, stratify=scv.by_value("who"))

@@ -1,4 +1,4 @@
-"""What is said of intervals and tests is what the stored study holds."""
+"""The quoted properties of intervals and tests agree with the stored study."""
 
 import numpy as np
 import pandas as pd
@@ -48,7 +48,7 @@ def test_size_is_that_without_signal():
     assert f"rejected in {noise:.1%}" in said
 
 
-def test_what_was_not_measured_is_not_said():
+def test_nothing_is_quoted_that_was_not_measured():
     given = plan(scheme="montecarlo")
     assert measured_coverage(given, "pooled", "delong", 0.3) is None
     assert measured_coverage(plan(), "paired", "nothing", 0.3) is None
@@ -64,20 +64,20 @@ def test_what_was_not_measured_is_not_said():
         ({"n": 5000, "ones": 1500}, "paired"),
     ],
 )
-def test_other_folds_than_those_of_the_study_are_not_spoken_of(arguments, how):
+def test_nothing_is_quoted_for_folds_outside_the_study(arguments, how):
     assert measured_coverage(plan(**arguments), how, "influence", 0.3) is None
     assert measured_size(plan(**arguments), how, "influence", 0.3) is None
 
 
 def sources(*sizes):
-    """Return a plan of sources of so many records each, of one class each."""
+    """Return a plan with clusters of the given sizes, each of one class."""
     who = np.repeat(np.arange(len(sizes)), sizes)
     df = pd.DataFrame({"y": who % 10 < 3, "who": who}).astype(int)
     how = {"scheme": "rloocv", "repeats": 1, "stratify": scv.by_value("who"), "seed": 1}
     return scv.fold_plan("y", df, **how)
 
 
-def test_some_copies_are_those_of_the_study_and_many_are_of_none():
+def test_few_duplicates_are_covered_by_the_study_and_many_are_not():
     table = study(copies=True)
     rows = table.query("scheme == 'rloocv' and how == 'paired' and method == 'pairs'")
     noise = rows[(rows["n"] == 60) & (rows["auroc"] == 0.5)]["rejects"].item()
@@ -99,7 +99,7 @@ def test_some_copies_are_those_of_the_study_and_many_are_of_none():
 
 
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "leave_pair_out"])
-def test_the_usual_interval_covers_where_that_of_the_records_alone_does_not(scheme):
+def test_the_default_interval_covers_where_that_of_the_records_does_not(scheme):
     table = study()
     of_scheme = table[(table["scheme"] == scheme) & (table["n"] == 30)]
     usual = of_scheme[of_scheme["method"] == "corrected_jackknife"]
@@ -109,7 +109,7 @@ def test_the_usual_interval_covers_where_that_of_the_records_alone_does_not(sche
     assert (alone["covers"] + 2 * alone["covers_se"] < 0.95).mean() > 0.8
 
 
-def test_a_summary_says_what_was_measured():
+def test_a_summary_quotes_the_study():
     res = scv.cv(
         "GRADE ~ GPA",
         scv.load_data("spector"),
@@ -124,12 +124,12 @@ def test_a_summary_says_what_was_measured():
     assert "rejected in" in str(res.test(n_permutations=9))
 
 
-# ---- what is said of comparisons and of losses, of a small study ----
+# ---- comparisons and losses, in a small study ----
 
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """A study of a few data sets: no skill, two equally good models, and losses."""
+    """Return a study of a few data sets: no skill, two equal models, and losses."""
     directory = tmp_path_factory.mktemp("study")
     run_study(
         directory=directory,
@@ -147,7 +147,7 @@ def small(tmp_path_factory):
 
 @pytest.fixture
 def stored(small, monkeypatch):
-    """The same as the study that ships with the package."""
+    """Use the small study in place of the one in the package."""
     monkeypatch.setattr(measured, "_stored", lambda: small)
     return small
 
@@ -170,7 +170,7 @@ def of_equals(table, test, metric):
         ("corrected_t", "per_fold", "accuracy"),
     ],
 )
-def test_a_comparison_is_told_how_often_it_errs(stored, test, how, metric):
+def test_a_comparison_quotes_its_error_rate(stored, test, how, metric):
     rows = of_equals(stored, test, metric)
     assert len(rows) == 2  # noise and signal
     low, high = (f"{100 * rows['rejects'].agg(end):.0f}" for end in ("min", "max"))
@@ -199,7 +199,7 @@ def test_questions_are_not_mixed(stored):
     assert measured_comparison(once, "pooled", "delong", 0.3, "log_loss") is None
 
 
-def test_intervals_of_losses_are_told_their_coverage(stored):
+def test_intervals_of_losses_quote_their_coverage(stored):
     rows = stored[
         (stored["question"] == "losses")
         & ~stored["duplicates"]
@@ -228,7 +228,7 @@ def notes(comparison):
     return " ".join(comparison.summary().notes)
 
 
-def test_a_comparison_shows_what_was_measured_of_its_test(stored):
+def test_a_comparison_shows_the_error_rate_of_its_test(stored):
     a, b = two_models()
     for test, how in (("delong", "pooled"), ("corrected_jackknife", "paired")):
         said = measured_comparison(a.plan, how, test, 0.3)
@@ -238,7 +238,7 @@ def test_a_comparison_shows_what_was_measured_of_its_test(stored):
     assert measured_comparison(a.plan, "pooled", "t", 0.3, "brier")[1:] in notes(losses)
 
 
-def test_nothing_is_said_of_other_comparisons(stored):
+def test_nothing_is_quoted_for_other_comparisons(stored):
     a, b = two_models()
     other = a.update(seed=2)  # other folds
     null = scv.compare(a, reference="null", test="delong")
@@ -248,5 +248,5 @@ def test_nothing_is_said_of_other_comparisons(stored):
     assert "Measured" not in notes(scv.compare(a, b, test="delong"))
 
 
-def test_a_table_without_questions_is_of_no_skill():
+def test_a_table_without_questions_is_about_no_skill():
     assert set(study()["question"]) == {"no_skill"}

@@ -1,4 +1,4 @@
-"""The optimism-corrected bootstrap against a loop of refits by scikit-learn."""
+"""The optimism-corrected bootstrap, compared with a loop of scikit-learn fits."""
 
 import numpy as np
 import pandas as pd
@@ -70,7 +70,7 @@ METHODS = {
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_it_is_harrells_with_nomas_interval(name):
+def test_it_is_the_method_of_harrell_with_the_interval_of_noma(name):
     outcome, fit, value = METHODS[name]
     data, times = frame(), 25
     model = Linear() if outcome == "z" else Logit(C=1.0)
@@ -107,7 +107,7 @@ def test_it_is_harrells_with_nomas_interval(name):
     assert made.interval.method == "location-shifted bootstrap"
 
 
-def test_two_stages_correct_every_sample_anew():
+def test_two_stages_correct_every_sample_again():
     data, times = frame(30), 6
     setup = setup_of("y ~ a + b", data, Logit(C=1.0))
     made = optimism_corrected(
@@ -170,7 +170,7 @@ def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
     assert optimism_corrected(setup, AUROC, n_boot=6, n_jobs=2) == one
 
 
-def test_sources_are_drawn_as_a_whole_and_classes_as_they_are():
+def test_whole_clusters_are_drawn_with_their_classes():
     data = frame()
     whole = setup_of(
         "y ~ a", data, Logit(C=1.0), stratify=scv.by_value("who"), scheme="kfold"
@@ -205,7 +205,7 @@ def test_thresholds_are_used_fixed_or_chosen():
     assert all_negative.apparent == pytest.approx(1 - data["y"].mean())
 
 
-def test_samples_without_a_class_are_left_out_and_counted():
+def test_samples_without_a_class_are_omitted_and_counted():
     data = frame(12).assign(y=[1, 1] + 10 * [0])
     setup = setup_of("y ~ a", data, Logit(C=1.0))
     without = sum((drawn(7, b).integers(12, size=12) >= 2).all() for b in range(40))
@@ -217,7 +217,7 @@ def test_samples_without_a_class_are_left_out_and_counted():
 
 
 def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
-    """The calibration slope of maximum likelihood is 1 on its own records."""
+    """The calibration slope of a maximum likelihood fit is 1 in its own data."""
 
     def slope(y, p):
         odds = np.log(p / (1 - p))[:, None]
@@ -236,7 +236,7 @@ def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
     assert twice.lower < twice.upper
 
 
-def test_what_is_out_of_range_is_refused():
+def test_arguments_out_of_range_raise_an_error():
     setup = setup_of("y ~ a", frame(), Logit(C=1.0))
     with pytest.raises(ArgumentTypeError, match="n_boot"):
         optimism_corrected(setup, AUROC, n_boot=2.5)

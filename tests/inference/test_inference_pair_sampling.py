@@ -49,7 +49,7 @@ def test_residuals_are_those_of_dense_least_squares(two_classes):
         assert df == len(some) - np.linalg.matrix_rank(design)
 
 
-def test_of_whole_rounds_it_is_the_residual_variance_of_both_effects():
+def test_for_whole_rounds_it_is_the_residual_variance_of_both_effects():
     data = frame()
     data["y"] = np.arange(50) % 2
     found = result("y ~ a + b", data, pairs=100)  # four pairs of each record
@@ -68,7 +68,7 @@ def test_of_whole_rounds_it_is_the_residual_variance_of_both_effects():
     assert told in " ".join(str(found.summary()).split())
 
 
-def test_with_few_degrees_of_freedom_all_variation_stands_for_it():
+def test_with_few_degrees_of_freedom_the_total_variance_is_used():
     data = frame()
     data["y"] = np.arange(50) % 2
     found = result("y ~ a + b", data, pairs=50)
@@ -77,7 +77,7 @@ def test_with_few_degrees_of_freedom_all_variation_stands_for_it():
     assert found.monte_carlo().se == pytest.approx(expected)
 
 
-# ---- whether it is so ----
+# ---- agreement with simulation ----
 
 
 def over_draws(formula, data, metric, pairs, draws=40):
@@ -106,7 +106,7 @@ def test_it_is_the_sd_over_samples_about_the_value_of_all_pairs(formula, metric,
     assert abs(values.mean() - whole) < 4 * sd / np.sqrt(40)
 
 
-def test_at_the_least_budget_it_errs_on_the_wide_side():
+def test_with_the_smallest_budget_it_is_conservative():
     data = frame(40)
     ones = int(data["y"].sum())
     least = max(ones, 40 - ones)
@@ -114,7 +114,7 @@ def test_at_the_least_budget_it_errs_on_the_wide_side():
     assert values.std(ddof=1) < 1.2 * stated
 
 
-# ---- where there is none ----
+# ---- no error ----
 
 
 def test_all_pairs_and_pooled_values_leave_no_such_error():
@@ -127,7 +127,7 @@ def test_all_pairs_and_pooled_values_leave_no_such_error():
     assert np.isnan(some.monte_carlo("brier").se)
 
 
-def test_pairs_that_are_all_ranked_right_tell_nothing_of_the_others():
+def test_pairs_all_ranked_correctly_have_no_monte_carlo_error():
     data = frame(30)
     data["a"] = 9.0 * data["y"] + np.arange(30) / 100
     found = result("y ~ a", data, pairs=60)
@@ -138,7 +138,7 @@ def test_pairs_that_are_all_ranked_right_tell_nothing_of_the_others():
     )
 
 
-def test_of_several_repeats_it_is_their_sd():
+def test_with_several_repeats_it_is_their_sd():
     found = result("y ~ a + b", frame(30), pairs=60, repeats=6)
     shares = found.pairs.assign(
         won=np.where(
@@ -168,7 +168,7 @@ def test_the_interval_of_pairs_counts_the_error_of_the_sample():
     assert variance == pytest.approx(whole.se**2 + chance, rel=0.25)
 
 
-def test_other_intervals_of_a_sample_say_that_they_are_wide():
+def test_other_intervals_of_a_sample_say_that_they_are_conservative():
     data = frame(30)
     found = result("y ~ a", data, pairs=60)
     assert "adds to the width" in found.estimate(interval="influence").assumes
@@ -181,7 +181,7 @@ def test_other_intervals_of_a_sample_say_that_they_are_wide():
         found.estimate(interval="bootstrap")
 
 
-def test_what_was_measured_for_all_pairs_is_not_said_of_a_sample():
+def test_the_coverage_for_all_pairs_is_not_quoted_for_a_sample():
     data = frame(40)
     assert "measured in simulations" in " ".join(
         str(result("y ~ a", data).summary()).lower().split()
@@ -189,7 +189,7 @@ def test_what_was_measured_for_all_pairs_is_not_said_of_a_sample():
     assert "measured" not in str(result("y ~ a", data, pairs=80).summary()).lower()
 
 
-def test_a_permutation_test_takes_the_sample_as_it_is():
+def test_a_permutation_test_uses_the_same_sample():
     data = frame(40)
     data["a"] += 2 * data["y"]
     test = result("y ~ a + b", data, pairs=60).test(n_permutations=99)

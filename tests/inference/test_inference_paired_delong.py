@@ -1,4 +1,4 @@
-"""DeLong's test of two auROCs, against placements counted one by one."""
+"""DeLong's test of two auROCs, compared with placements counted one by one."""
 
 import csv
 from itertools import product
@@ -54,7 +54,7 @@ def placed(table):
 
 
 def components(table, cell):
-    """Return the mean area over cells, and what each record adds, corrected."""
+    """Return the mean area over cells, and the corrected contributions of records."""
     areas, sums = [], {}
     sizes = table.groupby([*cell, "observed"]).size()
     parts = list(table.groupby(cell))
@@ -78,7 +78,7 @@ def naive(tables, cell):
 
 
 @pytest.mark.parametrize("site", [False, True])
-def test_of_one_repeat_it_is_delongs_test(site):
+def test_for_one_repeat_it_is_delongs_test(site):
     df = data()
     stratify = scv.by_value("site") if site else None
     results = pair(df, k=4, stratify=stratify)
@@ -101,8 +101,8 @@ def cases():
 
 
 @pytest.mark.parametrize("name", cases())
-def test_numbers_of_proc(name):
-    """R's roc.test(), stored with the script that made them."""
+def test_values_equal_those_of_proc(name):
+    """The values of R's roc.test() are stored with the script that computed them."""
     table = pd.read_csv(REFERENCE / "delong_cases.csv").query("case == @name")
     a, b = (scv.from_predictions(table, observed="y", predicted=one) for one in "ab")
     row, expected = found({"b": b, "a": a}), cases()[name]
@@ -119,7 +119,7 @@ def test_repeats_have_their_placements_averaged():
     assert row["p"] == pytest.approx(2 * norm.sf(abs(difference / se)), rel=1e-9)
 
 
-def test_equal_repeats_tell_no_more_than_one():
+def test_equal_repeats_add_no_information():
     columns = {"observed": "observed", "predicted": "predicted", "row": "row"}
     once, twice = pair(k=4), {}
     for name, result in once.items():
@@ -163,7 +163,7 @@ def test_folds_of_one_repeat_are_independent_samples():
 
 @pytest.mark.parametrize("repeats", [1, 2])
 @pytest.mark.parametrize("how", ["pooled", "per_fold"])
-def test_duplicates_held_together_tell_no_more_than_one(how, repeats):
+def test_duplicates_held_out_together_add_no_information(how, repeats):
     df = pd.concat([data().assign(who=range(40))] * 2, ignore_index=True)
     results = pair(df, k=4, repeats=repeats, stratify=scv.by_value("who"))
     row = found(results, how=how)
@@ -191,7 +191,7 @@ def test_folds_with_one_record_of_a_class_are_counted():
 
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_pairs_that_share_a_record_are_dependent(repeats):
-    """Sum the products of any two pairs with a record in common, one by one."""
+    """The expected variance sums the products of pairs that share a record."""
     results = pair(data(n=20, ones=8), scheme="rloocv", repeats=repeats)
     moved, members = [], []
     for sign, result in zip((-1, 1), results.values(), strict=True):
@@ -217,7 +217,7 @@ def test_pairs_that_share_a_record_are_dependent(repeats):
     assert row["se"] == pytest.approx(np.sqrt(variance), rel=1e-9)
 
 
-def test_all_pairs_of_one_score_have_delongs_error_but_for_n_minus_1():
+def test_all_pairs_of_one_score_have_delongs_error_up_to_n_minus_1():
     rng = np.random.default_rng(1)
     y = np.repeat([1, 0], [40, 60])
     frame = pd.DataFrame(rng.normal(size=(100, 2)) + y[:, None], columns=["u", "v"])
@@ -238,7 +238,7 @@ def test_all_pairs_of_one_score_have_delongs_error_but_for_n_minus_1():
 
 
 def test_other_plans_share_records():
-    """Two draws of rloocv of one model: the difference is mere chance of the draw."""
+    """The two results are draws of rloocv for one model, and differ only by chance."""
     first = pair(data(n=40), scheme="rloocv", repeats=5)["first"]
     other = first.update(seed=2)
     turned = found({"x": other, "y": first})
@@ -247,7 +247,7 @@ def test_other_plans_share_records():
     assert row["se"] < first.estimate("auroc", interval="pairs").se
 
 
-# ---- none, or no difference ----
+# ---- no test, or no difference ----
 
 
 @pytest.mark.parametrize("how", ["pooled", "per_fold", "paired"])

@@ -1,4 +1,4 @@
-"""Two estimates of auROC compared with refits, by a loop over deleted records."""
+"""Comparison of two auROCs with refits, checked by a loop over deleted records."""
 
 import numpy as np
 import pandas as pd
@@ -115,7 +115,7 @@ def test_models_fitted_one_by_one_are_compared_by_delong():
     assert 0 < refitted.differences["p"].iloc[0] <= 1
 
 
-def test_predictions_made_elsewhere_have_no_refits():
+def test_predictions_of_other_software_have_no_refits():
     first, second = pair(data(), scheme="stratified_kfold", k=4)
     read = scv.from_predictions(
         second.predictions,

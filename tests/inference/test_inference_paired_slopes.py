@@ -1,4 +1,4 @@
-"""The calibration slope of pairs of a result, by loops and by statsmodels."""
+"""The calibration slope of pairs of a result, checked by loops and statsmodels."""
 
 import numpy as np
 import pandas as pd
@@ -98,7 +98,7 @@ def test_the_interval_is_two_way_clustered_as_by_statsmodels():
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_the_variance_sums_pairs_that_share_a_record_or_a_source(repeats):
+def test_the_variance_sums_pairs_that_share_a_record_or_a_cluster(repeats):
     frame = data()
     for more in ({}, {"stratify": "who"}):
         res = result(frame, scheme="rloocv", repeats=repeats, **more)
@@ -123,7 +123,7 @@ def test_the_variance_sums_pairs_that_share_a_record_or_a_source(repeats):
         assert found.method == f"slope of pairs, clustered by {unit}"
 
 
-def test_the_jackknife_leaves_each_record_out_and_fits_anew():
+def test_the_jackknife_refits_without_each_record():
     frame = data(16, seed=4)
     res = result(frame, scheme="leave_pair_out")
     jack = res.jackknife(SLOPE, "paired")
@@ -143,12 +143,12 @@ def test_the_jackknife_leaves_each_record_out_and_fits_anew():
         ("delong", "interval='delong' is not for calibration slope .paired"),
     ],
 )
-def test_other_intervals_are_refused(interval, message):
+def test_other_intervals_raise_an_error(interval, message):
     with pytest.raises(MetricError, match=message):
         result(scheme="rloocv", repeats=1).estimate(SLOPE, "paired", interval=interval)
 
 
-def test_intervals_of_shares_and_of_auroc_say_that_they_are_none():
+def test_intervals_of_shares_and_of_auroc_are_unavailable_with_a_reason():
     res = result(scheme="rloocv", repeats=1)
     for interval, reason in (
         ("jackknife_logit", "calibration slope is no share"),
@@ -165,7 +165,7 @@ def none_of(res):
     return found.assumes
 
 
-def test_where_there_is_none_it_says_why(monkeypatch):
+def test_an_undefined_slope_has_a_reason(monkeypatch):
     assert "no fit held out records of both" in none_of(result(scheme="loocv"))
     apart = data().assign(a=lambda d: 40.0 * d["y"] - 20)
     assert "the slope is infinite" in none_of(result(apart, scheme="rloocv", repeats=1))
@@ -177,7 +177,7 @@ def test_where_there_is_none_it_says_why(monkeypatch):
     assert "more than 3 pairs" in none_of(result(scheme="rloocv", repeats=1))
 
 
-def test_splits_that_overlap_have_a_slope_each():
+def test_each_overlapping_split_has_a_slope():
     res = result(data(80), scheme="montecarlo", repeats=4)
     found = res.estimate(SLOPE, "paired")
     assert found.n_values == 4
@@ -194,7 +194,7 @@ def test_its_test_is_against_calibration():
     assert test.alternative == "two-sided"
 
 
-def test_predictions_made_elsewhere_have_it_too():
+def test_predictions_of_other_software_have_a_slope_of_pairs():
     res = result(scheme="stratified_kfold", k=4)
     table = res.predictions.set_index("row")
     read = scv.from_predictions(table, observed="observed", predicted="predicted")

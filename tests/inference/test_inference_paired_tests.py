@@ -1,4 +1,4 @@
-"""Two models on the same records, tested."""
+"""Tests that compare two models on the same records."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_t():
 
 
 def test_clustered_t():
-    """As a regression on the constant alone with clustered covariance."""
+    """The test equals a regression on a constant with clustered covariance."""
     rng = RNG(2)
     clusters = rng.integers(0, 9, 60)
     change = rng.normal(0.3, 1, 60) + rng.normal(size=9)[clusters]
@@ -54,7 +54,7 @@ def test_clusters_of_one_record_change_nothing():
         ([0.1], "one record only"),
     ],
 )
-def test_t_that_cannot_be_had(change, reason):
+def test_an_undefined_t_test_has_a_reason(change, reason):
     found = paired_t(np.array(change), None, 0.95)
     assert np.isnan([found.se, found.lower, found.statistic, found.p_value]).all()
     assert reason in found.reason
@@ -67,15 +67,15 @@ def test_one_cluster_only():
     assert found.reason == "there is one cluster only"
 
 
-def test_records_that_all_differ_alike_give_no_interval():
+def test_equal_differences_of_all_records_give_no_interval():
     alike = paired_t(np.zeros(6), None, 0.95)
     assert (alike.statistic, alike.p_value) == (0, 1)
     assert np.isnan([alike.lower, alike.upper]).all()
     assert "every record differs by the same amount" in alike.reason
 
 
-def test_a_mean_that_is_rounding_is_no_difference():
-    """Three clusters that sum to 0 but for the last bit, and folds likewise."""
+def test_a_mean_due_to_rounding_is_not_a_difference():
+    """Three clusters, or folds, have a sum that is 0 except for the last bit."""
     change, clusters = np.tile([0.1, 0.7, -0.8], 3), np.repeat([0, 1, 2], 3)
     assert change.mean() != 0
     found = paired_t(change, clusters, 0.95)
@@ -87,7 +87,7 @@ def test_a_mean_that_is_rounding_is_no_difference():
     assert "every fold differs by the same amount" in apart.reason
 
 
-def test_corrected_t_is_nadeau_and_bengios():
+def test_corrected_t_is_that_of_nadeau_and_bengio():
     change = RNG(5).normal(0.1, 0.2, 20)
     n_train, n_test = np.full(20, 80.0), np.full(20, 20.0)
     found = paired_corrected_t(change, n_train, n_test, 0.95)
@@ -110,7 +110,7 @@ def test_corrected_t_of_equal_folds():
 
 
 def test_permutation_of_another_metric_ranks_first():
-    """The models' scores may be on different scales."""
+    """The scores of the two models may have different scales."""
     rng = RNG(6)
     y = rng.integers(0, 2, 25)
     a, b = y + rng.normal(size=(2, 25))
@@ -145,7 +145,7 @@ def test_few_swaps_are_counted():
     assert "2 ways to swap" in found.reason
 
 
-def test_clusters_that_either_links():
+def test_clusters_that_either_result_links():
     first, second = np.array([7, 7, 3, 3, 9]), np.array([1, 2, 2, 4, 5])
     joined = joined_clusters(first, second)
     assert joined.tolist() == [0, 0, 0, 0, 1]
@@ -174,7 +174,7 @@ def test_which_test_for_which_metric():
             paired_method(test, METRICS[metric])
 
 
-def test_clusters_that_do_not_vary_are_no_evidence():
+def test_clusters_that_do_not_vary_are_not_evidence():
     change = np.array([0.1, 0.3, 0.3, 0.1, 0.25, 0.15])  # means equal but for rounding
     found = paired_t(change, np.repeat([0, 1, 2], 2), 0.95)
     assert found.se == 0

@@ -30,7 +30,7 @@ def frame(n=26, seed=1):
 
 
 def left_out(res):
-    """Yield what each fit left out: records, and predictions by record."""
+    """Yield the held-out records of each fit, and their predictions by record."""
     left, held = res.scores.left, res.plan
     for fit in range(held.n_fits):
         own = left.fit == fit
@@ -38,7 +38,7 @@ def left_out(res):
 
 
 def loop_hand_till(res, y):
-    """Compare pairs of one fit by both columns, two classes after two classes."""
+    """Compare pairs of one fit by both columns, for each two classes."""
     classes = res.scores.n_classes
     won, pairs = np.zeros((2, classes, classes))
     for rows, p, held in left_out(res):
@@ -64,7 +64,7 @@ def loop_hand_till(res, y):
         {"scheme": "leave_pair_out", "stratify": "person"},
     ],
 )
-def test_hand_and_till_of_one_fit_is_that_of_a_loop(call):
+def test_hand_and_till_of_one_fit_agrees_with_a_loop(call):
     data = frame()
     res = scv.cv("g ~ a + b", data, seed=1, **call)
     expected = loop_hand_till(res, res.design.y)
@@ -77,7 +77,7 @@ def test_hand_and_till_of_one_fit_is_that_of_a_loop(call):
         assert res.estimate().how == "paired"
 
 
-def test_within_folds_it_is_weighed_by_pairs():
+def test_within_folds_it_is_weighted_by_pairs():
     res = scv.cv("g ~ a + b", frame(60), scheme="stratified_kfold", k=3, seed=1)
     y, p = res.design.y, res.scores
     areas = np.zeros((3, 3))
@@ -113,7 +113,7 @@ def test_two_classes_that_are_never_together_have_no_value():
     assert "of some two classes no fit left out records of both" in found.assumes
 
 
-def test_the_interval_of_hand_and_till_sums_what_a_record_moves():
+def test_the_interval_of_hand_and_till_sums_the_influence_of_records():
     res = scv.cv("g ~ a + b", frame(), scheme="leave_pair_out", seed=1)
     pairs = concordant_pairs(res.scores, HAND_TILL)
     total = 0.0
@@ -177,7 +177,7 @@ def test_within_folds_it_is_the_share_of_their_pairs():
     assert pooled == pytest.approx(mean)
 
 
-def test_a_dropped_mirror_image_is_no_pair_to_compare():
+def test_a_dropped_mirror_image_is_not_a_pair():
     res = scv.cv(
         "z ~ a", frame(), scheme="rloocv", repeats=1, metrics="concordance", seed=1
     )
@@ -223,13 +223,13 @@ def test_pooled_leave_one_out_orders_noise_backwards_and_pairs_do_not():
     assert error["leave_pair_out"] < 0.02
 
 
-def test_pooling_numbers_over_single_records_is_warned_of():
+def test_pooling_numbers_over_single_records_raises_a_warning():
     said = r"concordance 0\.000 where no skill is 0\.500 \(0\.500 too low\)"
     with pytest.warns(DistributionalBiasWarning, match=said):
         scv.cv("z ~ a", noise(15, 1), scheme="loocv", metrics="concordance")
 
 
-def test_a_model_without_skill_orders_half_of_the_pairs_right():
+def test_a_model_without_skill_orders_half_of_the_pairs_correctly():
     res = scv.cv("z ~ a", noise(15, 1), model="mean", scheme="leave_pair_out")
     assert float(res.estimate()) == 0.5
     test = res.update(model="linear").test(n_permutations=49)

@@ -1,4 +1,4 @@
-"""Metrics under permuted outcomes against the whole cross-validation, done anew."""
+"""Metrics under permuted outcomes, compared with repeated cross-validation."""
 
 import warnings
 from itertools import permutations
@@ -35,7 +35,7 @@ def frame(seed=1, n=30):
 
 
 def done_anew(result, data, outcome, metric, how, **same):
-    """Permute the data, not the numbers inside, and cross-validate them again."""
+    """Permute the outcomes in the data, and cross-validate again."""
     plan, values = result.plan, []
     clusters = None if plan.strata is None else plan.strata.codes
     for number in range(TIMES):
@@ -140,7 +140,7 @@ def test_models_of_other_libraries_are_refitted_too():
     codes=st.lists(st.integers(0, 6), min_size=2, max_size=30),
     seed=st.integers(0, 2**32),
 )
-def test_clusters_change_places_as_a_whole(codes, seed):
+def test_whole_clusters_are_permuted(codes, seed):
     clusters = np.unique(codes, return_inverse=True)[1]
     places = permuted_places(len(clusters), clusters, seed, 0)
     assert sorted(places) == list(range(len(clusters)))
@@ -154,7 +154,7 @@ def test_clusters_change_places_as_a_whole(codes, seed):
     codes=st.lists(st.integers(0, 3), min_size=2, max_size=7),
     outcomes=st.lists(st.integers(0, 1), min_size=7, max_size=7),
 )
-def test_ways_to_deal_are_those_that_are_found_by_going_through_all(codes, outcomes):
+def test_the_number_of_distinct_permutations_agrees_with_enumeration(codes, outcomes):
     clusters = np.unique(codes, return_inverse=True)[1]
     y = np.array(outcomes[: len(clusters)])
     groups = [y[clusters == code] for code in range(clusters.max() + 1)]
@@ -167,7 +167,7 @@ def test_ways_to_deal_are_those_that_are_found_by_going_through_all(codes, outco
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_more_permutations_begin_with_the_fewer_and_the_seed_tells_them():
+def test_more_permutations_begin_with_the_same_ones_for_a_seed():
     result = scv.cv("y ~ a", frame(), scheme="loocv", seed=5)
     few = result.null_distribution(times=5)
     more = result.null_distribution(times=9)
@@ -177,7 +177,7 @@ def test_more_permutations_begin_with_the_fewer_and_the_seed_tells_them():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_leave_one_out_leans_and_its_rebalanced_pairs_do_not():
+def test_leave_one_out_is_biased_and_its_rebalanced_pairs_are_not():
     data = frame(seed=8, n=40)
     ridge = scv.models.Logit(C=0.1)
     plain = scv.cv("y ~ a + b", data, model=ridge, scheme="loocv", seed=1)
@@ -187,7 +187,7 @@ def test_leave_one_out_leans_and_its_rebalanced_pairs_do_not():
     assert abs(null.mean() - 0.5) < 4 * null.std() / np.sqrt(300)
 
 
-def test_training_sets_without_a_class_are_counted_as_no_value():
+def test_training_sets_without_a_class_count_as_missing_values():
     data = frame()
     data["y"] = (np.arange(30) < 3).astype(int)
     folds = np.arange(30) % 10
@@ -206,8 +206,8 @@ def test_training_sets_without_a_class_are_counted_as_no_value():
         result.null_distribution("brier", times=200)
 
 
-def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
-    """Tuning needs two records of a class, numbers have to differ."""
+def test_outcomes_that_cannot_be_fitted_count_as_missing_values():
+    """Tuning needs two records of each class, and numbers must not all be equal."""
     data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)
     data["few"] = data["rare"] * np.arange(30.0)
     folds = np.arange(30) % 2
@@ -232,7 +232,7 @@ def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
         assert any(few)
 
 
-def test_why_an_outcome_could_not_be_fitted_is_told():
+def test_the_reason_why_an_outcome_could_not_be_fitted_is_reported():
     data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)
     result = scv.cv(
         "rare ~ a",
@@ -247,7 +247,7 @@ def test_why_an_outcome_could_not_be_fitted_is_told():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_sources_of_which_none_can_change_places_are_refused():
+def test_clusters_that_cannot_be_permuted_raise_an_error():
     data = frame().iloc[:28].assign(source=np.repeat(np.arange(7), np.arange(1, 8)))
     call = {"scheme": "kfold", "k": 3, "seed": 1}
     result = scv.cv("y ~ a", data, stratify=scv.by_value("source"), **call)
@@ -256,14 +256,14 @@ def test_sources_of_which_none_can_change_places_are_refused():
 
 
 @pytest.mark.parametrize("times", [0, True, 2.5, "10"])
-def test_times_is_a_whole_number(times):
+def test_times_is_an_integer(times):
     result = scv.cv("z ~ a", frame(), seed=1)
     with pytest.raises(StatcvError, match="times must be"):
         result.null_distribution(times=times)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_bins_of_a_predictor_made_for_the_outcome_as_well_are_refused():
+def test_bins_made_for_the_outcome_raise_an_error():
     result = scv.cv(
         "y ~ b", frame(), scheme="rkfold", k=3, stratify=scv.by_quantile("a"), seed=1
     )
@@ -272,7 +272,7 @@ def test_bins_of_a_predictor_made_for_the_outcome_as_well_are_refused():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_estimates_that_need_the_fit_on_all_rows_are_refused():
+def test_estimates_that_need_the_fit_on_all_rows_raise_an_error():
     result = scv.cv("y ~ a", frame(), scheme="bootstrap", repeats=5, seed=1)
     with pytest.raises(StatcvError, match="use how='per_fold'"):
         result.null_distribution(how=".632+", times=3)

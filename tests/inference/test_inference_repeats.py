@@ -1,4 +1,4 @@
-"""What random folds leave to chance, and how many repeats would make it small."""
+"""The Monte Carlo error of random folds, and the number of repeats needed."""
 
 import numpy as np
 import pandas as pd
@@ -53,7 +53,7 @@ def test_pooled_and_paired_are_the_sd_over_repeats(data):
 
 
 def test_the_error_is_that_of_fresh_seeds(data):
-    """The mean of ten repeats varies over seeds as one set of repeats says."""
+    """The standard deviation over seeds agrees with that estimated from one result."""
     means, errors = [], []
     for seed in range(30):
         result = cv("y ~ x", data, k=5, repeats=10, seed=seed)
@@ -66,7 +66,7 @@ def test_the_error_is_that_of_fresh_seeds(data):
 @pytest.mark.parametrize(
     ("scheme", "how"), [("loocv", "pooled"), ("stratified_kfold", "per_fold")]
 )
-def test_one_repeat_says_nothing_of_chance(data, scheme, how):
+def test_one_repeat_does_not_estimate_the_monte_carlo_error(data, scheme, how):
     scores = cv("y ~ x", data, scheme=scheme, seed=1).scores
     found = monte_carlo(scores, METRICS["auroc"], how)
     assert np.isnan([found.sd, found.se]).all()
@@ -75,14 +75,14 @@ def test_one_repeat_says_nothing_of_chance(data, scheme, how):
 
 
 @given(st.floats(1e-4, 10), st.floats(1e-3, 1))
-def test_needed_is_the_least_number_that_is_enough(sd, size):
+def test_needed_is_the_smallest_sufficient_number(sd, size):
     needed = MonteCarlo(sd, 2).needed(size)
     slack = 1 + 1e-9
     assert MonteCarlo(sd, needed).se <= size * slack
     assert needed == 1 or MonteCarlo(sd, needed - 1).se * slack > size
 
 
-def test_needed_in_numbers():
+def test_needed_for_known_numbers():
     assert MonteCarlo(0.1, 3).needed(0.01) == 100
     assert MonteCarlo(0.1, 3).needed(0.0099) == 103
     assert MonteCarlo(0.0, 3).needed(0.01) == 1

@@ -1,4 +1,4 @@
-"""Held-out predictions as arrays: who meets whom, and what each record scores."""
+"""Held-out predictions as arrays: pairs of records, and scores of each record."""
 
 import itertools
 
@@ -31,14 +31,14 @@ def make_scores(y, split, row, predicted, repeat=None, left=None, **flags):
 
 
 def all_pairs(n):
-    """Return split and row of a scheme that holds out every pair of n records."""
+    """Return splits and rows of a scheme that holds out every pair of n records."""
     pairs = np.array(list(itertools.combinations(range(n), 2)))
     return np.repeat(np.arange(len(pairs)), 2), pairs.ravel()
 
 
 @st.composite
 def left_out(draw):
-    """Draw (fit, row, predicted) of held-out and of dropped records, in any order."""
+    """Draw (fit, row, predicted) of held-out and dropped records in random order."""
     n, fits = draw(st.integers(3, 9)), draw(st.integers(1, 4))
     y = np.array(draw(st.lists(st.integers(0, 2), min_size=n, max_size=n)))
     cells = [(fit, row) for fit in range(fits) for row in range(n)]
@@ -56,7 +56,7 @@ def left_out(draw):
 
 
 @given(left_out())
-def test_joined_puts_what_a_fit_held_out_before_what_it_dropped(drawn):
+def test_joined_puts_held_out_records_before_dropped_records(drawn):
     _, fits, held, dropped = drawn
     left = LeftOut.joined(held, dropped, np.zeros(fits, dtype=np.intp))
     assert (np.diff(left.fit) >= 0).all()
@@ -71,7 +71,7 @@ def test_joined_puts_what_a_fit_held_out_before_what_it_dropped(drawn):
 
 
 @given(left_out())
-def test_pairs_are_of_one_fit_and_of_different_classes(drawn):
+def test_pairs_are_from_one_fit_and_of_different_classes(drawn):
     y, fits, held, dropped = drawn
     left = LeftOut.joined(held, dropped, np.zeros(fits, dtype=np.intp))
     expected = []
@@ -114,7 +114,7 @@ def test_a_record_held_out_often_counts_once(seed, n, several):
         np.testing.assert_allclose(mean[i], predicted[row == i].mean(axis=0))
 
 
-def test_a_part_is_averaged_over_that_part_alone():
+def test_a_part_is_averaged_over_that_part_only():
     scores = make_scores(
         [0, 1, 1],
         [0, 0, 1, 1, 2, 2],
@@ -152,7 +152,7 @@ def test_a_tournament_counts_wins(seed, n):
 
 @given(st.integers(0, 10**6))
 def test_a_tournament_without_cycles_ranks_as_its_scores_do(seed):
-    """Where one score ranks all, the pooled auROC is the share of pairs."""
+    """If one score ranks all records, the pooled auROC is the share of pairs."""
     rng = np.random.default_rng(seed)
     n = 9
     split, row = all_pairs(n)
@@ -168,7 +168,7 @@ def test_a_tournament_without_cycles_ranks_as_its_scores_do(seed):
 
 
 @given(left_out(), st.integers(0, 10**6))
-def test_fits_weighed_by_their_pairs_are_the_share_of_pairs(drawn, seed):
+def test_fits_weighted_by_their_pairs_are_the_share_of_pairs(drawn, seed):
     y, fits, held, dropped = drawn
     if not len(held[0]):
         return
@@ -195,7 +195,7 @@ def test_fits_weighed_by_their_pairs_are_the_share_of_pairs(drawn, seed):
 
 
 def test_several_fits_of_a_split_are_averaged_before_its_pairs_are_ranked():
-    """Two bags rank one pair each; their mean ranks both as the first bag does."""
+    """Two bags rank one pair each, and their mean ranks both as the first bag does."""
     y = [0, 1]
     bags = (np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.array([0, 1, 0.6, 0.5]))
     none = (np.empty(0, int), np.empty(0, int), np.empty(0))
@@ -204,7 +204,7 @@ def test_several_fits_of_a_split_are_averaged_before_its_pairs_are_ranked():
     assert float(make_estimate(scores, METRICS["auroc"], "paired")) == 1.0
 
 
-# ---- what is stated first ----
+# ---- the headline ----
 
 TWO_FOLDS = ([0, 0, 1, 1], [0, 1, 2, 3])
 
@@ -227,7 +227,7 @@ def test_headlines(split, row, repeat, flags, expected):
     assert found == expected
 
 
-def test_splits_apart_have_no_interval_of_pooled_records():
+def test_disjoint_splits_have_no_interval_of_pooled_records():
     rng = np.random.default_rng(1)
     row = np.concatenate([rng.choice(20, 8, replace=False) for _ in range(5)])
     split = np.repeat(np.arange(5), 8)

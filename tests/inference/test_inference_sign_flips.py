@@ -1,4 +1,4 @@
-"""Swapping the predictions of two models, against swaps made one by one."""
+"""Swaps of the predictions of two models, compared with swaps made one by one."""
 
 from itertools import product
 
@@ -15,7 +15,7 @@ RNG = np.random.default_rng
 
 
 def swapped_by_hand(y, a, b, units, value):
-    """Difference of a metric under every pattern of swaps."""
+    """Return the difference of a metric under every pattern of swaps."""
     groups = np.unique(units)
     found = []
     for pattern in product([False, True], repeat=len(groups)):
@@ -53,13 +53,13 @@ def test_terms_add_up_to_the_difference(seed):
     assert auroc_terms(y, a, b).sum() == pytest.approx(auroc(y, b) - auroc(y, a))
 
 
-def test_order_is_all_that_counts():
+def test_only_the_order_matters():
     y, a, b, _ = case(4, 30, 6)
     terms = auroc_terms(y, a, b)
     assert np.array_equal(terms, auroc_terms(y, np.exp(a), 7 * b - 3))
 
 
-def test_every_sign_by_scipy():
+def test_every_sign_agrees_with_scipy():
     rng = RNG(2)
     losses = rng.normal(0.4, 1, (2, 11))
     expected = permutation_test(
@@ -74,7 +74,7 @@ def test_every_sign_by_scipy():
     assert found.p_value == pytest.approx(expected.pvalue)
 
 
-def test_random_signs_come_near_every_sign():
+def test_random_signs_approximate_every_sign():
     terms = RNG(6).normal(0.5, 1, 16)
     exact = flip_signs(terms, None, 1, RNG(1))
     many = flip_signs(np.repeat(terms / 2, 2), np.repeat(np.arange(16), 2), 1, RNG(1))
@@ -95,8 +95,8 @@ def test_no_difference_at_all():
     assert (same.p_value, same.sd) == (1, 0)
 
 
-def test_its_size_where_predictions_change_places():
-    """The two models' scores are exchangeable: p is uniform, but for being discrete."""
+def test_the_size_of_the_test_for_exchangeable_predictions():
+    """The scores are exchangeable, so p is uniform apart from its discreteness."""
     rng, p = RNG(12), []
     y = np.repeat([0, 1], 15)
     for _ in range(400):
@@ -109,7 +109,7 @@ def test_its_size_where_predictions_change_places():
 
 @pytest.mark.parametrize("clusters", [None, 6])
 def test_any_metric_by_swapping(clusters):
-    """For a mean over records it is the flip of signs."""
+    """For a mean over records, swaps are equivalent to sign flips."""
     rng = RNG(9)
     y, units = rng.integers(0, 2, 12), rng.integers(0, clusters or 1, 12)
     a, b = rng.uniform(size=(2, 12))

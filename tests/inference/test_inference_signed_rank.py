@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test, against R and by counting every pattern of signs."""
+"""Wilcoxon's signed-rank test, compared with R and with all patterns of signs."""
 
 from itertools import product
 from pathlib import Path
@@ -19,7 +19,7 @@ R = pd.read_csv(REFERENCE / "signed_rank_r.csv")
 
 
 @pytest.mark.parametrize("row", [*R.itertuples()], ids=lambda r: f"{r[1:3]}")
-def test_r(row):
+def test_agreement_with_r(row):
     case = CASES.loc[CASES["case"] == row.case, "difference"]
     found = signed_rank(case, alternative=row.alternative.replace(".", "-"))
     for name in ("statistic", "p_value", "median", "lower", "upper"):
@@ -32,7 +32,7 @@ def test_thirteen_of_thirteen():
 
 
 def counted(values, zeros):
-    """P-values by every pattern of signs, as the textbook has it."""
+    """Return p-values from every pattern of signs, as in the textbook."""
     values = np.asarray(values, dtype=float)
     if zeros == "wilcox":
         values = values[values != 0]
@@ -106,7 +106,7 @@ def test_the_interval_inverts_the_test():
         assert signed_rank(values - bound + inward).p_value <= 0.05
 
 
-def test_what_says_nothing():
+def test_data_without_information():
     zero = signed_rank([0.0, 0.0, 0.0])
     assert (zero.p_value, zero.n_zero) == (1, 3)
     assert zero.reason == "every difference is 0"
@@ -137,11 +137,11 @@ def test_no_p_value_is_above_one(n):
     assert signed_rank(rank, alternative="less").p_value == 1
 
 
-def test_equal_but_for_rounding_ties():
+def test_differences_equal_up_to_rounding_tie():
     assert signed_rank([0.1 + 0.2, -0.3, 1]).statistic == 1.5 + 3
 
 
-def test_refusals():
+def test_invalid_arguments_raise_an_error():
     with pytest.raises(ArgumentError, match="zeros"):
         signed_rank([1, 2], zeros="zsplit")
     with pytest.raises(ArgumentError, match="alternative"):

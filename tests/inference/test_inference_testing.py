@@ -1,4 +1,4 @@
-"""Tests of one number against a value, with SciPy and by counting."""
+"""Tests of one estimate against a value, compared with SciPy and with counts."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_p_of_a_permutation_test_counts_the_outcome_itself(value, permuted):
     assert min(above, below) > 0
 
 
-def test_a_permutation_test_states_the_centre_that_it_found():
+def test_a_permutation_test_states_the_centre_of_its_distribution():
     test = permutation_test(
         estimate(0.4), [0.1, 0.3, np.nan, 0.2], alternative="greater"
     )
@@ -83,7 +83,7 @@ def test_tiny_p_values_are_not_rounded_to_zero():
     assert "p < 0.0001" in str(found)
 
 
-def test_a_test_that_cannot_be_had_says_why():
+def test_an_unavailable_test_has_a_reason():
     nothing = estimate(0.7, se=np.nan)
     found = wald_test(nothing, 0.5, alternative="greater")
     assert np.isnan(found.p_value)
@@ -95,7 +95,7 @@ def test_a_test_that_cannot_be_had_says_why():
 
 
 @pytest.mark.parametrize("side", SIDES)
-def test_replicates_are_tested_as_scipy_does(side):
+def test_tests_of_replicates_agree_with_scipy(side):
     values = np.random.default_rng(1).normal(0.52, 0.1, 12)
     ours = replicates_test([*values, np.nan], 0.5, alternative=side)
     theirs = stats.ttest_1samp(values, 0.5, alternative=side)
@@ -114,7 +114,7 @@ def test_replicates_that_do_not_vary():
     assert "measure no variation" in found.reason
 
 
-def test_unknown_sides_are_refused():
+def test_unknown_alternatives_raise_an_error():
     with pytest.raises(ArgumentError, match="Did you mean 'greater'"):
         replicates_test([0.1, 0.2], alternative="greatr")
 
@@ -128,7 +128,7 @@ def test_a_null_value_without_a_logit_has_no_test_on_that_scale():
     assert "logit of the null value 0" in str(found)
 
 
-def test_an_interval_beside_its_estimate_says_so():
+def test_an_interval_that_excludes_its_estimate_says_so():
     beside = estimate(0.7).with_interval(
         lambda: Interval(0.8, 0.9, 0.02, "percentile", "that")
     )
