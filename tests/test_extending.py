@@ -1,4 +1,4 @@
-"""What goes with a new metric, scheme, model, interval, plot or note: nothing is left out.
+"""Nothing is left out that goes with a new metric, scheme, model, interval or plot.
 
 Each of these is an entry of a table. The tests here fail if an entry lacks what belongs
 to it elsewhere; CONTRIBUTING.md shows how each is added.
@@ -70,7 +70,8 @@ def test_an_editor_offers_every_name(names, table):
 @pytest.mark.parametrize("name", INTERVALS)
 def test_an_interval_says_what_it_is_and_is_named_where_it_is_asked_for(name):
     sentence = INTERVALS[name].sentence
-    assert sentence[0].isupper() and sentence.endswith(".")
+    assert sentence[0].isupper()
+    assert sentence.endswith(".")
     assert f'"{name}"' in str(CVResult.estimate.__doc__)
 
 
