@@ -249,11 +249,11 @@ def test_the_corrected_t_says_of_sources_that_it_does_not_count():
         res = from_predictions(
             table, observed="y", predicted="p", fold="fold", cluster=cluster
         )
-        assert res.scores.parted == count
+        assert res.scores.split_clusters == count
         found = res.estimate("auroc", "per_fold", interval="corrected_t")
         said = f"does not count that of {count} sources with records in several folds"
         assert (said in found.assumes) == (count > 0)
         assert found.lower < found.value
     whole = cv("y ~ p", table, k=4, stratify=by_hash("across", key=b"k" * 32), seed=1)
     assert whole.scores.clusters is not None
-    assert whole.scores.parted == 0
+    assert whole.scores.split_clusters == 0

@@ -138,6 +138,6 @@ def compared_disjoint(scores: Scores, how: str) -> int:
         rows = np.unique(scores.row[where])
         own = None if codes is None else codes[rows]
         each.append(disjoint_pairs(scores.y[rows] == 1, own))
-    if how == "pooled" or scores.overlapping or scores.parted:
+    if how == "pooled" or scores.overlapping or scores.split_clusters:
         return max(each)
     return int(np.bincount(scores.repeat, each).max())

@@ -65,9 +65,9 @@ def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
     made = corrected_t_interval(
         values[known], scores.n_train[known], sizes[known], level
     )
-    if not scores.parted or np.isnan(made.lower):
+    if not scores.split_clusters or np.isnan(made.lower):
         return made
-    said = f"{plural(scores.parted, 'source')} with records in several folds"
+    said = f"{plural(scores.split_clusters, 'source')} with records in several folds"
     return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
 
 
