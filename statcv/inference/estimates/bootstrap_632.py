@@ -159,7 +159,7 @@ def join_values(
 
 
 def _out_of_bag(scores: Scores, metric: Metric) -> Floats:
-    """Return one value per record if the metric is a mean over records, else per sample.
+    """Return one value per record for a mean over records, else one per sample.
 
     The value of a record is the mean over the samples for which it is out-of-bag.
     """

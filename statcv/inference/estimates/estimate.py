@@ -54,7 +54,7 @@ class Estimate:
 
     @cached_property
     def interval(self) -> Interval:
-        """The interval within the bounds, with a note if the estimate lies outside it."""
+        """The interval within the bounds, with a note if the estimate is outside."""
         made = self.make()
         lower, upper = max(made.lower, self.bounds[0]), min(made.upper, self.bounds[1])
         assumes, slack = made.assumes, 1e-12 * max(1.0, abs(self.value))

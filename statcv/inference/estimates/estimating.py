@@ -20,9 +20,9 @@ from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
 from statcv.inference.intervals.at_boundary import interval_at_end
 from statcv.inference.intervals.given_fits import NO_PAIRS
 from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
     OF_OTHERS,
     RECORDS_ONLY,
-    SOURCES_ONLY,
     Interval,
 )
 from statcv.inference.intervals.methods import (
@@ -108,7 +108,7 @@ def estimate(
         else:
             made = _interval(name, Asked(scores, metric, how, level, seed), values)
         assumes = made.assumes
-        if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
+        if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
             assumes = OF_OTHERS
         if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
             assumes += IN_SAMPLES[name] * (made.method != "none")

@@ -1,1 +1,1 @@
-"""Confidence intervals that take the fits as given, and the table of all intervals."""
+"""Intervals that take the fits as given, and the table of all intervals."""
