@@ -107,11 +107,11 @@ def test_training_means_have_no_interval_and_no_test_of_either_sign(
     found = res.estimate("auroc", interval=interval)
     assert found.value == value
     assert np.isnan([found.lower, found.upper, found.se]).all()
-    assert f"an auROC of {value} tells nothing of the model" in found.assumes
+    assert f"an auROC of {value} says nothing about the model" in found.assumes
     test = res.test(method=interval or "delong")
     assert np.isnan([test.p_value, test.lower, test.upper]).all()
-    assert "nothing of the model" in str(test)
-    assert "tells nothing of the model" in str(res.summary())
+    assert "nothing about the model" in str(test)
+    assert "says nothing about the model" in str(res.summary())
 
 
 def test_a_model_that_learns_and_predicts_zero_or_one_keeps_its_bound():
@@ -131,7 +131,7 @@ def test_an_auroc_of_zero_mirrors_one(scheme):
     assert "ranked wrong" in worst.assumes
 
 
-def test_sources_are_paired_with_other_sources():
+def test_clusters_are_paired_with_other_clusters():
     rng = np.random.default_rng(2)
     y = np.tile([1, 0], 12)
     data = pd.DataFrame({"y": y, "x": 6 * y + 0.3 * rng.normal(size=24)})
@@ -142,10 +142,10 @@ def test_sources_are_paired_with_other_sources():
     by_fold = folds.groupby("fold")["who"].nunique() // 2
     found = res.estimate("auroc", "per_fold")
     assert found.interval.pairs == by_fold.sum()
-    assert "share no source" in found.assumes
+    assert "share no cluster" in found.assumes
 
 
-def test_sources_in_several_folds_count_in_one():
+def test_clusters_in_several_folds_count_in_one():
     y = np.tile([1, 0], 12)
     table = pd.DataFrame({"y": y, "p": np.where(y == 1, 0.8, 0.1)})
     table["fold"] = np.arange(24) // 8
@@ -221,5 +221,5 @@ def test_no_interval_is_not_called_a_point():
 
 
 def test_what_is_refused_stays_refused():
-    with pytest.raises(MetricError, match="interval='delong' is not for auROC"):
+    with pytest.raises(MetricError, match="'delong' is not available for auROC"):
         result(scheme="rloocv", repeats=1).estimate(interval="delong")

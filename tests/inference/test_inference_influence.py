@@ -1,4 +1,4 @@
-"""Influence of each record on a cross-validated auROC, and intervals by sources."""
+"""Influence of each record on a cross-validated auROC, and intervals by clusters."""
 
 import csv
 from collections import defaultdict
@@ -90,13 +90,13 @@ def test_standard_errors_are_those_of_the_paper_s_equations(
 @pytest.mark.parametrize(
     ("y", "fold", "score", "source", "expected"), list(reference_cases())
 )
-def test_a_mean_over_sources_is_sandwich_s(y, fold, score, source, expected):
+def test_a_mean_over_clusters_is_sandwich_s(y, fold, score, source, expected):
     chance = 1 / (1 + np.exp(-score))
     scores = make_scores(y.astype(int), fold, chance, source.astype(int))
     found = make_estimate(scores, METRICS["brier"], "pooled")
     assert found.value == pytest.approx(expected["loss"], abs=1e-12)
     assert found.se == pytest.approx(expected["se_loss_source"], abs=1e-10)
-    assert "source" in found.method
+    assert "cluster" in found.method
 
 
 def weighted_estimate(scores, how, weights):
@@ -201,7 +201,7 @@ def test_repeats_of_the_same_predictions_add_nothing():
         )
 
 
-def test_copies_of_every_record_add_nothing_when_they_are_one_source():
+def test_copies_of_every_record_add_nothing_when_they_are_one_cluster():
     rng = np.random.default_rng(2)
     y, fold = np.arange(60) % 2, rng.permutation(60) % 3
     score = rng.normal(y)
@@ -221,7 +221,7 @@ def test_copies_of_every_record_add_nothing_when_they_are_one_source():
         naive = make_estimate(copied, AUROC, how, 0.95, name)
         assert of_three.se == pytest.approx(of_one.se, rel=0.02)
         assert naive.se == pytest.approx(of_one.se / np.sqrt(3), rel=0.02)
-        assert "source" in of_three.method or "clustered" in of_three.method
+        assert "cluster" in of_three.method
 
 
 def test_what_measures_nothing_has_no_interval():
@@ -259,7 +259,7 @@ def test_folds_with_a_single_record_of_a_class_are_counted():
 
 
 def test_at_large_n_the_interval_keeps_its_level():
-    """Scores that no fit made, in folds: 95% means 95%, with sources and without."""
+    """Scores that no fit made, in folds: 95% means 95%, with clusters and without."""
     rng = np.random.default_rng(3)
     covered, runs, n = np.zeros(4), 300, 600
     source = np.arange(n) // 3

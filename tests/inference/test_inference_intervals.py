@@ -48,8 +48,8 @@ def test_pairs_interval_is_that_of_a_double_loop(drawn, level):
 
 
 @given(pairs(), st.lists(st.integers(0, 6), min_size=15, max_size=15))
-def test_pairs_of_sources_are_those_of_a_double_loop(drawn, source):
-    """Pairs that share a source are dependent, on whichever side it is."""
+def test_pairs_of_clusters_are_those_of_a_double_loop(drawn, source):
+    """Pairs that share a cluster are dependent, on whichever side it is."""
     first, second, won = drawn
     source = np.array(source)
     mean, total = won.mean(), 0.0
@@ -67,7 +67,7 @@ def test_pairs_of_sources_are_those_of_a_double_loop(drawn, source):
         assert few or total <= 1e-8 or np.ptp(won) == 0
     else:
         assert found.se == pytest.approx(np.sqrt(total) / len(won), abs=1e-7)
-        assert found.method == "pairs clustered by source"
+        assert found.method == "pairs, cluster-robust"
 
 
 def test_pairs_interval_of_all_pairs_is_near_delong_s():
@@ -151,7 +151,7 @@ def test_mean_interval_is_that_of_a_mean(losses):
 @pytest.mark.parametrize(
     ("interval", "why"),
     [
-        (mean_interval(np.array([1.0]), 0.95), "there is one record only"),
+        (mean_interval(np.array([1.0]), 0.95), "there is only one record"),
         (mean_interval(np.array([1.0, np.inf]), 0.95), "a record has an infinite loss"),
         (
             corrected_t_interval(np.array([1.0]), np.ones(1), np.ones(1), 0.95),
@@ -197,7 +197,7 @@ def test_delong_of_one_repeat_is_delong_and_of_more_its_mean_variance():
     assert centre == pytest.approx(np.mean([p.auc for p in peers]))
 
 
-def test_sources_of_one_record_each_change_no_interval():
+def test_clusters_of_one_record_each_change_no_interval():
     rng = np.random.default_rng(3)
     y, score, own = np.repeat([0, 1], [30, 20]), rng.normal(size=50), np.arange(50)
     one, other = (
@@ -217,19 +217,19 @@ def test_sources_of_one_record_each_change_no_interval():
     )
 
 
-def test_sources_that_measure_nothing_say_why():
+def test_clusters_that_measure_nothing_say_why():
     losses = np.array([1.0, 3.0, 1.0, 3.0])
     assert mean_interval(losses, 0.9, np.zeros(4, int)).assumes == (
-        "all records are of one source"
+        "all records are in one cluster"
     )
     alike = mean_interval(losses, 0.9, np.array([0, 0, 1, 1]))
     assert alike.assumes == (
-        "all sources have the same mean, which measures no variation"
+        "all clusters have the same mean, which measures no variation"
     )
     one = pairs_interval(
         np.array([0, 1]), np.array([2, 3]), np.array([0.0, 1.0]), 0.9, np.zeros(4, int)
     )
-    assert one.assumes == "one class has a single source"
+    assert one.assumes == "one class has a single cluster"
 
 
 def test_delong_of_a_single_positive_says_why():
@@ -239,7 +239,7 @@ def test_delong_of_a_single_positive_says_why():
     assert np.isnan(found.se)
 
 
-def test_the_corrected_t_says_of_sources_that_it_does_not_count():
+def test_the_corrected_t_names_the_clusters_whose_correlation_it_ignores():
     rng = np.random.default_rng(1)
     table = pd.DataFrame({"y": np.tile([0, 1], 20), "fold": np.arange(40) // 10})
     table["p"] = expit(rng.normal(size=40) + table["y"])
@@ -251,7 +251,7 @@ def test_the_corrected_t_says_of_sources_that_it_does_not_count():
         )
         assert res.scores.split_clusters == count
         found = res.estimate("auroc", "per_fold", interval="corrected_t")
-        said = f"does not count that of {count} sources with records in several folds"
+        said = f"the correlation within {count} clusters with records in several folds"
         assert (said in found.assumes) == (count > 0)
         assert found.lower < found.value
     whole = cv("y ~ p", table, k=4, stratify=by_hash("across", key=b"k" * 32), seed=1)

@@ -362,7 +362,7 @@ def _drawn(
 def _limits(
     drawn: Floats, value: float, moved: Floats | None, level: float
 ) -> tuple[tuple[float, float], str]:
-    """Return the limits, and the reason if there are none."""
+    """Return the limits, and the reason if they are NaN."""
     known, none = drawn[np.isfinite(drawn)], (np.nan, np.nan)
     lost = len(drawn) - len(known)
     if lost > MOST_UNDEFINED * len(drawn):

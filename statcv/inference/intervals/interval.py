@@ -50,7 +50,7 @@ class Interval:
 
     @classmethod
     def none(cls, why: str) -> Interval:
-        """Return an interval without limits, with the reason why there are none."""
+        """Return an interval without limits, with the reason why it has no limits."""
         return cls(np.nan, np.nan, np.nan, "none", why)
 
 
@@ -146,7 +146,7 @@ def delong_interval(
         return Interval.none(f"the placement values do not vary{among}, {NOTHING}")
     method, assumes = "DeLong", RECORDS_ONLY
     if clusters is not None:
-        method, assumes = "clustered DeLong", SOURCES_ONLY
+        method, assumes = "clustered DeLong", CLUSTERS_ONLY
     if interval == "logit":
         method = f"{method} on the logit scale"
         return symmetric(area, se, level, method, assumes, scale="logit")
