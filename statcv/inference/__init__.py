@@ -1,4 +1,4 @@
-"""What may be concluded from held-out predictions."""
+"""Estimates, intervals and tests from held-out predictions."""
 
 from statcv.inference.estimates.bootstrap_632 import (
     Bootstrap632,

@@ -1,4 +1,4 @@
-"""What a summary and a plot may read of a result."""
+"""The parts of a result that summaries and plots may read."""
 
 from __future__ import annotations
 
@@ -23,67 +23,67 @@ from statcv.models import Model
 
 
 class Readable(Protocol):
-    """A result, as its readers see it: nothing in it changes."""
+    """A result as summaries and plots see it, read only."""
 
     @property
     def design(self) -> Design:
-        """Outcome and predictors."""
+        """The outcome and the predictors."""
 
     @property
     def plan(self) -> FoldPlan:
-        """Who was held out."""
+        """The fold plan: which records each fit held out."""
 
     @property
     def learner(self) -> Model:
-        """What was fitted."""
+        """The model that was fitted."""
 
     @property
     def chosen_metrics(self) -> tuple[Metric, ...]:
-        """What the tables show; the first is the headline."""
+        """The metrics that the tables show; the first is the headline."""
 
     @property
     def held(self) -> Held:
-        """What every fold gave."""
+        """The predictions of every fold."""
 
     @property
     def weights(self) -> NDArray[np.float64] | None:
-        """Weights of the rows in the fits."""
+        """The weights of the rows in the fits, if any."""
 
     @property
     def seed(self) -> int:
-        """The seed that gives the same numbers again."""
+        """The seed that reproduces the numbers."""
 
     @property
     def scores(self) -> Scores:
-        """Held-out predictions as arrays."""
+        """The held-out predictions as arrays."""
 
     @property
     def learning_curves(self) -> pd.DataFrame:
-        """A metric after every round, in training and held out."""
+        """A metric after every boosting round, on training and held-out records."""
 
     @property
     def rows(self) -> str:
-        """The rows in words."""
+        """A description of the rows."""
 
     @property
     def audit(self) -> Audit:
-        """What the plan leaks, of these predictors too."""
+        """The audit of the plan for leaks, including those of the predictors."""
 
     @property
     def without_predictors(self) -> tuple[NoSkill, ...]:
-        """What a model without predictors scores under these folds."""
+        """The metrics of a model without predictors under these folds."""
 
     @property
     def mean_model_auroc(self) -> float:
-        """What the training mean alone scores."""
+        """The auROC of the training means alone."""
 
     def monte_carlo(
         self, metric: str | None = None, how: str | None = None
     ) -> MonteCarlo:
-        """How far an estimate moves with the seed."""
+        """Return how far an estimate varies with the seed."""
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
-        """Every metric in all the ways that exist."""
+        """Return every metric, stated in every way that is available."""
 
     def estimate(
         self,
@@ -91,15 +91,15 @@ class Readable(Protocol):
         how: str | None = None,
         level: float = 0.95,
     ) -> Estimate:
-        """One number with its interval."""
+        """Return an estimate of one metric."""
 
     def jackknife(
         self, metric: str | Metric | None = None, how: str | None = None
     ) -> Jackknife:
-        """Estimates with each record deleted, and all fits made again."""
+        """Return the estimates with each record deleted and everything refitted."""
 
     def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
-        """Whether all fits without each record are made in a moment."""
+        """Return whether refitting without each record takes little time."""
 
     def test(
         self,
@@ -108,4 +108,4 @@ class Readable(Protocol):
         *,
         method: str | None = None,
     ) -> HTest:
-        """A test against no skill."""
+        """Return a test against no skill."""

@@ -1,4 +1,4 @@
-"""Held-out predictions of every fit, as arrays for metrics, tests and plots."""
+"""The held-out predictions of all fits, as arrays for metrics, tests and plots."""
 
 from __future__ import annotations
 
@@ -19,17 +19,19 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class LeftOut:
-    """Predictions of each fit for the records that it left out.
+    """Predictions of each fit for the records on which it was not trained.
 
     Attributes
     ----------
     fit, row : numpy.ndarray of int, shape (m,)
-        Sorted by fit, and within a fit held-out records before dropped ones.
+        The fit and the record of each prediction, sorted by fit; within a fit,
+        held-out records come before dropped ones.
     predicted : numpy.ndarray, shape (m,) or (m, classes)
+        The predictions.
     held : numpy.ndarray of bool, shape (m,)
-        Held out; the others were dropped for balance.
+        True for a held-out record, False for one that was dropped for balance.
     repeat : numpy.ndarray of int, shape (n_fits,)
-        The repeat of each fit.
+        The repeat to which each fit belongs.
     """
 
     fit: NDArray[np.intp]
@@ -45,7 +47,7 @@ class LeftOut:
         dropped: tuple[NDArray[np.intp], NDArray[np.intp], Floats],
         repeat: NDArray[np.intp],
     ) -> LeftOut:
-        """Join (fit, row, predicted) of held-out and of dropped records."""
+        """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
         return cls(
@@ -58,24 +60,24 @@ class LeftOut:
 
     @cached_property
     def starts(self) -> NDArray[np.intp]:
-        """Where the records of each fit begin, and one beyond."""
+        """The position at which each fit's records begin, and one past the last."""
         return np.searchsorted(self.fit, np.arange(len(self.repeat) + 1))
 
     @cached_property
     def _later(self) -> NDArray[np.intp]:
-        """How many records of the same fit follow each held-out one."""
+        """The number of records of the same fit that follow each held-out one."""
         end = self.starts[self.fit + 1]
         return np.where(self.held, end - np.arange(len(self.fit)) - 1, 0)
 
     @property
     def most_pairs(self) -> int:
-        """How many pairs there are, of equal classes too."""
+        """The number of pairs, including pairs of the same class."""
         return int(self._later.sum())
 
     def pairs(self, y: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return positions of the pairs of different classes that one fit left out.
+        """Return the positions of the pairs of different classes in the same fit.
 
-        The first of a pair was held out, the second held out or dropped.
+        The first record of a pair was held out; the second was held out or dropped.
         """
         first = np.repeat(np.arange(len(self.fit)), self._later)
         begin = np.repeat(np.cumsum(self._later) - self._later, self._later)
@@ -86,33 +88,35 @@ class LeftOut:
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """Held-out predictions, averaged over the fits of a split.
+    """The held-out predictions, averaged over the fits of each split.
 
     Attributes
     ----------
     y : numpy.ndarray, shape (n,)
-        Coded outcome of the records.
+        The coded outcome of each record.
     split, row : numpy.ndarray of int, shape (m,)
-        The split, and the record; sorted by split.
+        The split and the record of each prediction, sorted by split.
     predicted : numpy.ndarray, shape (m,) or (m, classes)
+        The predictions.
     repeat : numpy.ndarray of int, shape (n_splits,)
-        The repeat of each split.
+        The repeat to which each split belongs.
     n_train, baseline : numpy.ndarray, shape (n_splits,)
-        How many records each trains on, copies not counted; their mean outcome.
+        The number of distinct records on which each split trains, and their mean
+        outcome.
     left : LeftOut
-        What each single fit predicted.
+        The predictions of the single fits.
     pairwise : bool
-        Whether records left out by the same fit are what the scheme compares.
+        Whether the scheme compares records that the same fit did not train on.
     tournament : bool
         Whether a record is ranked by the pairs that it wins.
     probabilities : bool
         Whether predictions are probabilities or means, not decision scores.
     clusters : numpy.ndarray of int, shape (n,), or None
-        Codes of records that a stratifier tells to be of one source; None where
-        each is of its own.
+        The cluster of each record, as a stratifier identifies it; None if every
+        record is a cluster by itself.
     threshold : numpy.ndarray, shape (m,), or None
-        For each prediction, above what class 1 is predicted, on the scale of the
-        predictions; None for a half.
+        The threshold above which class 1 is predicted, for each prediction and on
+        the scale of the predictions; None for a threshold of one half.
     """
 
     y: NDArray[Any]
@@ -131,14 +135,16 @@ class Scores:
 
     @classmethod
     def of(cls, plan: FoldPlan, held: Held, y: NDArray[Any]) -> Scores:
-        """Read what the fits of a plan predicted.
+        """Arrange the predictions of the fits of a plan.
 
         Parameters
         ----------
         plan : FoldPlan
+            The fold plan.
         held : Held
+            The predictions of its fits.
         y : numpy.ndarray, shape (n,)
-            Coded outcome of the records.
+            The coded outcome of each record.
         """
         n_train = plan.fits.mean_by_split(plan.n_train)
         return cls(
@@ -162,29 +168,29 @@ class Scores:
 
     @property
     def n_splits(self) -> int:
-        """Folds of all repeats."""
+        """The number of folds in all repeats together."""
         return len(self.repeat)
 
     @cached_property
     def starts(self) -> NDArray[np.intp]:
-        """Where each split begins among the predictions, and one beyond."""
+        """The position at which each split begins, and one past the last."""
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
 
     @cached_property
     def by_repeat(self) -> list[NDArray[np.intp]]:
-        """Positions of the predictions of each repeat."""
+        """The positions of the predictions of each repeat."""
         first = np.flatnonzero(np.diff(self.repeat, prepend=-1))
         begin = [*self.starts[first], len(self.split)]
         return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
 
     @property
     def n_classes(self) -> int:
-        """Classes that are predicted; 2 where there is a number for each record."""
+        """The number of classes; 2 if there is one number for each record."""
         return 2 if self.predicted.ndim == 1 else self.predicted.shape[1]
 
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
-        """Which splits hold out records of every class, shape (n_splits,)."""
+        """Whether each split holds out records of every class, shape (n_splits,)."""
         y = self.y[self.row]
         counts = [
             np.bincount(self.split, y == code, self.n_splits)
@@ -194,7 +200,7 @@ class Scores:
 
     @cached_property
     def all_differ(self) -> bool:
-        """Whether every split holds out two different outcomes."""
+        """Whether every split holds out at least two different outcomes."""
         y, filled = self.y[self.row], np.diff(self.starts) > 0
         if not filled.all():
             return False
@@ -204,12 +210,12 @@ class Scores:
 
     @cached_property
     def repeat_number(self) -> NDArray[np.intp]:
-        """The repeat of each prediction, counted through those that have any."""
+        """The repeat of each prediction, numbered among repeats with predictions."""
         return np.repeat(np.arange(len(self.by_repeat)), list(map(len, self.by_repeat)))
 
     @cached_property
     def overlapping(self) -> bool:
-        """Whether a repeat holds a record out more than once, as in pairs."""
+        """Whether a repeat holds a record out more than once, as pairs do."""
         cells = self.repeat[self.split] * len(self.y) + self.row
         return bool(np.bincount(cells, minlength=1).max() > 1)
 
@@ -218,8 +224,9 @@ class Scores:
     ) -> tuple[NDArray[np.intp], Floats]:
         """Return each record of a repeat once, with its prediction.
 
-        Averaged where it was held out more than once; for ranks in a tournament, the
-        share of its pairs that it won (Montoya Perez et al. 2019).
+        The predictions of a record that was held out more than once are averaged;
+        for ranks in a tournament, they are replaced by the share of its pairs that
+        it won (Montoya Perez et al. 2019).
         """
         if not self.overlapping:
             return self.row[where], self.predicted[where]
@@ -231,7 +238,7 @@ class Scores:
         return _mean_by(self.row[where], scores)
 
     def to_rank(self, predicted: Floats) -> Floats:
-        """Return what an auROC reads of predictions; see ``Metric.readable``."""
+        """Return the predictions as an auROC uses them; see ``Metric.readable``."""
         return METRICS["auroc"].readable(predicted, self.probabilities)
 
     def mean_prediction(self) -> tuple[NDArray[np.intp], Floats]:
@@ -240,7 +247,7 @@ class Scores:
 
     @cached_property
     def mean_threshold(self) -> Floats | None:
-        """The mean threshold of each held-out record; None for a half."""
+        """The mean threshold of each held-out record; None for one half."""
         if self.threshold is None:
             return None
         return _mean_by(self.row, self.threshold)[1]
@@ -250,7 +257,7 @@ class Scores:
         return _mean_by(self.row, self.predicted)
 
     def headline(self, metric: Metric) -> str:
-        """Return how a metric is best stated for these folds."""
+        """Return the way in which a metric is best stated for these folds."""
         if self.compares(metric):
             return "paired"
         if self.apart:
@@ -262,10 +269,10 @@ class Scores:
         return "per_fold" if self.all_classes.all() else "pooled"
 
     def compares(self, metric: Metric) -> bool:
-        """Tell whether a metric is had from the pairs that the scheme compares.
+        """Return whether a metric is computed from the pairs that the scheme compares.
 
-        Of numbers those are pairs held out together; a dropped record is the mirror
-        image of the one held out.
+        For a continuous outcome, both records of each pair must be held out: a dropped
+        record is the mirror image of the held-out one.
         """
         if not (self.pairwise and metric.rank and metric.pairs):
             return False
@@ -273,35 +280,35 @@ class Scores:
 
     @property
     def external(self) -> bool:
-        """Whether what predicted was fitted to other records, and to none of these."""
+        """Whether the predictions come from a model fitted to other records only."""
         return not self.n_train.any()
 
     @cached_property
-    def parted(self) -> int:
-        """How many sources have records in several folds of a repeat."""
+    def split_clusters(self) -> int:
+        """The number of clusters that are split across folds of a repeat."""
         if self.clusters is None:
             return 0
-        source, repeat = self.clusters[self.row], self.repeat[self.split]
-        cells = np.unique(np.stack([source, repeat, self.split]), axis=1)
+        cluster, repeat = self.clusters[self.row], self.repeat[self.split]
+        cells = np.unique(np.stack([cluster, repeat, self.split]), axis=1)
         again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
         return len(np.unique(cells[0, 1:][again]))
 
     @property
     def by_split(self) -> bool:
-        """Whether every repeat is one split, as where splits overlap."""
+        """Whether every repeat is a single split, as when splits overlap."""
         return len(self.by_repeat) == self.n_splits
 
     @property
     def apart(self) -> bool:
-        """Whether there are several splits, each pooled by itself."""
+        """Whether there are several splits, each of which is pooled by itself."""
         return self.by_split and self.n_splits > 1
 
 
 def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
-    """Return the source of each record, where a stratifier tells and one has several.
+    """Return the cluster of each record; None if no cluster has several records.
 
-    A source is a value of a stratifier that identifies, as a person's number does;
-    bins of a number are none.
+    A cluster is a value of a stratifier that identifies, for example a person's
+    number. Bins of a continuous variable do not identify.
     """
     strata = plan.strata
     if strata is None or not strata.identifies or len(strata.codes) == 0:
@@ -310,7 +317,7 @@ def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
 
 
 def _mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
-    """Return the distinct rows, rising, and the mean of each one's values."""
+    """Return the distinct rows in rising order, and the mean value of each."""
     distinct, place = np.unique(rows, return_inverse=True)
     total = np.zeros((len(distinct), *values.shape[1:]))
     np.add.at(total, place, values)

@@ -105,11 +105,11 @@ def test_training_means_have_neither_an_interval_nor_a_test(model, value, interv
     found = res.estimate("auroc", interval=interval)
     assert found.value == value
     assert np.isnan([found.lower, found.upper, found.se]).all()
-    assert f"an auROC of {value} tells nothing of the model" in found.assumes
+    assert f"an auROC of {value} says nothing about the model" in found.assumes
     test = res.test(method=interval or "delong")
     assert np.isnan([test.p_value, test.lower, test.upper]).all()
-    assert "nothing of the model" in str(test)
-    assert "tells nothing of the model" in str(res.summary())
+    assert "nothing about the model" in str(test)
+    assert "says nothing about the model" in str(res.summary())
 
 
 def test_a_model_that_learns_and_predicts_zero_or_one_keeps_its_bound():
@@ -140,7 +140,7 @@ def test_clusters_are_paired_with_other_clusters():
     by_fold = folds.groupby("fold")["who"].nunique() // 2
     found = res.estimate("auroc", "per_fold")
     assert found.interval.pairs == by_fold.sum()
-    assert "share no source" in found.assumes
+    assert "share no cluster" in found.assumes
 
 
 def test_clusters_in_several_folds_count_once():
@@ -219,5 +219,5 @@ def test_no_interval_is_not_called_a_point():
 
 
 def test_invalid_requests_still_raise_an_error():
-    with pytest.raises(MetricError, match="interval='delong' is not for auROC"):
+    with pytest.raises(MetricError, match="'delong' is not available for auROC"):
         result(scheme="rloocv", repeats=1).estimate(interval="delong")

@@ -362,7 +362,7 @@ def test_a_perfect_result_has_no_interval_without_width():
         (("auroc", "pool"), r"how must be one of .* Did you mean 'pooled'\?"),
         (
             ("brier", "paired"),
-            "Brier score is not had from pairs; auROC",
+            "Brier score is not available from pairs; auROC",
         ),
         (("auroc", "pooled", 1.0), "level must lie between 0 and 1"),
         (("auroc", "pooled", 95), "level must lie between 0 and 1"),
@@ -529,7 +529,12 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
 @pytest.mark.parametrize(
     ("name", "how", "interval", "message"),
     [
-        ("auroc", "per_fold", "delong", "'delong' is not for auROC .per fold.; there "),
+        (
+            "auroc",
+            "per_fold",
+            "delong",
+            "'delong' is not available for auROC .per fold.; ",
+        ),
         ("brier", "pooled", "influence", "there are 'records', 'bootstrap', 'bca'"),
         ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),
         ("auroc", "pooled", "jackknife", "needs refits.*result.estimate"),
@@ -592,12 +597,12 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     for name in ("bootstrap", "influence"):
         own = make_estimate(result.scores, METRICS["auroc"], "pooled", 0.95, name)
         assert own.se != make_estimate(plain, METRICS["auroc"], "pooled", 0.95, name).se
-        assert own.method.endswith("by source")
+        assert own.method.endswith("by cluster")
     roots = make_estimate(
         cv("z ~ a", people, k=3, seed=1, stratify=by_value("person")).scores,
         METRICS["rmse"],
     )
-    assert roots.method == "root of the mean over records, clustered by source"
+    assert roots.method == "root of the mean over records, cluster-robust"
 
 
 # ---- more classes, and thresholds ----

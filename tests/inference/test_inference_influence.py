@@ -96,7 +96,7 @@ def test_a_mean_over_clusters_agrees_with_sandwich(y, fold, score, source, expec
     found = make_estimate(scores, METRICS["brier"], "pooled")
     assert found.value == pytest.approx(expected["loss"], abs=1e-12)
     assert found.se == pytest.approx(expected["se_loss_source"], abs=1e-10)
-    assert "source" in found.method
+    assert "cluster" in found.method
 
 
 def weighted_estimate(scores, how, weights):
@@ -221,7 +221,7 @@ def test_duplicates_of_every_record_add_nothing_in_one_cluster():
         naive = make_estimate(copied, AUROC, how, 0.95, name)
         assert of_three.se == pytest.approx(of_one.se, rel=0.02)
         assert naive.se == pytest.approx(of_one.se / np.sqrt(3), rel=0.02)
-        assert "source" in of_three.method or "clustered" in of_three.method
+        assert "cluster" in of_three.method
 
 
 def test_without_variation_there_is_no_interval():

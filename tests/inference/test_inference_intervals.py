@@ -67,7 +67,7 @@ def test_the_interval_of_pairs_with_clusters_agrees_with_a_double_loop(drawn, so
         assert few or total <= 1e-8 or np.ptp(won) == 0
     else:
         assert found.se == pytest.approx(np.sqrt(total) / len(won), abs=1e-7)
-        assert found.method == "pairs clustered by source"
+        assert found.method == "pairs, cluster-robust"
 
 
 def test_the_interval_of_all_pairs_is_near_that_of_delong():
@@ -151,7 +151,7 @@ def test_mean_interval_is_that_of_a_mean(losses):
 @pytest.mark.parametrize(
     ("interval", "why"),
     [
-        (mean_interval(np.array([1.0]), 0.95), "there is one record only"),
+        (mean_interval(np.array([1.0]), 0.95), "there is only one record"),
         (mean_interval(np.array([1.0, np.inf]), 0.95), "a record has an infinite loss"),
         (
             corrected_t_interval(np.array([1.0]), np.ones(1), np.ones(1), 0.95),
@@ -220,16 +220,16 @@ def test_clusters_of_one_record_change_no_interval():
 def test_clusters_without_variation_have_a_reason():
     losses = np.array([1.0, 3.0, 1.0, 3.0])
     assert mean_interval(losses, 0.9, np.zeros(4, int)).assumes == (
-        "all records are of one source"
+        "all records are in one cluster"
     )
     alike = mean_interval(losses, 0.9, np.array([0, 0, 1, 1]))
     assert alike.assumes == (
-        "all sources have the same mean, which measures no variation"
+        "all clusters have the same mean, which measures no variation"
     )
     one = pairs_interval(
         np.array([0, 1]), np.array([2, 3]), np.array([0.0, 1.0]), 0.9, np.zeros(4, int)
     )
-    assert one.assumes == "one class has a single source"
+    assert one.assumes == "one class has a single cluster"
 
 
 def test_delong_of_a_single_positive_has_a_reason():
@@ -249,11 +249,11 @@ def test_the_corrected_t_says_that_it_ignores_clusters():
         res = from_predictions(
             table, observed="y", predicted="p", fold="fold", cluster=cluster
         )
-        assert res.scores.parted == count
+        assert res.scores.split_clusters == count
         found = res.estimate("auroc", "per_fold", interval="corrected_t")
-        said = f"does not count that of {count} sources with records in several folds"
+        said = f"the correlation within {count} clusters with records in several folds"
         assert (said in found.assumes) == (count > 0)
         assert found.lower < found.value
     whole = cv("y ~ p", table, k=4, stratify=by_hash("across", key=b"k" * 32), seed=1)
     assert whole.scores.clusters is not None
-    assert whole.scores.parted == 0
+    assert whole.scores.split_clusters == 0

@@ -161,7 +161,7 @@ def test_the_interval_of_pairs_counts_the_error_of_the_sample():
         result("y ~ a + b", data, seed, pairs=80).estimate(interval="pairs")
         for seed in range(30)
     ]
-    assert "counts the Monte Carlo error" in some[0].assumes
+    assert "includes the Monte Carlo error" in some[0].assumes
     assert "Monte Carlo" not in whole.assumes
     variance = np.mean([found.se**2 for found in some])
     chance = np.mean([found.sd**2 for found in some])

@@ -119,8 +119,8 @@ def test_the_variance_sums_pairs_that_share_a_record_or_a_cluster(repeats):
         )
         found = res.estimate(SLOPE, "paired", interval="pairs")
         assert found.se == pytest.approx(np.sqrt(total), rel=1e-9)
-        unit = "source" if more else "record"
-        assert found.method == f"slope of pairs, clustered by {unit}"
+        kind = "cluster-robust" if more else "clustered by record"
+        assert found.method == f"slope of pairs, {kind}"
 
 
 def test_the_jackknife_refits_without_each_record():
@@ -139,8 +139,11 @@ def test_the_jackknife_refits_without_each_record():
     ("interval", "message"),
     [
         ("bootstrap", "since its pairs are not resampled; there is 'pairs'"),
-        ("influence", "interval='influence' is not for calibration slope .paired"),
-        ("delong", "interval='delong' is not for calibration slope .paired"),
+        (
+            "influence",
+            "'influence' is not available for calibration slope .paired",
+        ),
+        ("delong", "'delong' is not available for calibration slope .paired"),
     ],
 )
 def test_other_intervals_raise_an_error(interval, message):
@@ -166,13 +169,13 @@ def none_of(res):
 
 
 def test_an_undefined_slope_has_a_reason(monkeypatch):
-    assert "no fit held out records of both" in none_of(result(scheme="loocv"))
+    assert "no fit has held-out records of both" in none_of(result(scheme="loocv"))
     apart = data().assign(a=lambda d: 40.0 * d["y"] - 20)
     assert "the slope is infinite" in none_of(result(apart, scheme="rloocv", repeats=1))
     alike = result(scheme="rloocv", repeats=1, model="mean")
     assert "equal predictions" in none_of(alike)
     scores = result(scheme="rloocv", repeats=1, model=SVC())
-    assert "no probabilities" in none_of(scores)
+    assert "not probabilities" in none_of(scores)
     monkeypatch.setattr(paired_slopes, "MOST_PAIRS", 3)
     assert "more than 3 pairs" in none_of(result(scheme="rloocv", repeats=1))
 

@@ -44,4 +44,4 @@ def test_predictions_that_are_nan_are_counted_and_named(data, scheme):
     count = np.isnan(held.predicted).sum()
     assert count == (held.row == 19).sum()
     said = estimate.interval.assumes
-    assert said == f"{count} of {len(held.row)} predictions are NaN, of 1 record"
+    assert said == f"{count} of {len(held.row)} predictions are NaN, for 1 record"

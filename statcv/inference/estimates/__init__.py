@@ -1,1 +1,1 @@
-"""Metrics of held-out predictions."""
+"""Estimates of metrics from held-out predictions."""

@@ -1,7 +1,8 @@
-"""The .632 and .632+ rules: the apparent and the out-of-bag value of a metric, joined.
+"""The .632 and .632+ rules, which combine the apparent and the out-of-bag value.
 
-A bootstrap sample holds about .632 of the records, so that what it leaves out is
-predicted worse than by a fit on all of them; the apparent value errs the other way.
+A bootstrap sample contains about 63.2% of the records, so that its fit predicts the
+out-of-bag records worse than a fit to all records would; the apparent value of the
+metric errs in the other direction.
 """
 
 from __future__ import annotations
@@ -22,28 +23,28 @@ from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
 
-DRAWN = 0.632  # the share of the records that a bootstrap sample holds
-MOST = 250_000  # pairs of an outcome and a prediction that are looked at
+DRAWN = 0.632  # the share of the records that a bootstrap sample contains
+MOST = 250_000  # the largest number of pairs of an outcome and a prediction
 NO_INTERVAL = (
-    "it joins two values of the same records, and no standard error is offered; the "
-    "out-of-bag mean has one (how='per_fold')"
+    "it combines two values of the same records, for which no standard error is "
+    "offered; the out-of-bag mean has one (how='per_fold')"
 )
 
 
 @dataclass(frozen=True)
 class Bootstrap632:
-    """What the .632 and .632+ rules join (Efron & Tibshirani 1997).
+    """The values that the .632 and .632+ rules combine (Efron & Tibshirani 1997).
 
     Attributes
     ----------
     apparent : float
-        The metric of the fit on all records, on those same records.
+        The metric of the fit to all records, on those same records.
     out_of_bag : float
-        The leave-one-out bootstrap: the metric on what the samples left out.
+        The leave-one-out bootstrap: the metric on the out-of-bag records.
     no_information : float
-        The metric where outcomes have nothing to do with the predictions.
+        The metric when outcomes are independent of the predictions.
     greater_is_better : bool
-        The metric's direction.
+        Whether greater values of the metric are better.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class Bootstrap632:
 
     @property
     def overfitting(self) -> float:
-        """The relative overfitting rate, from 0 to 1 (their equations 28 and 31)."""
+        """The relative overfitting rate, from 0 to 1 (equations 28 and 31)."""
         sign = 1.0 if self.greater_is_better else -1.0
         lost = sign * (self.apparent - self.out_of_bag)
         most = sign * (self.apparent - self.no_information)
@@ -69,14 +70,14 @@ class Bootstrap632:
 
     @property
     def plain(self) -> float:
-        """The .632 value (24)."""
+        """The .632 value (equation 24)."""
         return (1 - DRAWN) * self.apparent + DRAWN * self.out_of_bag
 
     @property
     def plus(self) -> float:
-        """The .632+ value (32).
+        """The .632+ value (equation 32).
 
-        Where the out-of-bag value is no worse than no information that is
+        If the out-of-bag value is no worse than no information, this is
         ``(1 - w) apparent + w out_of_bag`` with ``w = .632 / (1 - .368 overfitting)``.
         """
         rate = self.overfitting
@@ -88,11 +89,12 @@ class Bootstrap632:
 
 @dataclass(frozen=True)
 class BootstrapEstimate(Estimate):
-    """An estimate by the .632 or .632+ rule, with what it was joined from.
+    """An estimate by the .632 or .632+ rule, with the values that it combines.
 
     Attributes
     ----------
     parts : Bootstrap632
+        The values that the rule combines.
     """
 
     parts: Bootstrap632 = field(kw_only=True)
@@ -111,15 +113,17 @@ def bootstrap_estimate(
     Parameters
     ----------
     scores : Scores
-        Of bootstrap samples.
+        The out-of-bag predictions of bootstrap samples.
     metric : Metric
+        The metric to estimate.
     how : {".632", ".632+"}
+        The rule.
     fitted : numpy.ndarray, shape (n,) or (n, classes)
-        Predictions of the fit on all records, for those records.
+        Predictions of the fit to all records, for those records.
     level : float
-        Of the interval, which there is none.
+        The confidence level, which is only recorded: the rules offer no interval.
     threshold : float, optional
-        Of the fit on all records, where it has one.
+        The threshold of the fit to all records, if it has one.
     """
     check_level(level, MetricError)
     values = _out_of_bag(scores, metric)
@@ -141,7 +145,7 @@ def bootstrap_estimate(
 def join_values(
     scores: Scores, metric: Metric, fitted: Floats, threshold: float | None = None
 ) -> Bootstrap632:
-    """Return the apparent, the out-of-bag and the no-information value of a metric."""
+    """Return the apparent, out-of-bag and no-information values of a metric."""
     read = metric.readable(fitted, scores.probabilities, threshold)
     values = _out_of_bag(scores, metric)
     defined = values[~np.isnan(values)]
@@ -155,9 +159,9 @@ def join_values(
 
 
 def _out_of_bag(scores: Scores, metric: Metric) -> Floats:
-    """Return a value a record where the metric is a mean over them, else a sample.
+    """Return one value per record for a mean over records, else one per sample.
 
-    The value of a record is the mean over the samples that left it out.
+    The value of a record is the mean over the samples for which it is out-of-bag.
     """
     if metric.casewise is None:
         return values_by_split(scores, metric)
@@ -173,21 +177,22 @@ def no_information(
     predicted: Floats,
     threshold: float | None = None,
 ) -> float:
-    """Return what a metric comes to where outcomes and predictions are independent.
+    """Return the value of a metric if outcomes and predictions were independent.
 
-    That is its value over all n² pairs of the outcome of one record and the
+    This is the metric over all n² pairs of the outcome of one record and the
     prediction for another (or the same): for errors the textbook double mean, for
-    auROC ½, for auPR the share of positives. Above 500 records it is taken over
-    250 000 of the pairs, in which every record comes equally often.
+    auROC ½, for auPR the share of positives. Above 500 records it is computed from
+    250 000 of the pairs, in which every record occurs equally often.
 
     Parameters
     ----------
     metric : Metric
     y : numpy.ndarray, shape (n,)
+        The outcomes.
     predicted : numpy.ndarray, shape (n,) or (n, classes)
-        What the metric reads of the predictions.
+        The predictions, in the form that the metric uses.
     threshold : float, optional
-        Above which class 1 is predicted.
+        The threshold above which class 1 is predicted.
 
     Examples
     --------
@@ -201,7 +206,7 @@ def no_information(
     n = len(y)
     count = min(n, max(MOST // n, 1))
     shifts = np.arange(count) * n // count
-    if count < n:  # in the order of the data neighbours may be alike
+    if count < n:  # because neighbours in the data may be alike
         predicted = predicted[np.random.default_rng(0).permutation(n)]
     other = (np.arange(n) + shifts[:, None]) % n
     outcomes = np.tile(y, count)

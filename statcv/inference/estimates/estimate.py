@@ -1,4 +1,4 @@
-"""One number, with the interval that is made when it is asked for."""
+"""An estimate, with an interval that is computed when it is first needed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,28 @@ from statcv.inference.intervals.interval import Interval
 
 @dataclass(frozen=True)
 class Estimate:
-    """One number with its interval; ``float()`` of it is the number.
+    """An estimate with its interval; ``float()`` returns the value.
 
-    The interval is made when it is first looked at, since it may need refits.
+    The interval is computed when it is first used, since it may need refits.
 
     Attributes
     ----------
     metric, label, how : str
+        The metric, its label, and the way in which it is stated.
     value, level : float
+        The estimate, and the confidence level of its interval.
     n_undefined, n_values : int
-        Folds (or repeats) in which the metric has no value, and all of them.
+        The number of folds (or repeats) in which the metric has no value, and the
+        number of all folds (or repeats).
     sd : float
-        Monte Carlo sd over repeats of the pooled or paired value; over folds of
-        the values per fold. NaN where there is one, but for a sample of pairs, which
-        tells of itself how far another one would be off.
+        The standard deviation of the values: the Monte Carlo sd over repeats of a
+        pooled or paired value, or the sd over folds of the values per fold. NaN if
+        there is a single value, except for a sample of pairs, from which the Monte
+        Carlo sd can be estimated.
     make : callable
-        Makes the interval.
+        The function that computes the interval.
     bounds : tuple of float
-        The least and the largest value, at which the interval ends.
+        The least and the largest possible value, to which the interval is limited.
     """
 
     metric: str
@@ -45,12 +49,12 @@ class Estimate:
     bounds: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep the interval, and not what makes it."""
+        """Keep the interval, but not the function that computes it."""
         return {**self.__dict__, "interval": self.interval, "make": None}
 
     @cached_property
     def interval(self) -> Interval:
-        """The interval, within the bounds; it says so where the number lies outside."""
+        """The interval within the bounds, with a note if the estimate is outside."""
         made = self.make()
         lower, upper = max(made.lower, self.bounds[0]), min(made.upper, self.bounds[1])
         assumes, slack = made.assumes, 1e-12 * max(1.0, abs(self.value))
@@ -60,31 +64,31 @@ class Estimate:
 
     @property
     def lower(self) -> float:
-        """The interval's lower limit; NaN where there is none."""
+        """The lower limit of the interval; NaN if there is no interval."""
         return self.interval.lower
 
     @property
     def upper(self) -> float:
-        """The interval's upper limit."""
+        """The upper limit of the interval; NaN if there is no interval."""
         return self.interval.upper
 
     @property
     def se(self) -> float:
-        """The standard error, on the number's own scale."""
+        """The standard error, on the scale of the estimate."""
         return self.interval.se
 
     @property
     def method(self) -> str:
-        """How the interval was made."""
+        """The method by which the interval was computed."""
         return self.interval.method
 
     @property
     def assumes(self) -> str:
-        """What the interval takes for granted, or why there is none."""
+        """The assumptions of the interval, or the reason why there is no interval."""
         return self.interval.assumes
 
     def with_interval(self, make: Callable[[], Interval]) -> Estimate:
-        """Return the number with another interval."""
+        """Return the estimate with another interval."""
         return replace(self, make=make)
 
     def __float__(self) -> float:

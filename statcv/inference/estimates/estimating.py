@@ -1,8 +1,8 @@
-"""Held-out predictions → estimates: pooled, per fold, or paired.
+"""Estimates from held-out predictions: pooled, per fold, or paired.
 
-*Pooled* is one metric over all held-out predictions of a repeat. *Per fold* is the
-metric in each fold. *Paired* compares only records that the same fit left out, and
-never predictions of different fits.
+A *pooled* estimate is the metric over all held-out predictions of a repeat. An estimate
+*per fold* is the mean of the metric over the folds. A *paired* estimate compares only
+records that the same fit predicts, and never predictions of different fits.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
 from statcv.inference.intervals.at_boundary import interval_at_end
 from statcv.inference.intervals.given_fits import NO_PAIRS
 from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
     OF_OTHERS,
     RECORDS_ONLY,
-    SOURCES_ONLY,
     Interval,
 )
 from statcv.inference.intervals.methods import (
@@ -38,9 +38,9 @@ from statcv.metrics import Metric
 HOWS = ("pooled", "per_fold", "paired")
 BOOTSTRAPS = (".632", ".632+")
 IN_SAMPLES = {
-    "pairs": "; it counts the Monte Carlo error of a sample of pairs",
-    "influence": "; of a sample of pairs each counts for both of its records, which "
-    "adds to the width",
+    "pairs": "; it includes the Monte Carlo error of a sample of pairs",
+    "influence": "; each pair of a sample counts for both of its records, which adds "
+    "to the width",
 }
 Floats = NDArray[np.float64]
 
@@ -54,33 +54,35 @@ def estimate(
     *,
     seed: int = 0,
 ) -> Estimate:
-    """Estimate a metric one way.
+    """Estimate a metric, stated in one way.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric to estimate.
     how : {"pooled", "per_fold", "paired"}, optional
-        The headline's way where not given.
+        The way of stating the metric; that of the headline unless given.
     level : float
-        Of the interval.
+        Confidence level of the interval.
     interval : str, optional
-        One of those that `possible_intervals` names; that of `default_interval` where
-        not given.
+        One of the names that `possible_intervals` returns; the name that
+        `default_interval` returns unless given.
     seed : int
-        Of the intervals that resample records.
+        Seed for the intervals that resample records.
 
     Raises
     ------
     MetricError
-        If ``how`` or ``interval`` is unknown, or the metric cannot be had in pairs,
-        or has no such interval.
+        If ``how`` or ``interval`` is unknown, if the metric is not available from
+        pairs, or if it has no such interval.
     """
     how = how or scores.headline(metric)
     if how in BOOTSTRAPS:
         raise MetricError(
-            f"how={how!r} joins the value on the training records with that on what "
-            "bootstrap samples leave out; use scheme='bootstrap'."
+            f"how={how!r} combines the value on the training records with the "
+            "out-of-bag value of bootstrap samples; use scheme='bootstrap'."
         )
     if how not in HOWS:
         raise MetricError(
@@ -90,8 +92,8 @@ def estimate(
     check_level(level, MetricError)
     if how == "paired" and metric.pairs is None:
         raise MetricError(
-            f"{metric.label} is not had from pairs; auROC (of several classes Hand and "
-            "Till's), concordance and the calibration slope are."
+            f"{metric.label} is not available from pairs; auROC (for several classes, "
+            "Hand and Till's), concordance and the calibration slope are."
         )
     if interval is not None:
         check_interval(scores, metric, how, interval)
@@ -106,7 +108,7 @@ def estimate(
         else:
             made = _interval(name, Asked(scores, metric, how, level, seed), values)
         assumes = made.assumes
-        if scores.external and assumes in (RECORDS_ONLY, SOURCES_ONLY):
+        if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
             assumes = OF_OTHERS
         if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
             assumes += IN_SAMPLES[name] * (made.method != "none")
@@ -130,14 +132,14 @@ def estimate(
 
 
 def _interval(name: str, asked: Asked, values: Floats) -> Interval:
-    """Make the interval of that name."""
+    """Compute the interval of that name."""
     if asked.how == "pooled" and np.isnan(values).any():
         return Interval.none(_undefined(asked.scores, values))
     return INTERVALS[name].make(asked)
 
 
 def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
-    """Say why there is no interval unless one is named."""
+    """Return the reason why there is no default interval."""
     if how == "paired" and metric.rank:
         if is_mirrored(scores, metric):
             return MIRRORED
@@ -147,7 +149,7 @@ def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
             return "there are too many pairs to list"
         other = " or interval='influence'" if metric.is_auroc else ""
         return (
-            "no interval is known for the pairs within folds that keeps its level; "
+            "no interval for the pairs within folds is known to keep its level; "
             f"see how='per_fold'{',' * bool(other)}{other}"
         )
     if scores.apart:
@@ -161,14 +163,14 @@ def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
 
 
 def _not_predicted(scores: Scores) -> str:
-    """Say how many predictions are NaN, and of how many records; or nothing."""
+    """Return how many predictions and records are NaN in words; empty if none."""
     left = scores.left
     table = left.predicted.reshape(len(left.row), -1)
     missing = np.flatnonzero(np.isnan(table).any(axis=1))
     if not missing.size:
         return ""
     records = plural(len(np.unique(left.row[missing])), "record")
-    return f"{missing.size} of {len(table)} predictions are NaN, of {records}"
+    return f"{missing.size} of {len(table)} predictions are NaN, for {records}"
 
 
 def _undefined(scores: Scores, values: Floats) -> str:
@@ -178,6 +180,6 @@ def _undefined(scores: Scores, values: Floats) -> str:
 
 
 def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
-    """Return the least and the largest value of a metric of such predictions."""
+    """Return the least and the largest possible value of a metric."""
     predicted = scores.predicted
     return metric.bounds_with(2 if predicted.ndim == 1 else predicted.shape[1])

@@ -1,4 +1,4 @@
-"""Estimates of groups of the records, each by itself."""
+"""Estimates in groups of the records, and their combination."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
     ----------
     scores : Scores
     members : numpy.ndarray of bool, shape (n,)
-        The records that count. Of a tournament, pairs count if both records do.
+        Whether each record counts. A pair of a tournament counts if both of its
+        records do.
     """
     where = members[scores.row]
     if scores.tournament:
@@ -54,18 +55,21 @@ def among(scores: Scores, members: NDArray[np.bool_]) -> Scores:
 def joined_groups(
     values: Floats, ses: Floats, metric: Metric, level: float
 ) -> RandomEffects:
-    """Join the estimates of groups by random effects.
+    """Combine the estimates of groups by a random-effects meta-analysis.
 
-    A share such as auROC is joined on the logit scale (Snell, Ensor, Debray, Moons &
-    Riley 2018), on which ``se`` and ``tau2`` then are; estimate and intervals are on
-    its own scale again. A group without a standard error, or with a share of 0 or 1,
-    is left out.
+    A metric between 0 and 1, such as auROC, is combined on the logit scale (Snell,
+    Ensor, Debray, Moons & Riley 2018). Then ``se`` and ``tau2`` are on the logit scale,
+    and the estimate and the intervals are transformed back. A group without a standard
+    error, or with an estimate of 0 or 1, is excluded.
 
     Parameters
     ----------
     values, ses : numpy.ndarray, shape (groups,)
+        The estimates of the groups, and their standard errors.
     metric : Metric
+        The metric that was estimated.
     level : float
+        Confidence level of the intervals.
     """
     from scipy.special import expit, logit
 
@@ -89,12 +93,13 @@ def joined_groups(
 def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
     """Estimate a metric in one group.
 
-    Paired where the scheme compares pairs, of which both are in the group; else
-    pooled, since few folds of a group have both classes. In a group that is one source
-    (as a held-out site is by itself) records are what varies.
+    The estimate is paired if the scheme compares pairs, which count if both records
+    are in the group. Otherwise it is pooled, since few folds of a group have both
+    classes. In a group that is a single cluster, for example a held-out site, the
+    interval counts the variation of the records.
     """
-    sources = None if scores.clusters is None else scores.clusters[scores.row]
-    if sources is not None and len(np.unique(sources)) == 1:
+    clusters = None if scores.clusters is None else scores.clusters[scores.row]
+    if clusters is not None and len(np.unique(clusters)) == 1:
         scores = replace(scores, clusters=None)
     how = "paired" if scores.compares(metric) else "pooled"
     return make_estimate(scores, metric, how, level)

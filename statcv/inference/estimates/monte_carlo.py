@@ -1,9 +1,9 @@
 """How far an estimate varies with the random folds, or with the sample of pairs.
 
-The pairs that are held out are a balanced sample of all. Whether a pair is ranked
-right depends on both of its records, and on the pair itself; in a balanced sample
-every record has its share, so that what belongs to records is no matter of chance. What
-is left varies as the residuals of an additive model of records do.
+The pairs that are held out are a balanced sample of all pairs. Whether a pair is ranked
+correctly depends on both of its records, and on the pair itself. In a balanced sample
+every record occurs in its share of pairs, so that the effects of the records do not
+vary between samples; what varies are the residuals of an additive model of the records.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from statcv.metrics import Metric
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-LEAST_DF = 10  # of residuals, below which all variation is taken for theirs
-SAME = 1e-12  # variance; what is less is rounding
+LEAST_DF = 10  # residual df below which all variation counts as residual
+SAME = 1e-12  # a variance below this is rounding error
 
 
 def monte_carlo_sd(scores: Scores, metric: Metric, how: str, values: Floats) -> float:
-    """Return how far an estimate of one repeat moves with the seed.
+    """Return the sd of an estimate from one repeat over seeds.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def monte_carlo_sd(scores: Scores, metric: Metric, how: str, values: Floats) -> 
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     values : numpy.ndarray
-        Of the repeats, or folds.
+        The metric in each repeat, or in each fold.
 
     Returns
     -------
     float
-        The sd of the values that there are. Of a single one what a sample of pairs
-        tells of itself; NaN where nothing does.
+        The sd of the defined values. For a single value, the sd that is estimated from
+        its sample of pairs; NaN if there is no such sample.
     """
     known = values[~np.isnan(values)]
     if len(known) > 1:
@@ -54,27 +54,27 @@ def monte_carlo_sd(scores: Scores, metric: Metric, how: str, values: Floats) -> 
 
 
 def sampling_sd(scores: Scores, metric: Metric) -> float:
-    """Return the Monte Carlo sd of a share of pairs, had from one sample of them.
+    """Return the Monte Carlo sd of a share of pairs, estimated from one sample of them.
 
-    Of m among M pairs of two classes it is the root of (1 - m/M) s²/m, s² being the
-    residual variance of an additive model of records, fitted by least squares to
-    whether a pair is ranked right. Where counts of pairs differ by one between
-    records, that adds what the records explain in so far. Where fewer than ten
-    degrees of freedom are left for s², and where the sample is not balanced, the
-    variance of all pairs stands for it, which errs on the wide side. Of several
-    classes it is the mean over every two.
+    For m of the M pairs of two classes, the sd is the root of (1 - m/M) s²/m, where s²
+    is the residual variance of an additive model of the records, fitted by least
+    squares to whether a pair is ranked correctly. If the numbers of pairs per record
+    differ by one, a part of the variance that the records explain is added. If fewer
+    than ten degrees of freedom are left for s², or if the sample is not balanced, s² is
+    replaced by the variance over all pairs, which makes the sd conservative. For
+    several classes, the variance is that of the mean over every two classes.
 
     Parameters
     ----------
     scores : Scores
-        Of one repeat.
+        The held-out predictions of one repeat.
     metric : Metric
 
     Returns
     -------
     float
-        NaN where the pairs are all that there are, or of no such sample, or where all
-        are ranked alike, which tells nothing of the others.
+        NaN if the sample contains all pairs, if there is no sample of pairs, or if all
+        pairs are ranked alike, which says nothing about the other pairs.
 
     References
     ----------
@@ -94,7 +94,7 @@ def sampling_sd(scores: Scores, metric: Metric) -> float:
 
 
 def is_sampled(scores: Scores) -> bool:
-    """Tell whether the pairs held out are some of those that differ in outcome."""
+    """Return whether the held-out pairs are a sample of all that differ in outcome."""
     if not (scores.pairwise and scores.left.held.all()):
         return False
     drawn = len(scores.left.repeat) / len(scores.by_repeat)
@@ -104,7 +104,7 @@ def is_sampled(scores: Scores) -> bool:
 def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
     """Return the variance of the share in one cell over balanced samples.
 
-    ``sort`` is equal for records that are no pair, and -1 for those in none.
+    Records with the same ``sort`` do not form a pair; those with -1 are in no pair.
     """
     first, second, won = listed.first[where], listed.second[where], listed.won[where]
     if listed.cells > 1 and len(where):  # of two classes
@@ -130,13 +130,14 @@ def _variance(listed: ConcordantPairs, where: Numbers, sort: Numbers) -> float:
 
 
 def residuals(first: Numbers, second: Numbers, won: Floats) -> tuple[Floats, int]:
-    """Return residuals of pairs from a sum of two records' effects, and their df.
+    """Return the residuals of pairs from the sum of two record effects, and their df.
 
     Parameters
     ----------
     first, second : numpy.ndarray of int, shape (pairs,)
-        Both records of each pair.
+        The two records of each pair.
     won : numpy.ndarray, shape (pairs,)
+        Whether each pair is ranked correctly: 1, 0, or 0.5 for a tie.
 
     Examples
     --------
@@ -158,10 +159,10 @@ def residuals(first: Numbers, second: Numbers, won: Floats) -> tuple[Floats, int
 
 
 def _rank(one: Numbers, two: Numbers, n: int) -> int:
-    """Return the rank of effects: one less for each part that falls in two classes.
+    """Return the rank of the record effects: n minus the bipartite components.
 
-    A part of the records, linked by pairs, falls in two classes if no pair is within
-    one of them; then it comes apart when each record is taken twice.
+    Pairs link records to components. A component is bipartite if its double cover,
+    which takes each record twice, is disconnected.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
@@ -174,20 +175,20 @@ def _rank(one: Numbers, two: Numbers, n: int) -> int:
     return n - (twice - parts(one, two, n))
 
 
-# ---- what random folds leave to chance, and how many repeats would make it small ----
+# ---- the Monte Carlo error, and the repeats that would make it small ----
 
 
 @dataclass(frozen=True)
 class MonteCarlo:
-    """How far an estimate moves with the seed of its folds, the records being given.
+    """How far an estimate varies with the seed of its folds, given the records.
 
     Attributes
     ----------
     sd : float
-        Standard deviation over repeats; of one repeat that held out a sample of pairs
-        what they tell of it, else NaN.
+        The standard deviation over repeats. For a single repeat, the standard
+        deviation that is estimated from its sample of pairs; NaN without such a sample.
     repeats : int
-        Repeats that have a value.
+        The number of repeats that have a value.
 
     Examples
     --------
@@ -201,18 +202,18 @@ class MonteCarlo:
 
     @property
     def se(self) -> float:
-        """Standard error of the mean over the repeats; sampling error is no part."""
+        """The standard error of the mean over repeats, without sampling error."""
         return self.sd / math.sqrt(self.repeats) if self.repeats else math.nan
 
     def needed(self, size: float) -> int | None:
-        """Return how many repeats bring the standard error to a size or below it.
+        """Return the number of repeats for which the standard error is at most a size.
 
-        None where the sd is not known, as of one repeat.
+        It is None if the sd is not known, for example with a single repeat.
 
         Parameters
         ----------
         size : float
-            Above 0.
+            The largest acceptable standard error, above 0.
 
         Raises
         ------
@@ -230,11 +231,11 @@ class MonteCarlo:
 def monte_carlo(scores: Scores, metric: Metric, how: str) -> MonteCarlo:
     """Return the Monte Carlo error of an estimate, from its repeats.
 
-    Repeats are independent draws of the folds (and of what is dropped) for the same
+    Repeats are independent draws of the folds (and of the dropped records) for the same
     records, so that their sd over the root of their number is the standard error of
-    their mean. Per fold a repeat counts with the mean over its folds, which are not
-    independent of each other. Of one repeat that held out a sample of pairs the sd is
-    had from the pairs (`pair_sampling`).
+    their mean. Per fold, the value of a repeat is the mean over its folds, which are
+    not independent of each other. For a single repeat that held out a sample of pairs,
+    the sd is estimated from the pairs (`sampling_sd`).
 
     Parameters
     ----------
@@ -245,8 +246,8 @@ def monte_carlo(scores: Scores, metric: Metric, how: str) -> MonteCarlo:
     Returns
     -------
     MonteCarlo
-        With NaN where fewer than two repeats have a value and no sample of pairs tells,
-        as under a scheme that has nothing random.
+        The sd is NaN if fewer than two repeats have a value and there is no sample of
+        pairs, for example under a scheme without random folds.
     """
     values = values_by_repeat(scores, metric, how)
     known = values[~np.isnan(values)]

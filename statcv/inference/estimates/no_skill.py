@@ -1,8 +1,8 @@
-"""What a model without predictors scores under these folds, and what it should.
+"""The metrics of a model without predictors under these folds, and at no skill.
 
-Held-out outcomes move the mean of the records that are left, so that a model which
-predicts nothing but that mean can be far from no skill under a plan: below it, as
-leave-one-out has it, or above, where class weights turn the mean around.
+Holding out an outcome moves the mean of the remaining records, so that a model which
+predicts only that mean can be far from no skill under a plan: below it, for example
+under leave-one-out, or above it, where class weights reverse the direction.
 """
 
 from __future__ import annotations
@@ -34,24 +34,25 @@ from statcv.models.thresholds import RULES, Thresholded, best_thresholds
 def mean_model_hand_till(
     scores: Scores, plan: FoldPlan, weights: NDArray[Any] | None = None
 ) -> float:
-    """Return Hand and Till's pooled auROC of the classes' shares in the training sets.
+    """Return Hand and Till's pooled auROC of the class shares in the training sets.
 
-    Whatever differs from 0.5 is distributional bias: 0 under leave-one-out, where
-    the share of the held-out record's class is the smaller one.
+    A difference from 0.5 is distributional bias. Under leave-one-out the value is 0,
+    since the training share of the held-out record's class is the smaller one.
 
     Parameters
     ----------
     scores : Scores
-        Of several classes.
+        The held-out predictions of several classes.
     plan : FoldPlan
+        The fold plan.
     weights : numpy.ndarray, shape (n,), optional
-        Weights of the records in the fits; in rebalanced training sets classes have
-        equal totals of these too.
+        Weights of the records in the fits; in rebalanced training sets the classes have
+        equal totals of these as well.
 
     Returns
     -------
     float
-        The mean over the repeats that hold out every class; NaN if none does.
+        The mean over the repeats that hold out every class; NaN if no repeat does.
 
     References
     ----------
@@ -70,19 +71,20 @@ def mean_model_hand_till(
 
 
 def mean_model_concordance(scores: Scores) -> float:
-    """Return the pooled concordance of the training means of a number alone.
+    """Return the pooled concordance of the training means of a continuous outcome.
 
-    0 under leave-one-out, where each mean falls as the held-out value rises.
+    Under leave-one-out it is 0, since the training mean falls as the held-out value
+    rises.
 
     Parameters
     ----------
     scores : Scores
-        Of a continuous outcome.
+        The held-out predictions of a continuous outcome.
 
     Returns
     -------
     float
-        The mean over the repeats that hold out different values; NaN if none does.
+        The mean over the repeats that hold out different values; NaN if no repeat does.
     """
     alone = scores.baseline[scores.split]
     values = pooled_values(replace(scores, predicted=alone), METRICS["concordance"])
@@ -90,15 +92,15 @@ def mean_model_concordance(scores: Scores) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-# ---- what a model without predictors scores under these folds, and what it should ----
+# ---- the metrics of a model without predictors ----
 
 Floats = NDArray[np.float64]
 
-MATERIAL = 0.1  # share of the way from no skill to perfect that is told
-ROUNDING = 1e-9  # a difference that is rounding
+MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
+ROUNDING = 1e-9  # differences up to this are rounding error
 ORDERS = 20  # random orders of equal predictions
-ENOUGH = 4000  # predictions that are looked at first
-SHARE, RECORDS = 0.05, 2000  # of the fits, or training records, that this may take
+ENOUGH = 4000  # predictions that are examined first
+SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
 
 
 @dataclass(frozen=True)
@@ -109,15 +111,15 @@ class NoSkill:
     ----------
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
-        How the metric is stated for these folds.
+        The way in which the metric is stated for these folds.
     value : float
         The value of no skill: the metric of one constant prediction for all records.
     found : float
-        What the model without predictors scores under the plan.
+        The metric of the model without predictors under the plan.
     perfect : float
-        The value of perfect predictions; NaN where there are none on its scale.
+        The value of perfect predictions; NaN if the metric has no such value.
     n : int
-        The number of records held out.
+        The number of held-out records.
     """
 
     metric: Metric
@@ -129,26 +131,27 @@ class NoSkill:
 
     @property
     def bias(self) -> float:
-        """How far the folds move a model without predictors."""
+        """The metric of the model without predictors minus the value of no skill."""
         off = self.found - self.value
         return 0.0 if abs(off) <= ROUNDING * max(1.0, abs(self.value)) else off
 
     @property
     def material(self) -> bool:
-        """Whether it is more than a tenth of the way from no skill to perfect."""
+        """Whether the bias exceeds a tenth of the way from no skill to perfect."""
         return self.exceeds(MATERIAL)
 
     @property
     def told(self) -> bool:
-        """Whether it is worth a word beside one that is material."""
+        """Whether the bias is worth mentioning beside one that is material."""
         return self.exceeds(MATERIAL / 5)
 
     def exceeds(self, share: float) -> bool:
-        """Whether it is more than a share of the way from no skill to perfect.
+        """Return whether the bias exceeds a share of the way from no skill to perfect.
 
-        The mean loss of a mean, or of probabilities, is greater by about 2/n where it
-        is of other records, and by three times that at most as chance has it: this is
-        what fewer training records cost, and no bias.
+        The mean loss of a mean, or of probabilities, is greater by about 2/n on records
+        that were not used to compute it, and by chance at most by three times as much.
+        This is the cost of fewer training records, not a bias, and is added to the
+        share.
         """
         if self.metric.reads not in ("order", "classes"):
             share += 6 / self.n
@@ -167,19 +170,21 @@ class NoSkill:
 
 @dataclass(frozen=True, eq=False)
 class Constants:
-    """What the fits predict without predictors.
+    """The constants that the fits predict without predictors.
 
     Attributes
     ----------
     by_split : numpy.ndarray, shape (splits,) or (splits, classes)
+        The prediction of each split.
     overall : numpy.ndarray, shape () or (classes,)
-        What a fit to all records predicts.
+        The prediction of a fit to all records.
     cuts : numpy.ndarray, shape (splits + 1,), or None
         The threshold of each split, and of the fit to all records.
     shifts : tuple of float
-        What is added in turn, since a score of 0 speaks for neither class.
+        Constants that are added one after the other, since a score of 0 favours neither
+        class.
     own : bool
-        Whether the model has no predictors itself, so that its predictions are these.
+        Whether the model itself has no predictors, so that these are its predictions.
     """
 
     by_split: Floats
@@ -189,7 +194,7 @@ class Constants:
     own: bool = False
 
     def at_no_skill(self, scores: Scores, shift: float) -> Scores:
-        """Return the scores with one prediction for all records."""
+        """Return the scores with the same prediction for all records."""
         mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
         shape = (len(scores.row), *self.overall.shape)
         cuts = scores.threshold
@@ -201,7 +206,7 @@ class Constants:
         )
 
     def under_folds(self, scores: Scores, shift: float) -> Scores:
-        """Return the scores with one prediction in each split."""
+        """Return the scores with the same prediction for all records of a split."""
         if self.own:
             return scores
         cuts = scores.threshold
@@ -213,17 +218,17 @@ class Constants:
 
     @property
     def same(self) -> bool:
-        """Whether all fits predict the same, so that the folds give nothing away."""
+        """Whether all fits predict the same, so that the folds cause no bias."""
         if self.own:
             return False
-        with np.errstate(invalid="ignore"):  # of infinite decision values
+        with np.errstate(invalid="ignore"):  # infinite decision values
             spread = np.ptp(self.by_split, axis=0).max()
         cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
         return bool(spread <= ROUNDING and cuts <= ROUNDING)
 
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
-    """Return one row per metric: how, no skill, without predictors, bias."""
+    """Return one row per metric: how, no_skill, without_predictors and bias."""
     return pd.DataFrame(
         {
             "metric": [row.metric.name for row in rows],
@@ -243,16 +248,18 @@ def no_skill(
     Parameters
     ----------
     constants : Constants or None
-        What it predicts; None for predictions of a model fitted to other records.
+        The predictions of that model; None if the predictions come from a model that
+        was fitted to other records.
     scores : Scores
-        The held-out predictions, whose thresholds are taken over where they are fixed.
+        The held-out predictions, whose thresholds are used if they are fixed.
     metrics : sequence of Metric
+        The metrics to compute.
 
     Returns
     -------
     tuple of NoSkill
-        One for each metric, stated as the headline states it. NaN for measures of
-        calibration, which a constant prediction has right.
+        One for each metric, stated as in the headline. The values are NaN for measures
+        of calibration, since a constant prediction is calibrated.
     """
     return tuple(
         _scored(metric, scores.headline(metric), scores, constants)
@@ -263,9 +270,9 @@ def no_skill(
 def is_suspect(
     constants: Constants | None, scores: Scores, metrics: Sequence[Metric]
 ) -> bool:
-    """Tell, from some of the predictions, whether the folds may move a metric.
+    """Return whether the folds may bias a metric, judged by some of the predictions.
 
-    So that nothing is computed of all of them where training sets are alike.
+    This avoids the computation for all predictions when training sets are alike.
     """
     if constants is None or constants.same or not len(scores.row):
         return False
@@ -295,7 +302,7 @@ def _scored(
         return NoSkill(metric, how, math.nan, math.nan, math.nan, n)
     perfect = _value(metric, _perfect(scores), "pooled")
     order = metric.of_random_order()
-    if order is not None:  # of ties it has another value than of a random order
+    if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if how == "pooled" and not constants.same:
             plain = constants.under_folds(scores, 0.0)
@@ -314,7 +321,7 @@ def _scored(
 
 
 def _in_ties(metric: Metric, scores: Scores) -> float:
-    """Return a pooled metric of ranks, the mean over orders of equal predictions."""
+    """Return a pooled rank metric, averaged over random orders of tied predictions."""
     steps = np.diff(np.unique(scores.predicted))
     small = 0.1 * steps[steps > ROUNDING].min(initial=1.0)
     rng = np.random.default_rng(0)
@@ -344,9 +351,9 @@ def _perfect(scores: Scores) -> Scores:
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:
-    """Return the metric stated in a way; NaN where it has no value.
+    """Return the metric, stated in one way; NaN if it has no value.
 
-    Nor has a caller's own function that does not admit what is constant, or perfect.
+    A caller's own function has no value if it rejects constant or perfect predictions.
     """
     try:
         with warnings.catch_warnings():
@@ -365,18 +372,19 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
 
 
 def constants_of(setup: Setup, held: Held) -> Constants | None:
-    """Return what the fits of a plan predict without predictors.
+    """Return the constants that the fits of a plan predict without predictors.
 
     Parameters
     ----------
     setup : Setup
         The design, the plan and the model, with its class weights and threshold.
     held : Held
+        The held-out predictions.
 
     Returns
     -------
     Constants or None
-        None where nothing was trained on these records.
+        None if no fit was trained on these records.
     """
     if not setup.plan.n_train.any():
         return None
@@ -391,7 +399,7 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
     weights = np.ones(plan.n)
     if setup.weights is not None and not plan.rebalanced:
-        weights = setup.weights  # else classes weigh the same in every training set
+        weights = setup.weights  # rebalanced classes always weigh the same
     levels = range(len(setup.design.outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
     total = plan.training_means(weights)
@@ -417,17 +425,18 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
 
 
 def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
-    """Return the threshold that the rule chooses where all predictions are equal."""
+    """Return the threshold that the rule chooses if all predictions are equal."""
     y = np.tile([0, 1], (len(shares), 1))
     pair = np.column_stack([predicted, predicted])
     return best_thresholds(RULES[model.rule], y, pair, shares)
 
 
 def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
-    """Return the decision values of fits to a constant, one for each composition.
+    """Return the decision values of fits to a constant, one per class composition.
 
-    None where the estimator cannot be so fitted, or there are too many to be quick, by
-    their number and size, so that the same call always warns of the same.
+    They are None if the estimator cannot be fitted to a constant, or if the fits would
+    take too long. This is judged by their number and size, not by the clock, so that
+    the same call always gives the same warnings.
     """
     plan, y = setup.plan, setup.design.y
     if setup.weights is not None or plan.weighting is not None:

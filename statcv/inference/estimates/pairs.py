@@ -1,7 +1,8 @@
-"""The share of pairs ranked right, of records that one fit left out.
+"""The share of correctly ranked pairs among records that the same fit predicts.
 
-For two classes auROC, for more Hand and Till's mean over every two of them, for
-numbers the concordance; never are predictions of different fits compared.
+For two classes this is the auROC, for several classes Hand and Till's mean over every
+two of them, and for a continuous outcome the concordance. Predictions of different fits
+are never compared.
 """
 
 from __future__ import annotations
@@ -26,31 +27,34 @@ from statcv.metrics import (
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-MOST_PAIRS = 2_000_000  # that are listed one by one
+MOST_PAIRS = 2_000_000  # the most that are listed one by one
 AUROC = METRICS["auroc"]
 MIRRORED = (
-    "the record that was dropped is as far from the mean on the other side, so that "
-    "such pairs are no sample of all"
+    "the dropped record is as far from the mean on the other side, so that such pairs "
+    "are not a sample of all pairs"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class ConcordantPairs:
-    """Pairs of different outcomes that one fit left out.
+    """Pairs of records with different outcomes that the same fit predicts.
 
     Attributes
     ----------
     first, second : numpy.ndarray of int, shape (m,)
-        The record of the higher outcome, or class, of each pair, and the other one.
+        The record with the higher outcome, or class, of each pair, and the other one.
     won : numpy.ndarray, shape (m,)
-        1 where the former is ranked higher, 0.5 for a tie. Of several classes the
-        mean of that by the scores of either class of the two.
+        1 if the first record is ranked higher, 0.5 for a tie, 0 otherwise. For several
+        classes, the mean of this over the scores of both classes of the pair.
     repeat : numpy.ndarray of int, shape (m,)
+        The repeat of each pair.
     repeats : int
+        The number of repeats.
     cell : numpy.ndarray of int, shape (m,)
-        Which two classes they are; 0 where that does not matter.
+        The number of the two classes of each pair; 0 if there are only two classes, or
+        none.
     cells : int
-        The value is the mean over these.
+        The number of cells, over which the value is the mean.
     """
 
     first: Numbers
@@ -63,23 +67,23 @@ class ConcordantPairs:
 
     @cached_property
     def sizes(self) -> Floats:
-        """How many pairs there are by repeat and cell."""
+        """The number of pairs by repeat and cell."""
         return np.asarray(self._by_cell(None), dtype=float)
 
     @cached_property
     def shares_by_cell(self) -> Floats:
-        """The share of the pairs that are ranked right, by repeat and cell."""
+        """The share of correctly ranked pairs, by repeat and cell."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self._by_cell(self.won) / self.sizes)
 
     @property
     def shares(self) -> Floats:
-        """The share of the pairs that are ranked right, in each repeat."""
+        """The share of correctly ranked pairs in each repeat."""
         return np.asarray(self.shares_by_cell.mean(axis=1))
 
     @property
     def moved(self) -> Floats:
-        """What each pair adds to the mean over repeats, beyond its expectation."""
+        """The amount by which each pair moves the mean over repeats."""
         place = self.repeat, self.cell
         weight = 1 / (self.sizes * self.cells * self.repeats)
         return np.asarray((self.won - self.shares_by_cell[place]) * weight[place])
@@ -91,18 +95,18 @@ class ConcordantPairs:
 
 
 def is_mirrored(scores: Scores, metric: Metric) -> bool:
-    """Tell whether pairs are of a number and the one dropped to restore the mean."""
+    """Return whether pairs hold a record that was dropped to restore the mean."""
     numbers = metric.pairs == "numbers"
     return numbers and scores.pairwise and not bool(scores.left.held.all())
 
 
 def lists_pairs(scores: Scores) -> bool:
-    """Tell whether the scheme compares pairs, and not too many to list."""
+    """Return whether the scheme compares pairs, and few enough to be listed."""
     return scores.pairwise and scores.left.most_pairs <= MOST_PAIRS
 
 
 def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs | None:
-    """List the pairs that the scheme compares; None where it has none, or too many."""
+    """List the pairs that the scheme compares; None if it has no pairs or too many."""
     if not lists_pairs(scores) or is_mirrored(scores, metric):
         return None
     left = scores.left
@@ -127,9 +131,10 @@ def concordant_pairs(scores: Scores, metric: Metric = AUROC) -> ConcordantPairs 
 
 
 def paired_values(scores: Scores, metric: Metric) -> Floats:
-    """Return the share of pairs ranked right in each repeat; NaN where it has none.
+    """Return the share of correctly ranked pairs in each repeat; NaN without pairs.
 
-    Of what one fit left out where the scheme compares that, else of the folds.
+    The pairs are those within fits if the scheme compares them, else those within
+    folds.
     """
     if is_mirrored(scores, metric):
         return np.full(len(scores.by_repeat), np.nan)
@@ -138,10 +143,11 @@ def paired_values(scores: Scores, metric: Metric) -> Floats:
 
 
 def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
-    """Return the share of pairs ranked right by repeat, without listing the pairs.
+    """Return the share of correctly ranked pairs by repeat, and whether there are any.
 
-    And whether there are any. The mean of the splits' shares (of the fits', where
-    the scheme compares what a fit left out), weighted by their numbers of pairs.
+    The pairs are not listed. The share is the mean of the shares in the splits (or in
+    the fits, if the scheme compares pairs within fits), weighted by their numbers of
+    pairs.
     """
     if metric.pairs == "each two classes":
         return _of_classes(scores)
@@ -152,7 +158,7 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
 
 
 def _of_classes(scores: Scores) -> tuple[Floats, bool]:
-    """Return Hand and Till's mean of the shares of every two classes, by repeat."""
+    """Return Hand and Till's mean over every two classes, by repeat."""
     shares, there = [], True
     for a, b in itertools.permutations(range(scores.n_classes), 2):
         y = np.where(scores.y == a, 1, np.where(scores.y == b, 0, -1))
@@ -170,9 +176,9 @@ def _won_by_repeat(
     metric: Metric,
     column: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return how many pairs of each repeat are ranked right, and how many there are.
+    """Return the number of correctly ranked pairs and of all pairs in each repeat.
 
-    Records of which ``y`` is -1 are in none where classes are compared.
+    If classes are compared, records whose ``y`` is -1 are in no pair.
     """
     if not scores.pairwise:
         known = _known(y[scores.row], metric)
@@ -192,7 +198,7 @@ def _won_by_repeat(
         values = values[:, column]
     known = _known(own, metric)
     won, pairs = _won(own[known], values[known], left.fit[known], fits, metric)
-    out = known & ~left.held  # not dropped with dropped
+    out = known & ~left.held  # two dropped records are not compared
     less, fewer = _won(own[out], values[out], left.fit[out], fits, metric)
     return _sums(left.repeat, won - less), _sums(left.repeat, pairs - fewer)
 
@@ -208,7 +214,7 @@ def _known(y: NDArray[Any], metric: Metric) -> NDArray[np.bool_]:
 def _won(
     y: NDArray[Any], predicted: Floats, group: Numbers, groups: int, metric: Metric
 ) -> tuple[Floats, Floats]:
-    """Return how many pairs of each group are ranked right, and how many there are."""
+    """Return the number of correctly ranked pairs and of all pairs in each group."""
     if metric.pairs == "numbers":
         area, pairs = concordance_by_group(y, predicted, group, groups)
     else:

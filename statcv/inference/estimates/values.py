@@ -1,4 +1,4 @@
-"""A metric in each repeat, or in each fold: pooled, per fold, or paired."""
+"""The values of a metric in each repeat or fold: pooled, per fold, or paired."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric to compute.
     how : {"pooled", "per_fold", "paired"}
-        ``per_fold`` is the mean over the folds of the repeat that have a value.
+        The way of stating it; ``per_fold`` is the mean over the folds of the repeat
+        that have a value.
     """
     if how == "pooled":
         return pooled_values(scores, metric)
@@ -41,22 +44,23 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
         return np.asarray(total / np.bincount(repeat, None, repeats))
 
 
-# ---- what a metric reads ----
+# ---- the predictions, in the form that a metric uses ----
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Predictions that a metric is had from at once: of a repeat, or of a fold.
+    """The predictions from which one value is computed: of a repeat, or of a fold.
 
     Attributes
     ----------
     row : numpy.ndarray of int, shape (m,)
-        The record of each.
+        The record of each prediction.
     y : numpy.ndarray, shape (m,)
+        Its outcome.
     read : numpy.ndarray, shape (m,) or (m, classes)
-        What the metric reads of the predictions.
+        The predictions, in the form that the metric uses.
     baseline, threshold : numpy.ndarray, shape (m,), or None
-        Where the metric takes them.
+        The baseline and the threshold of each prediction, if the metric uses them.
     """
 
     row: NDArray[np.intp]
@@ -68,8 +72,8 @@ class Part:
     def value(self, metric: Metric) -> float:
         """Return the metric; NaN where it has no value.
 
-        That is a metric of ranks where a class is absent (average precision would be
-        1 where there is nothing but positives), and a share of variance in a single
+        A rank metric has no value if a class is absent (average precision would be 1 if
+        all records were positive), and a share of variance has no value for a single
         record.
         """
         classes = 2 if self.read.ndim == 1 else self.read.shape[1]
@@ -80,7 +84,7 @@ class Part:
         return score(metric, self.y, self.read, self.baseline, self.threshold)
 
     def taken(self, times: NDArray[np.intp]) -> Part:
-        """Take each prediction a number of times, ``times`` of shape (m,)."""
+        """Repeat each prediction as often as ``times`` says, of shape (m,)."""
         where = np.repeat(np.arange(len(times)), times)
         return Part(
             row=self.row[where],
@@ -92,7 +96,7 @@ class Part:
 
 
 def ranks_classes(metric: Metric) -> bool:
-    """Tell whether a metric ranks records of one class against those of another."""
+    """Return whether a metric ranks records of one class against another class."""
     return metric.rank and "continuous" not in metric.outcomes
 
 
@@ -103,23 +107,23 @@ def score(
     baseline: Floats | None,
     threshold: Floats | None,
 ) -> float:
-    """Return a metric of what it reads, with the thresholds where there are any."""
+    """Return the value of a metric, with the thresholds if there are any."""
     return float(metric(y, read, baseline, threshold))
 
 
 def readable(scores: Scores, metric: Metric, predicted: Floats) -> Floats:
-    """Return what a metric reads of predictions."""
+    """Return the predictions in the form that a metric uses."""
     cuts = thresholds(scores, metric)
     return metric.readable(predicted, scores.probabilities, cuts)
 
 
 def thresholds(scores: Scores, metric: Metric) -> Floats | None:
-    """Return the thresholds where the metric depends on them and there are any."""
+    """Return the thresholds if there are any and the metric depends on them."""
     return scores.threshold if metric.cuts else None
 
 
 def part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
-    """Return the predictions at some places, as the metric reads them."""
+    """Return the predictions at some positions, in the form that the metric uses."""
     cuts = thresholds(scores, metric)
     return Part(
         row=scores.row[where],
@@ -133,8 +137,8 @@ def part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
 def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
     """Return the predictions of a repeat, each record once.
 
-    Of a record that was held out more than once predictions are averaged, and so are
-    the baseline and the threshold: class 1 is predicted where the mean prediction is
+    The predictions of a record that was held out more than once are averaged, and so
+    are its baselines and thresholds: class 1 is predicted if the mean prediction is
     above the mean threshold.
     """
     if not scores.overlapping:
@@ -166,7 +170,7 @@ def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
 
 
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
-    """Return the metric of all held-out predictions of each repeat."""
+    """Return the metric over all held-out predictions of each repeat."""
     if metric.is_auroc and not scores.overlapping:
         y, repeats = scores.y[scores.row], len(scores.by_repeat)
         read = readable(scores, metric, scores.predicted)
@@ -181,7 +185,7 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
 
 
 def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
-    """Return the mean loss; a record that is held out more than once counts once."""
+    """Return the mean loss, in which each record counts once."""
     if not scores.overlapping:
         return float(losses[where].mean())
     place = np.unique(scores.row[where], return_inverse=True)[1]
@@ -228,7 +232,7 @@ def casewise(scores: Scores, metric: Metric) -> Floats:
 def casewise_by_record(
     scores: Scores, metric: Metric
 ) -> tuple[NDArray[np.intp], Floats]:
-    """Return the records held out, and the mean loss of each."""
+    """Return the held-out records, and the mean loss of each."""
     losses = casewise(scores, metric)
     rows, place = np.unique(scores.row, return_inverse=True)
     return rows, np.bincount(place, losses) / np.bincount(place)
@@ -237,9 +241,10 @@ def casewise_by_record(
 def losses_by_cell(
     scores: Scores, metric: Metric, how: str
 ) -> tuple[NDArray[np.intp], Floats, NDArray[np.intp]]:
-    """Return record and loss of each prediction, and where each cell begins.
+    """Return the record and loss of each prediction, and where each cell begins.
 
-    Cells are folds, or what a repeat held out: there a record's losses are averaged.
+    A cell is a fold, or all held-out records of a repeat. Within a repeat, the losses
+    of a record are averaged.
     """
     losses = casewise(scores, metric)
     if how == "per_fold":
@@ -259,22 +264,24 @@ def losses_by_cell(
 def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
     """Return a value for each record whose mean over held-out records is the estimate.
 
-    For a mean over records that all repeats hold out that is the record's mean loss.
-    Where cells (folds, or repeats) hold out different records, it is the estimate plus
-    n times what the record's losses move the mean over cells.
+    For a mean over records that all repeats hold out, the value is the record's mean
+    loss. If cells (folds, or repeats) hold out different records, it is the estimate
+    plus n times the amount by which the record's losses move the mean over cells.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
-        One with a loss for each record.
+        A metric with a loss for each record.
     how : {"pooled", "per_fold"}
+        The way of stating it.
 
     Returns
     -------
     numpy.ndarray, shape (n,)
-        NaN for records that are never held out. Where a loss is not finite, the mean
-        loss of each record.
+        NaN for records that are never held out. If a loss is not finite, the value is
+        the mean loss of each record.
     """
     row, loss, first = losses_by_cell(scores, metric, how)
     n = len(scores.y)
@@ -293,7 +300,7 @@ def share_by_record(scores: Scores, metric: Metric, how: str) -> Floats:
 def _alike(
     row: NDArray[np.intp], first: NDArray[np.intp], sizes: NDArray[np.intp]
 ) -> bool:
-    """Tell whether all cells hold the same records."""
+    """Return whether all cells hold the same records."""
     if np.ptp(sizes):
         return False
     cells = np.sort(row.reshape(len(first), -1), axis=1)

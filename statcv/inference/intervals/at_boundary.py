@@ -1,4 +1,4 @@
-"""An auROC of exactly 1 or 0: the interval that its records allow."""
+"""Exact bounds for an auROC of exactly 1 or 0."""
 
 from __future__ import annotations
 
@@ -23,44 +23,49 @@ GIVEN = "takes the fits as given"
 OF_OTHERS = "the model was fitted to other records and does not vary"
 OF_FOLDS = (
     "the training means alone rank all pairs wrong under these folds, so that an auROC "
-    "of 0 tells nothing of the model"
+    "of 0 says nothing about the model"
 )
 REVERSED = (
-    "the predictions are no more than the training means reversed, which rank all "
-    "pairs right under these folds whatever the data, so that an auROC of 1 tells "
-    "nothing of the model"
+    "the predictions are only the training means reversed, which rank all pairs right "
+    "under these folds whatever the data, so that an auROC of 1 says nothing about the "
+    "model"
 )
 ASSUMES = "{of}; all of {pairs} pairs that share no {unit} are ranked {side}"
 
 
 def at_end(metric: Metric, value: float) -> bool:
-    """Tell whether an estimate is an auROC of exactly 1 or 0."""
+    """Return whether an estimate is an auROC of exactly 1 or 0."""
     return metric.is_auroc and value in ENDS
 
 
 def interval_at_end(
     made: Interval, scores: Scores, metric: Metric, how: str, value: float, level: float
 ) -> Interval:
-    """Return the exact bound where an auROC of 1 or 0 leaves no other interval.
+    """Return an exact bound if an auROC of 1 or 0 has no other interval.
 
     Parameters
     ----------
     made : Interval
-        What there is; it stays where it has limits, or the estimate is no such auROC.
+        The interval so far. It is returned unchanged if it has limits, or if the
+        estimate is not an auROC of 1 or 0.
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     value, level : float
+        The estimate, and the confidence level.
 
     Returns
     -------
     Interval
-        Without a standard error. ``made`` where fewer than two pairs share no record.
-        None, with the reason, where the training means alone rank all pairs wrong, as
-        under leave-one-out: a pooled auROC of 0 is then one of the folds, since each
-        fit depends on whom it left out. So is one of 1 where the predictions are the
-        training means reversed; a model that has learnt from predictors may have it,
-        too.
+        The exact bound, without a standard error; ``made`` if fewer than two pairs are
+        disjoint. The interval has no limits, but a reason, if the training means alone
+        rank all pairs wrong, for example under leave-one-out: a pooled auROC of 0 is
+        then a property of the folds, since each fit depends on the record that it holds
+        out. The same holds for an auROC of 1 if the predictions are the training means
+        reversed; a model that has learnt from predictors may also have this value.
     """
     if not at_end(metric, value):
         return made
@@ -74,7 +79,7 @@ def interval_at_end(
     pairs = compared_disjoint(scores, how)
     if pairs < FEWEST:
         return made
-    unit = "record" if scores.clusters is None else "source"
+    unit = "record" if scores.clusters is None else "cluster"
     side = "right" if value == 1 else "wrong"
     lower, upper = limits_at_end(value, pairs, level)
     return replace(
@@ -93,7 +98,7 @@ def interval_at_end(
 
 
 def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
-    """Tell whether training means in place of predictions have a pooled auROC of 0."""
+    """Return whether the training means, as predictions, have a pooled auROC of 0."""
     if scores.external:
         return False
     alone = replace(scores, predicted=scores.baseline[scores.split])
@@ -101,9 +106,9 @@ def _means_rank_wrong(scores: Scores, metric: Metric) -> bool:
 
 
 def _are_means(scores: Scores) -> bool:
-    """Tell whether predictions follow from the training means, and vary no more.
+    """Return whether predictions follow from the training means, and vary no more.
 
-    Predictions of 0 and 1 may follow from them as well, but vary more.
+    Predictions of 0 and 1 may also follow from the training means, but vary more.
     """
     means = round_significant(scores.baseline[scores.split])
     group = np.unique(means, return_inverse=True)[1]
@@ -113,15 +118,16 @@ def _are_means(scores: Scores) -> bool:
 
 
 def compared_disjoint(scores: Scores, how: str) -> int:
-    """Return how many pairs that an auROC compares share no record (or source).
+    """Return how many pairs that an auROC compares share no record (or cluster).
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     how : {"pooled", "per_fold", "paired"}
-        Pooled, all pairs of a repeat are compared. Else those of a fold, or what one
-        fit left out: of several repeats those with most such pairs count, and where
-        folds share records or sources, of several folds.
+        The way of stating the auROC. A pooled auROC compares all pairs of a repeat,
+        others compare pairs within a fold or a fit. With several repeats, the largest
+        number counts; if folds share records or clusters, so does that of one fold.
     """
     if np.isnan(scores.predicted).any() or np.isnan(scores.left.predicted).any():
         return 0
@@ -138,6 +144,6 @@ def compared_disjoint(scores: Scores, how: str) -> int:
         rows = np.unique(scores.row[where])
         own = None if codes is None else codes[rows]
         each.append(disjoint_pairs(scores.y[rows] == 1, own))
-    if how == "pooled" or scores.overlapping or scores.parted:
+    if how == "pooled" or scores.overlapping or scores.split_clusters:
         return max(each)
     return int(np.bincount(scores.repeat, each).max())

@@ -1,11 +1,12 @@
-"""The bootstrap of held-out predictions: records are drawn again, the fits stay.
+"""The bootstrap of held-out predictions, which resamples records but does not refit.
 
-Records are drawn with replacement within their class, so that every sample has as
-many of each; sources of several records are drawn whole. Pooled, a record that is drawn
-comes with its predictions in all repeats. Per fold (and for pairs within folds) records
-are drawn inside their fold, which keeps the folds' sizes and classes: so that takes one
-repeat, since another has other folds. (Drawn from all folds, records of small folds
-vary too much: a fold may lose a class, and its pairs weigh products.)
+Records are drawn with replacement within their class, so that every sample has the same
+class sizes; clusters of several records are drawn whole. For pooled estimates, a record
+is drawn with its predictions in all repeats. Per fold (and for pairs within folds),
+records are drawn within their fold, which keeps the sizes and classes of the folds.
+This requires a single repeat, since the folds differ between repeats. (If records were
+drawn from all folds, small folds would vary too much: a fold could lose a class, and
+its pairs are weighted by products.)
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from statcv.inference.estimates.values import (
 )
 from statcv.inference.intervals.influence import Compared
 from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
     NOTHING,
     RECORDS_ONLY,
-    SOURCES_ONLY,
     Interval,
 )
 from statcv.inference.scores import Scores
@@ -42,7 +43,7 @@ def percentile_limits(replicates: Floats, level: float) -> tuple[float, float]:
     """Return the percentile limits of bootstrap replicates.
 
     Between two order statistics they are interpolated on the normal scale, as in
-    Davison & Hinkley (1997), equation 5.8. NaN beyond the replicates.
+    Davison & Hinkley (1997), equation 5.8. A limit beyond the replicates is NaN.
 
     Examples
     --------
@@ -63,20 +64,21 @@ def bca_limits(
     Parameters
     ----------
     replicates : numpy.ndarray
-        Those that equal the estimate count half for the bias, which matters where it
-        has few values.
+        The bootstrap replicates. Those that equal the estimate count half for the bias,
+        which matters if the estimate has few possible values.
     value : float
         The estimate.
     moved : numpy.ndarray
-        How far each record moves it: for the acceleration, a sixth of the sum of
-        cubes over the sum of squares to the power of 1.5.
+        The amount by which each record moves the estimate. The acceleration is a sixth
+        of the sum of cubes over the sum of squares to the power of 1.5.
     level : float
+        Confidence level of the limits.
 
     Returns
     -------
     lower, upper : float
-        NaN where all replicates are on one side of the estimate, or a corrected
-        percentile is beyond them.
+        NaN if all replicates are on one side of the estimate, or if a corrected
+        percentile lies beyond them.
 
     References
     ----------
@@ -108,7 +110,7 @@ def bca_limits(
 
 
 def _at(replicates: Floats, share: float) -> float:
-    """Return a quantile of replicates; NaN where it lies beyond them."""
+    """Return a quantile of replicates; NaN if it lies beyond them."""
     from scipy.special import ndtri
 
     place = (len(replicates) + 1) * share
@@ -122,43 +124,43 @@ def _at(replicates: Floats, share: float) -> float:
     return float(ordered[k - 1] + (at - low) / (high - low) * step)
 
 
-# ---- what is drawn as a whole, and from among which ----
+# ---- the units that are drawn, and their strata ----
 
 Numbers = NDArray[np.intp]
 Statistic = Callable[[Floats], Floats]
 
-MOST_DELETED = 1000  # groups of units that the jackknife leaves out
+MOST_DELETED = 1000  # the most groups of units that the jackknife deletes
 
 
 def within_folds(scores: Scores, how: str) -> bool:
-    """Tell whether records are drawn inside their fold."""
+    """Return whether records are drawn within their fold."""
     return how == "per_fold" or (how == "paired" and not scores.pairwise)
 
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """Records, or sources of several records, and the strata they are drawn from.
+    """Records, or clusters of several records, and the strata they are drawn from.
 
     Attributes
     ----------
     unit : numpy.ndarray of int, shape (n,)
         The unit of each record; -1 for one that is never held out.
     strata : tuple of numpy.ndarray of int
-        Units that are drawn from among each other.
+        The units of each stratum, within which units are drawn.
     fold : numpy.ndarray of int, shape (strata,)
-        The fold of each; 0 where folds do not matter.
-    sources : bool
-        Whether units are sources of several records.
+        The fold of each stratum; 0 if records are not drawn within folds.
+    clustered : bool
+        Whether units are clusters of several records.
     """
 
     unit: Numbers
     strata: tuple[Numbers, ...]
     fold: Numbers
-    sources: bool
+    clustered: bool
 
     @classmethod
     def of(cls, scores: Scores, metric: Metric, how: str) -> Units:
-        """Tell what is drawn for an estimate."""
+        """Return the units that are drawn for an estimate."""
         held = np.unique(scores.row)
         first, unit = held, np.full(len(scores.y), -1)
         unit[held] = np.arange(len(held))
@@ -182,29 +184,29 @@ class Units:
 
     @property
     def count(self) -> int:
-        """How many units there are."""
+        """The number of units."""
         return int(self.unit.max()) + 1
 
     def check(self) -> tuple[str, str]:
-        """Say why nothing can be drawn, and what does not vary though it should."""
+        """Return why units cannot be drawn, and which folds cannot vary."""
         single = np.array([len(members) < 2 for members in self.strata])
         if not single.any():
             return "", ""
-        noun = "source" if self.sources else "record"
+        noun = "cluster" if self.clustered else "record"
         if (self.fold == 0).all():
             some = "there is" if len(self.strata) == 1 else "one class has"
             return f"{some} a single {noun}", ""
         folds, few = len(np.unique(self.fold)), len(np.unique(self.fold[single]))
-        of = "" if self.sources else " of a class"
+        of = "" if self.clustered else " of a class"
         if few == folds:
             return f"every fold holds a single {noun}{of}", ""
         return "", (
-            f"{few} of {folds} folds hold a single {noun}{of}, whose variation they "
-            "do not show"
+            f"{few} of {folds} folds hold a single {noun}{of}, so that its variation "
+            "is not counted"
         )
 
     def drawn(self, samples: int, rng: np.random.Generator) -> Floats:
-        """Return how often each record comes in each sample, shape (samples, n)."""
+        """Return how often each record occurs in each sample, shape (samples, n)."""
         times = np.empty((samples, self.count))
         for members in self.strata:
             size = len(members)
@@ -217,19 +219,21 @@ class Units:
     def jackknife(
         self, statistic: Statistic, size: int, rng: np.random.Generator
     ) -> Iterator[Floats]:
-        """Yield for each stratum how far each unit, or group of units, moves a metric.
+        """Yield by stratum how far each unit, or group of units, moves a metric.
 
-        That is (g - 1)/g times the mean of the values without one of the g groups,
-        less the value without this one. Above a thousand units they are left out by
-        random groups.
+        This is (g - 1)/g times the mean of the g values without one group, minus the
+        value without this group. More than a thousand units are deleted in random
+        groups.
 
         Parameters
         ----------
         statistic : callable
-            Weights of shape (times, n) → values of shape (times,).
+            The metric as a function of weights of shape (times, n), which returns
+            values of shape (times,).
         size : int
-            How many are computed at once.
+            The number of values that are computed at once.
         rng : numpy.random.Generator
+            The generator for the random groups.
         """
         together = -(-self.count // MOST_DELETED)
         for stratum in self.strata:
@@ -249,26 +253,26 @@ class Units:
             yield (g - 1) / g * (without.mean() - without)
 
     def _of_records(self, times: Floats) -> Floats:
-        """Return how often each record comes, where units come so often."""
+        """Return the counts of records that belong to counts of units."""
         never = np.zeros((len(times), 1))
         return np.concatenate([times, never], axis=1)[:, self.unit]
 
 
 def fold_of(scores: Scores) -> Numbers:
-    """Return the split that holds out each record, the last where several do."""
+    """Return the split that holds out each record, or the last if there are several."""
     fold = np.zeros(len(scores.y), dtype=np.intp)
     fold[scores.row] = scores.split
     return fold
 
 
-# ---- records are drawn again, the fits stay ----
+# ---- the interval ----
 
 
 SAMPLES = 2000
-MORE = 5  # times as many where corrected limits lie beyond them
-MOST_UNDEFINED = 0.05  # of the samples
-BEYOND = "its limits lie beyond what was resampled"
-CELLS = 2**21  # weights that are held at once
+MORE = 5  # the factor on the samples if corrected limits lie beyond them
+MOST_UNDEFINED = 0.05  # the largest share of samples without a value
+BEYOND = "its limits lie beyond the resampled values"
+CELLS = 2**21  # the number of weights that are held in memory at once
 
 
 def bootstrap_interval(
@@ -281,22 +285,26 @@ def bootstrap_interval(
     bca: bool = False,
     n_boot: int = SAMPLES,
 ) -> Interval:
-    """Interval of an estimate by a bootstrap of its held-out predictions.
+    """Compute the interval of an estimate by a bootstrap of its held-out predictions.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
-        One for which `why_not_resampled` knows no reason.
+        The way of stating it; `why_not_resampled` must return an empty string for it.
     level : float
+        Confidence level of the interval.
     seed : int
-        The same gives the same interval.
+        Seed for the draws.
     bca : bool
-        Correct the percentiles for bias and acceleration (Efron 1987); the
-        acceleration is by the jackknife over records or sources.
+        Whether the percentiles are corrected for bias and acceleration (Efron 1987);
+        the acceleration is estimated by the jackknife over records or clusters.
     n_boot : int
-        Samples; five times as many where corrected limits lie beyond them.
+        The number of samples; it is multiplied by five if corrected limits lie beyond
+        them.
 
     References
     ----------
@@ -333,7 +341,7 @@ def bootstrap_interval(
     method = f"{'BCa' if bca else 'percentile'} bootstrap of held-out predictions"
     assumes = RECORDS_ONLY
     if scores.clusters is not None:
-        method, assumes = f"{method} by source", SOURCES_ONLY
+        method, assumes = f"{method} by cluster", CLUSTERS_ONLY
     if lost:
         assumes += f"; {lost} of {len(drawn)} resamples have no value"
     if single:
@@ -344,7 +352,7 @@ def bootstrap_interval(
 def _drawn(
     units: Units, statistic: Statistic, n: int, size: int, rng: np.random.Generator
 ) -> Floats:
-    """Return the statistic of n samples, so many of them at once."""
+    """Return the statistic of n samples, computed ``size`` samples at a time."""
     values = [
         statistic(units.drawn(min(size, n - start), rng)) for start in range(0, n, size)
     ]
@@ -354,7 +362,7 @@ def _drawn(
 def _limits(
     drawn: Floats, value: float, moved: Floats | None, level: float
 ) -> tuple[tuple[float, float], str]:
-    """Return the limits of the samples, or why there are none."""
+    """Return the limits, and the reason if they are NaN."""
     known, none = drawn[np.isfinite(drawn)], (np.nan, np.nan)
     lost = len(drawn) - len(known)
     if lost > MOST_UNDEFINED * len(drawn):
@@ -369,25 +377,25 @@ def _limits(
 
 
 def why_not_resampled(scores: Scores, how: str) -> str:
-    """Say why a bootstrap of the predictions means nothing there; empty if it does."""
+    """Return why the predictions cannot be resampled; empty if they can be."""
     within = within_folds(scores, how)
     if (within and len(scores.by_repeat) > 1) or (how == "pooled" and scores.apart):
         return "a record is in another fold in each repeat, and resampling keeps folds"
     if within and scores.overlapping:
         return "a record is in several folds, and resampling keeps folds"
     if within and scores.clusters is not None:
-        source = scores.clusters[scores.row]
-        of_source = np.zeros(int(source.max()) + 1, dtype=np.intp)
-        of_source[source] = scores.split
-        if (of_source[source] != scores.split).any():
-            return "records of one source are in several folds"
+        cluster = scores.clusters[scores.row]
+        of_cluster = np.zeros(int(cluster.max()) + 1, dtype=np.intp)
+        of_cluster[cluster] = scores.split
+        if (of_cluster[cluster] != scores.split).any():
+            return "records of one cluster are in several folds"
     if how == "paired" and scores.pairwise:
         return _why_not_paired(scores)
     return ""
 
 
 def _why_not_paired(scores: Scores) -> str:
-    """Say why pairs of one fit are not resampled, unless all pairs were left out."""
+    """Return why pairs are not resampled; empty if all pairs were held out."""
     pairs = concordant_pairs(scores)
     if pairs is None:
         return "there are too many pairs"
@@ -396,19 +404,20 @@ def _why_not_paired(scores: Scores) -> str:
     if len(np.unique(cells)) == ones * (len(scores.y) - ones):
         return ""
     return (
-        "resampled records count the variation of single pairs too often where each "
-        "record meets few others"
+        "resampled records count the variation of single pairs too often if each "
+        "record is compared with few others"
     )
 
 
-# ---- what is computed of each sample ----
+# ---- the estimate from each sample ----
 
 
 def weighted_metric(scores: Scores, metric: Metric, how: str) -> Statistic:
-    """Return the estimate as a function of how often each record comes.
+    """Return the estimate as a function of how often each record occurs.
 
-    It takes weights of shape (times, n) and returns (times,) values: auROC and means
-    over records of all at once, other metrics of one after the other.
+    The function takes weights of shape (times, n) and returns values of shape (times,).
+    It is vectorized for auROC and for means over records; other metrics are computed
+    for one sample after the other.
     """
     if metric.is_auroc:
         what = Compared.of(scores, how)

@@ -1,4 +1,4 @@
-"""Intervals from the held-out predictions alone, which take the fits as given."""
+"""Intervals from the held-out predictions alone, with the fits taken as given."""
 
 from __future__ import annotations
 
@@ -25,20 +25,25 @@ from statcv.metrics import Metric
 Floats = NDArray[np.float64]
 
 NO_PAIRS: dict[str | None, str] = {
-    "classes": "no fit left out records of both classes",
-    "each two classes": "of some two classes no fit left out records of both",
-    "numbers": "no fit left out records of different outcomes",
+    "classes": "no fit has held-out records of both classes",
+    "each two classes": "for some two classes, no fit has held-out records of both",
+    "numbers": "no fit has held-out records with different outcomes",
 }
 
 
 def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
-    """Interval of pooled auROC by DeLong's variance, averaged over repeats.
+    """Compute the interval of a pooled auROC by DeLong's variance.
+
+    The auROC and the variance are averaged over repeats.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     level : float
+        Confidence level of the interval.
     scale : {"wald", "logit"}
+        An interval that is symmetric about the area, or about its logit.
     """
     parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
     codes = scores.clusters
@@ -52,44 +57,52 @@ def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:
 
 
 def folds_of(scores: Scores, values: Floats, level: float) -> Interval:
-    """Interval of a mean over folds by the corrected t.
+    """Compute the interval of a mean over folds by the corrected t.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     values : numpy.ndarray, shape (folds,)
         The metric in each fold.
     level : float
+        Confidence level of the interval.
     """
     known, sizes = ~np.isnan(values), np.diff(scores.starts)
     made = corrected_t_interval(
         values[known], scores.n_train[known], sizes[known], level
     )
-    if not scores.parted or np.isnan(made.lower):
+    if not scores.split_clusters or np.isnan(made.lower):
         return made
-    said = f"{plural(scores.parted, 'source')} with records in several folds"
-    return replace(made, assumes=f"{made.assumes}; does not count that of {said}")
+    said = f"{plural(scores.split_clusters, 'cluster')} with records in several folds"
+    assumes = f"{made.assumes}; does not count the correlation within {said}"
+    return replace(made, assumes=assumes)
 
 
 def has_pairs(scores: Scores, metric: Metric) -> bool:
-    """Tell whether pairs have an interval of their own.
+    """Return whether pairs have an interval of their own.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric that is estimated from pairs.
     """
     return lists_pairs(scores) if metric.rank else not scores.apart
 
 
 def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
-    """Interval of a paired estimate: a share of pairs ranked right, or a slope.
+    """Compute the interval of a paired estimate: a share of pairs, or a slope.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric that is estimated from pairs.
     level : float
+        Confidence level of the interval.
     """
     if not metric.rank:
         return slope_interval(scores, level)
@@ -99,7 +112,7 @@ def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
     if not len(pairs.won) or np.isnan(pairs.shares).any():
         return Interval.none(NO_PAIRS[metric.pairs])
     if pairs.cells > 1 and pairs.sizes.min() < 2:
-        return Interval.none("of some two classes there is a single pair")
+        return Interval.none("for some two classes there is a single pair")
     return pairs_interval(
         pairs.first,
         pairs.second,
@@ -112,15 +125,19 @@ def pairs_of(scores: Scores, metric: Metric, level: float) -> Interval:
 
 
 def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
-    """Interval of a mean over records of each record's loss, averaged over repeats.
+    """Compute the interval of a mean over records of their loss.
 
-    That of a root mean squared error is the root of that of the mean squared error.
+    The loss of a record is averaged over repeats. For a root mean squared error, the
+    limits are the roots of those of the mean squared error.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        A metric with a loss for each record, or the root of such a metric.
     level : float
+        Confidence level of the interval.
     """
     if metric.root_of is not None:
         return _root(records_of(scores, metric.root_of, level))
@@ -130,7 +147,7 @@ def records_of(scores: Scores, metric: Metric, level: float) -> Interval:
 
 
 def _root(interval: Interval) -> Interval:
-    """Turn an interval of the mean squared error into one of its root."""
+    """Transform the interval of a mean squared error into that of its root."""
     lower, upper = np.sqrt(max(interval.lower, 0.0)), np.sqrt(interval.upper)
     return Interval(
         float(lower),
@@ -142,17 +159,21 @@ def _root(interval: Interval) -> Interval:
 
 
 def narrow_interval(scores: Scores, metric: Metric, how: str, level: float) -> Interval:
-    """Interval of auROC that takes the fits as given, for a mean over folds too.
+    """Compute an interval of auROC that takes the fits as given, however it is stated.
 
-    Folds may be too small for a variance of their own, so that theirs is that of the
-    pooled auROC.
+    Folds may be too small for a variance of their own, so that a mean over folds is
+    given the interval of the pooled auROC.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     level : float
+        Confidence level of the interval.
     """
     if how == "paired" and has_pairs(scores, metric):
         return pairs_of(scores, metric, level)

@@ -1,8 +1,9 @@
-"""How far each record moves a cross-validated auROC: its influence, and an interval.
+"""The influence of each record on a cross-validated auROC, and the interval from it.
 
-The fits are taken as given. A record's influence is the first-order change of the
-estimate when its weight changes, so that influences sum to zero and the sum of their
-squares is the variance; of records that depend on each other they are summed first.
+The fits are taken as given. The influence of a record is the first-order change of the
+estimate when the record's weight changes. The influences sum to zero, and the sum of
+their squares is the variance; within clusters of dependent records, the influences are
+summed first.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
     NOTHING,
     RECORDS_ONLY,
-    SOURCES_ONLY,
     Interval,
-    sums_by_source,
+    sums_by_cluster,
     symmetric,
 )
 from statcv.inference.scores import Scores
@@ -30,25 +31,27 @@ Numbers = NDArray[np.intp]
 
 METHOD = "influence curve"
 SINGLE = (
-    "{single} of {cells} folds hold a single {unit} of a class, whose variation they "
-    "do not show"
+    "{single} of {cells} folds hold a single {unit} of a class, so that its variation "
+    "is not counted"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """Predictions in rising order, group by group.
+    """Predictions in rising order within groups.
 
     Attributes
     ----------
     order : numpy.ndarray of int, shape (m,)
-        Where each, in rising order, was among the predictions as given.
+        The original position of each prediction, in rising order.
     positive : numpy.ndarray of bool, shape (m,)
+        Whether its record is positive.
     begin, end : numpy.ndarray of int, shape (m,)
-        The first place of those that tie with it, and one beyond the last.
+        The first position of the predictions that tie with it, and one past the last.
     group : numpy.ndarray of int, shape (m,)
+        Its group.
     bounds : numpy.ndarray of int, shape (groups + 1,)
-        Where each group begins.
+        The position at which each group begins, and one past the last.
     missing : numpy.ndarray of bool, shape (groups,)
         Whether a prediction of the group is NaN.
     """
@@ -65,7 +68,7 @@ class Ranked:
     def of(
         cls, y: NDArray[Any], predicted: Floats, group: Numbers, groups: int
     ) -> Ranked:
-        """Order predictions; equal to 12 significant digits they tie."""
+        """Order predictions, which tie if they are equal to 12 significant digits."""
         values = round_significant(predicted)
         order = np.lexsort((values, group))
         own, rising = group[order], values[order]
@@ -84,11 +87,11 @@ class Ranked:
         )
 
     def wins(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return in how many pairs each prediction is ranked right, and is at all.
+        """Return correctly ranked pairs, all pairs and the class of each prediction.
 
-        A positive one against the negative ones of its group, and the other way; a
-        tie counts half, and NaN stands where one is missing. And which are positive;
-        all in the order as given.
+        A positive record is paired with the negative ones of its group, and a negative
+        record with the positive ones. A tie counts half, and the count is NaN if a
+        prediction of the group is missing. All arrays are in the original order.
         """
         first, last = self.bounds[self.group], self.bounds[self.group + 1]
         below = _running(~self.positive)
@@ -107,16 +110,18 @@ class Ranked:
         return won[back], rivals[back], self.positive[back]
 
     def pairs(self, weights: Floats) -> tuple[Floats, Floats]:
-        """Return the weight of the pairs ranked right in each group, and of all.
+        """Return the weight of correctly ranked pairs, and of all pairs, in each group.
 
         Parameters
         ----------
         weights : numpy.ndarray, shape (times, m)
-            Of each prediction as given; a pair weighs their product.
+            The weight of each prediction, in the original order; the weight of a pair
+            is the product of its two weights.
 
         Returns
         -------
         won, pairs : numpy.ndarray, shape (times, groups)
+            The total weights.
         """
         rising = weights[:, self.order]
         ones = np.flatnonzero(self.positive)
@@ -134,7 +139,7 @@ class Ranked:
 
 
 def _running(values: NDArray[Any]) -> Floats:
-    """Return sums up to each place, from 0, along the last axis."""
+    """Return cumulative sums along the last axis, starting with 0."""
     sums = np.zeros((*values.shape[:-1], values.shape[-1] + 1))
     np.cumsum(values, axis=-1, out=sums[..., 1:])
     return sums
@@ -146,16 +151,18 @@ def _within(running: Floats, bounds: Numbers) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Moved:
-    """How far each prediction moves an auROC.
+    """The amount by which each prediction moves an auROC.
 
     Attributes
     ----------
     moved : numpy.ndarray, shape (m,)
-        Their sum over each cell is zero, for either class.
+        The amounts; in each cell they sum to zero for either class.
     positive : numpy.ndarray of bool, shape (m,)
+        Whether the record of the prediction is positive.
     cell : numpy.ndarray of int, shape (m,)
+        The cell of the prediction.
     counted : numpy.ndarray of bool, shape (cells,)
-        Whether the cell has a value, over which the estimate is the mean.
+        Whether the cell has a value; the estimate is the mean over these cells.
     """
 
     moved: Floats
@@ -166,22 +173,22 @@ class Moved:
 
 @dataclass(frozen=True, eq=False)
 class Compared:
-    """Which predictions an auROC compares with which, and what it is a mean over.
+    """The predictions that an auROC compares, and the cells over which it is a mean.
 
     Attributes
     ----------
     row : numpy.ndarray of int, shape (m,)
         The record of each prediction.
     ranked : Ranked
-        The predictions, in groups of those that are compared with each other.
+        The predictions, in groups that are compared with each other.
     cell : numpy.ndarray of int, shape (groups,)
-        The cell of each group, rising. The estimate is the mean over cells of the
-        share of their pairs that are ranked right: over folds, or over repeats.
+        The cell of each group, in rising order. The estimate is the mean over cells,
+        which are folds or repeats, of the share of correctly ranked pairs.
     out : numpy.ndarray of int
-        Places of predictions that are not compared with each other: a fit's for
-        records that it dropped.
+        The positions of predictions that are not compared with each other: those for
+        the records that a fit dropped.
     not_compared : Ranked or None
-        Those.
+        The predictions at these positions.
     """
 
     row: Numbers
@@ -192,7 +199,7 @@ class Compared:
 
     @classmethod
     def of(cls, scores: Scores, how: str) -> Compared:
-        """Tell what a pooled, per-fold or paired auROC compares."""
+        """Return the comparisons of a pooled, per-fold or paired auROC."""
         none = np.empty(0, dtype=np.intp)
         if how == "pooled":
             parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
@@ -217,7 +224,7 @@ class Compared:
 
     @property
     def cells(self) -> int:
-        """How many there are."""
+        """The number of cells."""
         return int(self.cell[-1]) + 1
 
     def value(self, weights: Floats) -> Floats:
@@ -226,10 +233,12 @@ class Compared:
         Parameters
         ----------
         weights : numpy.ndarray, shape (times, m)
+            The weight of each prediction.
 
         Returns
         -------
         numpy.ndarray, shape (times,)
+            The auROC for each set of weights.
         """
         won, pairs = self.ranked.pairs(weights)
         if self.not_compared is not None:
@@ -250,7 +259,7 @@ class Compared:
 
     @cached_property
     def moved(self) -> Moved:
-        """How far each prediction moves the estimate."""
+        """The amount by which each prediction moves the estimate."""
         won, rivals, positive = self.ranked.wins()
         if self.not_compared is not None:
             less, fewer, _ = self.not_compared.wins()
@@ -268,9 +277,9 @@ class Compared:
         return Moved(np.asarray(moved), positive, cell, counted)
 
     def single(self) -> tuple[int, int]:
-        """Count cells with pairs that hold one record of a class, and all with pairs.
+        """Count the cells with a single record of a class, and all cells with pairs.
 
-        Where cells are single folds or all that a repeat held out.
+        This requires that a cell is a fold, or all held-out records of a repeat.
         """
         ranked = self.ranked
         ones = np.bincount(ranked.group, ranked.positive, self.cells)
@@ -286,28 +295,31 @@ def _numbered(repeat: Numbers) -> Numbers:
 def record_influence(scores: Scores, how: str) -> Floats:
     """Return the influence of each record on a cross-validated auROC.
 
-    The area of a cell (of a fold, or of all that a repeat held out) moves by
-    (placement - area) / n₁ for one of its n₁ positive records, whose placement is the
-    share of the negative ones that it outranks, and likewise for a negative one: the
-    influence curve of LeDell, Petersen & van der Laan, over n. A tie counts half. The
-    mean over folds and repeats moves by the mean, and a record's influences in all
-    repeats are summed. The share of pairs that one fit left out moves by
+    One of the n₁ positive records moves the area of its cell (a fold, or all held-out
+    records of a repeat) by (placement - area) / n₁, where its placement is the share of
+    the negative records that it outranks, and a tie counts half. The same holds for a
+    negative record. This is the influence curve of LeDell, Petersen & van der Laan
+    over n. The mean over folds and repeats moves by the mean, and the influences of a
+    record in all repeats are summed. A record moves the share of pairs within fits by
     (pairs won - share × pairs of the record) over the number of all pairs.
 
-    Class shares are those of the fold that is scored, as in the paper's theorem, not
-    those of all records: so the influence is the derivative of the estimate, whatever
-    the folds' sizes and classes. Both are alike where classes are spread evenly.
+    The class shares are those of the fold, as in the paper's theorem, not those of all
+    records, so that the influence is the derivative of the estimate for any sizes and
+    classes of the folds. The two agree if classes are spread evenly over the folds.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     how : {"pooled", "per_fold", "paired"}
+        The way in which the auROC is stated.
 
     Returns
     -------
     numpy.ndarray, shape (n,)
-        0 for a record that is compared with none. Cells without pairs or with a
-        missing prediction are left out, as the estimate leaves them out.
+        The influence of each record; 0 for a record that is not compared with others.
+        Cells without pairs or with a missing prediction are excluded, as they are from
+        the estimate.
 
     References
     ----------
@@ -317,16 +329,19 @@ def record_influence(scores: Scores, how: str) -> Floats:
 
 
 def influence_interval(scores: Scores, how: str, level: float) -> Interval:
-    """Interval of a cross-validated auROC by the influence of its records.
+    """Compute the interval of an auROC from the influence of its records.
 
-    The variance is the sum of squared influences; where sources have several records,
-    of their sums over each source. It has no small-sample correction.
+    The variance is the sum of the squared influences of records or, if clusters have
+    several records, of clusters. It has no small-sample correction.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     how : {"pooled", "per_fold", "paired"}
+        The way in which the auROC is stated.
     level : float
+        Confidence level of the interval.
 
     References
     ----------
@@ -335,7 +350,7 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
     what = Compared.of(scores, how)
     value = float(what.value(np.ones((1, len(what.row))))[0])
     if np.isnan(value):
-        return Interval.none("no fit left out records of both classes")
+        return Interval.none("no fit has held-out records of both classes")
     if np.unique(scores.y[what.row], return_counts=True)[1].min() < 2:
         return Interval.none("one class has a single record")
     single, cells = (0, 1) if how == "paired" else what.single()
@@ -343,11 +358,11 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
         return Interval.none("no fold holds two records of each class")
     moved, method, assumes = what.influence(len(scores.y)), METHOD, RECORDS_ONLY
     if scores.clusters is not None:
-        moved = sums_by_source(moved, scores.clusters)[0]
-        method, assumes = f"{METHOD} summed by source", SOURCES_ONLY
+        moved = sums_by_cluster(moved, scores.clusters)[0]
+        method, assumes = f"{METHOD} summed by cluster", CLUSTERS_ONLY
     se = float(np.sqrt((moved**2).sum()))
     if se <= 1e-12:
-        unit = "records" if scores.clusters is None else "sources"
+        unit = "records" if scores.clusters is None else "clusters"
         return Interval.none(f"no {unit} move the estimate, {NOTHING}")
     if single:
         assumes += "; " + SINGLE.format(single=single, cells=cells, unit="record")

@@ -1,4 +1,4 @@
-"""Intervals for cross-validated estimates, each with what it assumes."""
+"""Intervals for cross-validated estimates, each with its assumptions."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ class Interval:
     Attributes
     ----------
     lower, upper, se : float
-        NaN where there is none.
+        The limits and the standard error; NaN if there is no interval.
     method : str
+        The method by which it was computed, in words.
     assumes : str
-        What must hold for it to keep its level, and when it does not.
+        The conditions for its nominal level, or the reason why there is no interval.
     df : float
-        Degrees of freedom of its t; NaN where it is normal, or no such interval.
+        Degrees of freedom of the t distribution; NaN for other intervals.
     scale : {"identity", "logit"}
-        On which it is symmetric.
+        The scale on which it is symmetric.
     name : str
-        By which ``estimate(interval=)`` knows it.
+        The name by which ``estimate(interval=)`` selects it.
     pairs : int
-        Of an auROC of exactly 1 or 0: the pairs that share no record, on which its
-        exact bound stands. 0 for other intervals.
+        For an auROC of exactly 1 or 0, the number of disjoint pairs on which its exact
+        bound is based; 0 for other intervals.
     """
 
     lower: float
@@ -49,7 +50,7 @@ class Interval:
 
     @classmethod
     def none(cls, why: str) -> Interval:
-        """Return the interval that cannot be had, with the reason."""
+        """Return an interval without limits, with the reason why it has no limits."""
         return cls(np.nan, np.nan, np.nan, "none", why)
 
 
@@ -63,17 +64,19 @@ def symmetric(
     df: float = np.nan,
     scale: str = "identity",
 ) -> Interval:
-    """Make the interval that is symmetric about a value, or about its logit.
+    """Compute an interval that is symmetric about a value, or about its logit.
 
     Parameters
     ----------
     value, se, level : float
-        The standard error is on the value's own scale.
+        The estimate, its standard error on the same scale, and the confidence level.
     method, assumes : str
+        The method and the assumptions, in words.
     df : float
-        Of t; normal where NaN.
+        Degrees of freedom of the t distribution; NaN for the normal distribution.
     scale : {"identity", "logit"}
-        By the delta method, for a value between 0 and 1.
+        The scale on which the interval is symmetric. The logit scale uses the delta
+        method, and needs a value between 0 and 1.
     """
     lower, upper = symmetric_limits(value, se, level, df=df, scale=scale)
     return Interval(lower, upper, se, method, assumes, df, scale)
@@ -87,15 +90,15 @@ OF_OTHERS = (
     "the model was fitted to other records and does not vary; it is judged by these "
     "records alone"
 )
-SOURCES_ONLY = (
-    "takes the fits as given and counts the variation of the sources alone, so it is "
+CLUSTERS_ONLY = (
+    "takes the fits as given and counts the variation of the clusters alone, so it is "
     "too narrow where these are few"
 )
 NOTHING = "which measures no variation"
 
 
 def _constant(values: Floats) -> bool:
-    """Whether values are equal but for rounding."""
+    """Return whether all values are equal, except for rounding."""
     return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
 
 
@@ -107,7 +110,7 @@ def delong_interval(
     interval: str = "wald",
     clusters: Sequence[NDArray[np.intp]] | None = None,
 ) -> Interval:
-    """Interval of a pooled auROC, the mean over repeats (DeLong 1988).
+    """Compute the interval of a pooled auROC, the mean over repeats (DeLong 1988).
 
     The variance is the mean of the repeats' DeLong variances: averaging over
     repeats on the same records is not counted as further information.
@@ -115,12 +118,13 @@ def delong_interval(
     Parameters
     ----------
     y, scores : sequence of numpy.ndarray
-        Outcomes and predictions of each repeat.
+        The outcomes and predictions of each repeat.
     level : float
+        Confidence level of the interval.
     interval : {"wald", "logit"}
-        Symmetric about the area, or about its logit.
+        An interval that is symmetric about the area, or about its logit.
     clusters : sequence of numpy.ndarray of int, optional
-        The source of each record, where a source has several (Obuchowski 1997).
+        The cluster of each record, if clusters have several records (Obuchowski 1997).
     """
     if clusters is None:
         parts = [
@@ -142,7 +146,7 @@ def delong_interval(
         return Interval.none(f"the placement values do not vary{among}, {NOTHING}")
     method, assumes = "DeLong", RECORDS_ONLY
     if clusters is not None:
-        method, assumes = "clustered DeLong", SOURCES_ONLY
+        method, assumes = "clustered DeLong", CLUSTERS_ONLY
     if interval == "logit":
         method = f"{method} on the logit scale"
         return symmetric(area, se, level, method, assumes, scale="logit")
@@ -159,31 +163,32 @@ def pairs_interval(
     share: float | None = None,
     moved: Floats | None = None,
 ) -> Interval:
-    """Interval of the share of pairs ranked right.
+    """Compute the interval of the share of correctly ranked pairs.
 
-    Pairs that share a record are dependent: the variance clusters by the record of
-    either class (Cameron, Gelbach & Miller 2011, two-way). Where sources have several
-    records pairs that share a source are, on whichever side (Fafchamps & Gubert
-    2007, dyads).
+    Pairs that share a record are dependent, so the variance is clustered by the record
+    of either class (Cameron, Gelbach & Miller 2011, two-way). If clusters have several
+    records, pairs that share a cluster are dependent, whichever record of the pair is
+    in the cluster (Fafchamps & Gubert 2007, dyads).
 
     Parameters
     ----------
     first, second : numpy.ndarray of int, shape (pairs,)
         The positive and the negative record of each pair.
     won : numpy.ndarray, shape (pairs,)
-        1 where the positive one has the higher score, 0.5 for a tie, 0 otherwise.
+        1 if the positive record has the higher score, 0.5 for a tie, 0 otherwise.
     level : float
+        Confidence level of the interval.
     clusters : numpy.ndarray of int, shape (n,), optional
-        The source of each record.
+        The cluster of each record.
     share : float, optional
-        The estimate, where it is not the mean over all pairs.
+        The estimate, if it is not the mean over all pairs.
     moved : numpy.ndarray, shape (pairs,), optional
-        What each pair then adds to it, beyond its expectation.
+        The amount by which each pair then moves the estimate.
     """
     if clusters is not None:
         first, second = clusters[first], clusters[second]
     if min(len(np.unique(first)), len(np.unique(second))) < 2:
-        few = "record" if clusters is None else "source"
+        few = "record" if clusters is None else "cluster"
         return Interval.none(f"one class has a single {few}")
     if np.isnan(won).any():
         return Interval.none("a prediction is missing")
@@ -196,7 +201,7 @@ def pairs_interval(
         return Interval.none("there are too few pairs for a variance")
     se = float(np.sqrt(total)) / len(won)
     if clusters is not None:
-        method, assumes = "pairs clustered by source", SOURCES_ONLY
+        method, assumes = "pairs, cluster-robust", CLUSTERS_ONLY
     else:
         method, assumes = "pairs clustered by record", RECORDS_ONLY
     return symmetric(share, se, level, method, assumes)
@@ -205,22 +210,22 @@ def pairs_interval(
 def squares_of_pairs(
     first: NDArray[np.intp], second: NDArray[np.intp], moved: Floats
 ) -> float:
-    """Return the variance of a sum over pairs that share records, or sources.
+    """Return the variance of a sum over pairs that share records, or clusters.
 
-    The sum of the products of any two pairs with a member in common.
+    This is the sum of the products of any two pairs with a member in common.
 
     Parameters
     ----------
     first, second : numpy.ndarray of int, shape (pairs,)
-        Both members of each pair.
+        The two members of each pair: records, or clusters.
     moved : numpy.ndarray, shape (pairs,)
-        What each adds to the sum, whose expectation is zero.
+        The summand of each pair, whose expectation is zero.
     """
 
     def clustered(member: NDArray[Any], of: Floats) -> float:
         return float((np.bincount(member, of) ** 2).sum())
 
-    # a pair counts for both of its members, and once if they are the same
+    # a pair counts for both of its members, but only once if they are the same
     members = np.concatenate([first, second])
     apart = np.where(first != second, moved, 0.0)
     total = clustered(members, np.concatenate([moved, apart]))
@@ -232,16 +237,17 @@ def squares_of_pairs(
 def corrected_t_interval(
     values: Floats, n_train: Floats, n_test: Floats, level: float
 ) -> Interval:
-    """Interval of a mean over folds by the corrected t (Nadeau & Bengio 2003).
+    """Compute the interval of a mean over folds by the corrected t.
 
-    Training sets overlap, so folds are dependent; the variance of their mean is
-    taken as (1/J + n_test/n_train) s² over J folds of all repeats, which is what a
-    correlation of n_test/n between folds gives; degrees of freedom are J - 1, for r
-    times k folds rk - 1 (Bouckaert & Frank 2004).
+    Training sets overlap, so folds are dependent. For J folds of all repeats, the
+    variance of their mean is taken as (1/J + n_test/n_train) s², as it would be if the
+    correlation between folds were n_test/n (Nadeau & Bengio 2003). The degrees of
+    freedom are J - 1, which is rk - 1 for r repeats of k folds (Bouckaert & Frank
+    2004).
 
-    There is none of pooled or paired values over repeats: each of those is had from
-    all records, so that their spread over repeats is Monte Carlo variation alone and
-    says nothing of other records.
+    There is no such interval for pooled or paired values over repeats. Each of these is
+    computed from all records, so that their variation over repeats is Monte Carlo
+    variation alone and says nothing about other records.
     """
     if len(values) < 2:
         return Interval.none("fewer than two folds have a value")
@@ -266,18 +272,20 @@ def corrected_t_interval(
 def mean_interval(
     losses: Floats, level: float, clusters: NDArray[np.intp] | None = None
 ) -> Interval:
-    """Interval of a mean of casewise losses, one a record.
+    """Compute the interval of a mean of casewise losses.
 
     Parameters
     ----------
     losses : numpy.ndarray, shape (n,)
+        The loss of each record.
     level : float
+        Confidence level of the interval.
     clusters : numpy.ndarray of int, shape (n,), optional
-        The source of each record: the G sums of deviations by source are what
-        varies, with the factor G/(G - 1) (Liang & Zeger 1986).
+        The cluster of each record. The variance is then computed from the sums of
+        deviations in the G clusters, with the factor G/(G - 1) (Liang & Zeger 1986).
     """
     if len(losses) < 2:
-        return Interval.none("there is one record only")
+        return Interval.none("there is only one record")
     if not np.isfinite(losses).all():
         return Interval.none("a record has an infinite loss")
     if _constant(losses):
@@ -286,19 +294,19 @@ def mean_interval(
     if clusters is None:
         se = float(losses.std(ddof=1) / np.sqrt(len(losses)))
     else:
-        sums, sources = sums_by_source(losses - mean, clusters)
-        if sources < 2:
-            return Interval.none("all records are of one source")
-        variance = sources / (sources - 1) * float((sums**2).sum())
+        sums, count = sums_by_cluster(losses - mean, clusters)
+        if count < 2:
+            return Interval.none("all records are in one cluster")
+        variance = count / (count - 1) * float((sums**2).sum())
         se = float(np.sqrt(variance)) / len(losses)
         if se <= 1e-12 * np.abs(losses).max():
-            return Interval.none(f"all sources have the same mean, {NOTHING}")
-        method, assumes = "mean over records, clustered by source", SOURCES_ONLY
+            return Interval.none(f"all clusters have the same mean, {NOTHING}")
+        method, assumes = "mean over records, cluster-robust", CLUSTERS_ONLY
     return symmetric(mean, se, level, method, assumes)
 
 
-def sums_by_source(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
-    """Return the sum of the values of each source, and how many sources there are."""
+def sums_by_cluster(values: Floats, clusters: NDArray[np.intp]) -> tuple[Floats, int]:
+    """Return the sum of the values in each cluster, and the number of clusters."""
     place = np.unique(clusters, return_inverse=True)[1]
     sums = np.asarray(np.bincount(place, values), dtype=float)
     return sums, len(sums)

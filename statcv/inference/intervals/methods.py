@@ -1,6 +1,6 @@
-"""Every interval of an estimate by its name: what it needs, and whom it serves.
+"""The table of all intervals, with the estimates for which each is available.
 
-A new interval is an entry of `INTERVALS`; everything else reads it from there.
+A new interval is added as an entry of `INTERVALS`, from which all other code reads it.
 """
 
 from __future__ import annotations
@@ -42,23 +42,27 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The estimate whose interval is asked for.
+    """A request for the interval of an estimate.
 
     Attributes
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     level : float
-        Confidence level.
+        Confidence level of the interval.
     seed : int
-        Seed for what is drawn.
+        Seed for the draws.
     setup : Setup or None
-        What was fitted; None if there are predictions alone.
+        The data, the plan and the model, for refits; None if only predictions are
+        available.
     kept : dict
-        Jackknives that were made before, to which this one is added.
+        The jackknives that were computed before, to which this one is added.
     running : dict
-        ``n_jobs`` and ``progress`` of refits.
+        The arguments ``n_jobs`` and ``progress`` for refits.
     """
 
     scores: Scores
@@ -72,7 +76,7 @@ class Asked:
 
     @property
     def values(self) -> Floats:
-        """The values of which the estimate is the mean: by fold, or by repeat."""
+        """The values over which the estimate is the mean: by fold, or by repeat."""
         return estimated_values(self.scores, self.metric, self.how)
 
     @property
@@ -84,13 +88,16 @@ class Asked:
 
 
 def estimated_values(scores: Scores, metric: Metric, how: str) -> Floats:
-    """Return the values of which an estimate is the mean: by fold, or by repeat.
+    """Return the values over which an estimate is the mean: by fold, or by repeat.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     """
     if how == "per_fold":
         return values_by_split(scores, metric)
@@ -99,22 +106,24 @@ def estimated_values(scores: Scores, metric: Metric, how: str) -> Floats:
 
 @dataclass(frozen=True)
 class IntervalMethod:
-    """A way to make an interval.
+    """A method for computing an interval.
 
     Attributes
     ----------
     name : str
-        The name by which ``estimate(interval=)`` knows it.
+        The name by which ``estimate(interval=)`` selects it.
     sentence : str
-        What it is, in one sentence.
+        A description in one sentence.
     serves : callable
-        Whether it is available for a metric of scores, stated in one way.
+        The function that returns whether the interval is available for scores, a metric
+        and a way of stating it.
     make : callable
-        Makes it; without limits, and with the reason, if it cannot be had.
+        The function that computes the interval; it returns one without limits, with the
+        reason, if the interval cannot be computed.
     default_how : str
-        The way of stating a metric for which it is the default, if it serves.
+        The way of stating a metric for which the interval is the default, if available.
     refits : bool
-        Whether it fits everything again.
+        Whether the interval refits everything.
     """
 
     name: str
@@ -125,7 +134,7 @@ class IntervalMethod:
     refits: bool = False
 
 
-# ---- whom intervals serve ----
+# ---- the estimates for which intervals are available ----
 
 
 def _pooled_auroc(scores: Scores, metric: Metric, how: str) -> bool:
@@ -154,7 +163,7 @@ def _resampled(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 def _why_not_resampled(scores: Scores, metric: Metric, how: str) -> str:
-    """Say why records are not resampled; empty if they are."""
+    """Return why records are not resampled; empty if they are."""
     if how == "paired" and metric.name != "auroc":
         return "its pairs are not resampled"
     return why_not_resampled(scores, how)
@@ -168,7 +177,7 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
     return True
 
 
-# ---- how they are made ----
+# ---- the functions that compute them ----
 
 
 def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
@@ -277,21 +286,21 @@ INTERVALS = {
         ),
         IntervalMethod(
             "jackknife",
-            "The jackknife: everything is fitted again without each record or cluster.",
+            "The jackknife: everything is refitted without each record or cluster.",
             _every,
             _jackknife,
             refits=True,
         ),
         IntervalMethod(
             "jackknife_logit",
-            "The jackknife on the logit scale, for a share.",
+            "The jackknife on the logit scale, for a metric between 0 and 1.",
             _share,
             lambda asked: _jackknife(asked, "logit"),
             refits=True,
         ),
         IntervalMethod(
             "corrected_jackknife",
-            "For auROC, the mean of the jackknife variance and that of fits as given.",
+            "For auROC, the mean of the jackknife variance and that given the fits.",
             _auroc,
             _corrected_jackknife,
             refits=True,
@@ -311,13 +320,16 @@ INTERVALS = {
 
 
 def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
-    """Return the name of the interval unless a caller names one; None for none.
+    """Return the name of the default interval; None if there is no default.
 
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     """
     for method in INTERVALS.values():
         if method.default_how == how and method.serves(scores, metric, how):
@@ -331,8 +343,11 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
     Parameters
     ----------
     scores : Scores
+        The held-out predictions.
     metric : Metric
+        The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
     """
     return tuple(
         method.name
@@ -346,8 +361,8 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
     method = INTERVALS.get(interval)
     if method is not None and method.refits:
         raise MetricError(
-            f"interval={interval!r} needs refits, and these are predictions alone; "
-            "result.estimate() makes it."
+            f"interval={interval!r} needs refits, and only predictions are available "
+            "here; result.estimate() computes it."
         )
     if method is not None and method.serves(scores, metric, how):
         return
@@ -365,6 +380,6 @@ def check_interval(scores: Scores, metric: Metric, how: str, interval: str) -> N
     if interval in ("bootstrap", "bca"):
         why = _why_not_resampled(scores, metric, how)
     raise MetricError(
-        f"interval={interval!r} is not for {about}{f', since {why}' if why else ''}; "
-        f"{there}."
+        f"interval={interval!r} is not available for {about}"
+        f"{f', since {why}' if why else ''}; {there}."
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from statcv.inference import Scores, record_influence, values_by_split
 from statcv.inference.estimates.values import casewise_by_record, values_by_repeat
-from statcv.inference.intervals.interval import sums_by_source
+from statcv.inference.intervals.interval import sums_by_cluster
 from statcv.metrics import Metric
 
 Codes = NDArray[np.intp]
@@ -61,5 +61,5 @@ def _moved(scores: Scores, metric: Metric, how: str) -> Floats | None:
 
 def standard_error(moved: Floats, groups: Codes | None) -> float:
     """Return the standard error over records, or over groups of copies."""
-    sums = moved if groups is None else sums_by_source(moved, groups)[0]
+    sums = moved if groups is None else sums_by_cluster(moved, groups)[0]
     return float(np.sqrt((sums**2).sum()))
