@@ -165,7 +165,7 @@ def test_parts_are_chosen_again_in_every_fold(data):
 )
 def test_in_every_scheme(data, scheme):
 
-    extra = {"p": 5} if scheme == "rlpocv" else {}
+    extra = {"rlpocv": {"p": 5}, "rloocv": {"repeats": 1}}.get(scheme, {})
     some = data.iloc[:30]
     for right in (RIGHT, 'clr(columns("taxon_*"), pseudocount=1)'):
         result = cv(
