@@ -101,7 +101,7 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     same = scv.compare(best=best, other=best.update(formula="y ~ also"))
     row = same.differences.iloc[0]
     assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
-    assert "no record moves the difference" in row["caveat"]
+    assert "no record influences the difference" in row["caveat"]
 
 
 def test_models_fitted_one_by_one_are_compared_by_delong():

@@ -64,7 +64,7 @@ def test_one_cluster_only():
     found = paired_t(np.array([0.1, 0.3]), np.array([0, 0]), 0.95)
     assert found.difference == pytest.approx(0.2)
     assert np.isnan(found.p_value)
-    assert found.reason == "there is one cluster only"
+    assert found.reason == "there is only one cluster"
 
 
 def test_records_that_all_differ_alike_give_no_interval():
@@ -142,7 +142,7 @@ def test_few_swaps_are_counted():
         metric, lambda p: metric(y, p), y, a, b, None, 99, RNG(1)
     )
     assert found.p_value == 1
-    assert "2 ways to swap" in found.reason
+    assert "2 distinct swaps" in found.reason
 
 
 def test_clusters_that_either_links():
@@ -163,7 +163,7 @@ def test_which_test_for_which_metric():
     for name in ("permutation", "corrected_t"):
         assert paired_method(name, METRICS["auprc"]).name == name
     refused = [
-        (None, "rmse", "no paired test is known"),
+        (None, "rmse", "has no default paired test"),
         ("delong", "brier", "for auROC, not for Brier"),
         ("t", "auprc", "is not a mean over records"),
         ("delog", "auroc", "Did you mean 'delong'"),

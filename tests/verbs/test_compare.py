@@ -48,9 +48,9 @@ def test_biased_pooling_is_a_caveat(spector):
     b = a.update(formula=". ~ . + PSI")
     pooled = scv.compare(a, b, test="delong", how="pooled")
     (told,) = pooled.differences["caveat"]
-    assert "give labels away" in told
+    assert "reveal the labels" in told
     assert "compared pooled, while the headline is per fold" in told
-    assert "give labels away" not in scv.compare(a, b).differences["caveat"][0]
+    assert "reveal the labels" not in scv.compare(a, b).differences["caveat"][0]
 
 
 def test_other_data_are_no_other_scheme(results, spector):
