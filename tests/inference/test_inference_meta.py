@@ -72,7 +72,7 @@ def test_a_prediction_interval_takes_three_data_sets():
     found = random_effects([0.1, 0.5], [0.1, 0.1])
     assert np.isnan([found.prediction_lower, found.prediction_upper]).all()
     assert found.lower < found.upper
-    assert "takes three data sets" in found.reason
+    assert "needs three data sets" in found.reason
 
 
 def test_without_heterogeneity_it_is_the_weighted_mean():
@@ -130,7 +130,7 @@ def test_what_has_no_number_is_left_out_and_counted():
     more = random_effects([0.1, np.nan, 0.3, 0.4, 0.9], [0.1, 0.1, 0.1, 0.2, 0.0])
     assert more.estimate == whole.estimate
     assert more.n == 3
-    assert more.reason.startswith("2 of 5 data sets are left out")
+    assert more.reason.startswith("2 of 5 data sets are excluded")
 
 
 @pytest.mark.parametrize(("y", "estimate"), [([0.3], 0.3), ([], np.nan)])
@@ -142,7 +142,7 @@ def test_too_few(y, estimate):
 
 
 def test_refusals():
-    with pytest.raises(DataError, match="as long as each other"):
+    with pytest.raises(DataError, match="the same length"):
         random_effects([0.1, 0.2], [0.1])
     with pytest.raises(DataError, match=r"negative: -0\.1"):
         random_effects([0.1, 0.2], [0.1, -0.1])

@@ -77,12 +77,12 @@ def sources(*sizes):
     return scv.fold_plan("y", df, **how)
 
 
-def test_some_copies_are_those_of_the_study_and_many_are_of_none():
-    table = study(copies=True)
+def test_some_duplicates_have_a_study_and_many_have_none():
+    table = study(duplicates=True)
     rows = table.query("scheme == 'rloocv' and how == 'paired' and method == 'pairs'")
     noise = rows[(rows["n"] == 60) & (rows["auroc"] == 0.5)]["rejects"].item()
     said = measured_size(sources(*[2] * 10, *[1] * 40), "paired", "pairs", 0.3)
-    assert "n = 60, a fifth of them copies, with 30% positive" in said
+    assert "n = 60, a fifth of them duplicates, with 30% positive" in said
     assert f"rejected in {noise:.1%}" in said
     single = measured_size(sources(*[1] * 60), "paired", "pairs", 0.3)
     assert single == measured_size(plan(60, 18), "paired", "pairs", 0.3)
@@ -170,14 +170,14 @@ def of_equals(table, test, metric):
         ("corrected_t", "per_fold", "accuracy"),
     ],
 )
-def test_a_comparison_is_told_how_often_it_errs(stored, test, how, metric):
+def test_a_comparison_states_its_error_rate(stored, test, how, metric):
     rows = of_equals(stored, test, metric)
     assert len(rows) == 2  # noise and signal
     low, high = (f"{100 * rows['rejects'].agg(end):.0f}" for end in ("min", "max"))
     said = measured_comparison(plan(40, 12), how, test, 0.3, metric)
     assert "n = 40 with 30% positive" in said
     share = low if low == high else f"{low} to {high}"
-    assert f"two equally good models apart in {share}% of data sets" in said
+    assert f"in {share}% of data sets with two equally good models" in said
     assert f"error {100 * rows['rejects_se'].max():.1f} points" in said
 
 
@@ -199,7 +199,7 @@ def test_questions_are_not_mixed(stored):
     assert measured_comparison(once, "pooled", "delong", 0.3, "log_loss") is None
 
 
-def test_intervals_of_losses_are_told_their_coverage(stored):
+def test_intervals_of_losses_state_their_coverage(stored):
     rows = stored[
         (stored["question"] == "losses")
         & ~stored["duplicates"]
@@ -209,7 +209,7 @@ def test_intervals_of_losses_are_told_their_coverage(stored):
     low, high = (f"{100 * rows['covers'].agg(end):.0f}" for end in ("min", "max"))
     share = low if low == high else f"{low} to {high}"
     said = measured_coverage(plan(40, 12), "pooled", "jackknife", 0.3, "brier")
-    assert f"held the true Brier score in {share}% of data sets (Monte" in said
+    assert f"contained the true Brier score in {share}% of data sets (Monte" in said
 
 
 def two_models(**more):

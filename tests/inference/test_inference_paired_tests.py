@@ -51,7 +51,7 @@ def test_clusters_of_one_record_change_nothing():
     [
         ([0.1, np.inf, 0.2], "1 of 3 records"),
         ([np.nan, np.inf, 0.2], "2 of 3 records"),
-        ([0.1], "one record only"),
+        ([0.1], "only one record"),
     ],
 )
 def test_t_that_cannot_be_had(change, reason):
@@ -71,7 +71,7 @@ def test_records_that_all_differ_alike_give_no_interval():
     alike = paired_t(np.zeros(6), None, 0.95)
     assert (alike.statistic, alike.p_value) == (0, 1)
     assert np.isnan([alike.lower, alike.upper]).all()
-    assert "every record differs by the same amount" in alike.reason
+    assert "every record has the same difference" in alike.reason
 
 
 def test_a_mean_that_is_rounding_is_no_difference():
@@ -84,7 +84,7 @@ def test_a_mean_that_is_rounding_is_no_difference():
     assert np.ptp(folds) > 0
     apart = paired_corrected_t(folds, 9 * ones, ones, 0.95)
     assert (apart.statistic, apart.p_value) == (np.inf, 0)
-    assert "every fold differs by the same amount" in apart.reason
+    assert "every fold has the same difference" in apart.reason
 
 
 def test_corrected_t_is_nadeau_and_bengios():
@@ -106,7 +106,7 @@ def test_corrected_t_of_equal_folds():
     apart = paired_corrected_t(0.5 * ones, ones, ones, 0.95)
     assert (apart.statistic, apart.p_value) == (np.inf, 0)
     assert np.isnan([same.lower, apart.upper]).all()
-    assert "every fold differs by the same amount" in apart.reason
+    assert "every fold has the same difference" in apart.reason
 
 
 def test_permutation_of_another_metric_ranks_first():
