@@ -570,7 +570,7 @@ def result(data):
 
 
 def test_comparing_too_little(result):
-    words = "compare() needs two results or more, not "
+    words = "compare() needs at least two results, not "
     refused(ComparisonError, words + "1", compare, result)
     refused(ComparisonError, words + "0", compare)
     refused(ComparisonError, words + "1", compare, only=result)

@@ -1,8 +1,8 @@
-"""What intervals, tests and comparisons kept of their promise, where it was measured.
+"""Coverage of intervals, and error rates of tests and comparisons, in simulations.
 
-The numbers are those of the study in ``statcv.studies.inference``, which ship with the
-package: two normal classes, logistic ridge regression with four covariates, and of two
-models that are compared either with two of them.
+The numbers come from the study in ``statcv.studies.inference`` and ship with the
+package. The study has two normal classes and ridge logistic regression with four
+covariates; each of two models that are compared has two of the covariates.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 FILE = "inference_study.csv"
 SIGNAL = (0.5, 0.7, 0.85)
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
-LEAST = 40  # data sets with a number, of which a share is told
-MOST = 0.5  # of data sets have a number, else those that have are others
-FAR = 2.0  # a size is not near another that is so many times as large
-SOURCES = 0.6  # for each record: with copies in the study there are 0.8
-# Of the study: schemes once, and repeated.
+LEAST = 40  # smallest number of data sets with a value for which a share is reported
+MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection
+FAR = 2.0  # ratio of two numbers of records from which they are not near each other
+CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates has 0.8
+# The schemes of the study: without repeats, and with repeats.
 SCHEMES = {
     "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
     "loocv": ("loocv", "loocv"),
@@ -40,23 +40,25 @@ SCHEMES = {
 def measured_coverage(
     plan: FoldPlan, how: str, interval: str, share: float, metric: str = "auroc"
 ) -> str | None:
-    """Say how often 95 % intervals held the true value in the nearest cells.
+    """Say how often 95 % intervals contained the true value in the nearest cells.
 
     Parameters
     ----------
     plan : FoldPlan
+        The folds of the result.
     how : {"pooled", "per_fold", "paired"}
+        How the metric is computed.
     interval : str
-        The interval's name.
+        Name of the interval.
     share : float
-        Of positive records.
+        Share of positive records.
     metric : str
-        The metric's name.
+        Name of the metric.
 
     Returns
     -------
     str or None
-        None where nothing of the kind was measured.
+        The sentence, or None if the study has no such cell.
     """
     question = "no_skill" if metric == "auroc" else "losses"
     rows = _nearest((question, metric), plan, how, interval, share)
@@ -71,7 +73,7 @@ def measured_coverage(
         wrong = f", and excluded 0.5 on noise in {noise.iloc[0]:.0%}"
     error = rows["covers_se"].max()
     return (
-        f"measured {_where(rows)}: 95% intervals held the true "
+        f"measured {_where(rows)}: 95% intervals contained the true "
         f"{METRICS[metric].label} in {_range(held)} of data sets{wrong} "
         f"(Monte Carlo error {_points(error)})"
     )
@@ -85,7 +87,7 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
     plan, how, share
         As :func:`measured_coverage` takes them.
     method : str
-        The test's name.
+        Name of the test.
     """
     rows = _nearest(("no_skill", "auroc"), plan, how, method, share)
     if rows is None:
@@ -103,45 +105,45 @@ def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | 
 def measured_comparison(
     plan: FoldPlan, how: str, test: str, share: float, metric: str = "auroc"
 ) -> str | None:
-    """Say how often a test told equally good models apart in the nearest cells.
+    """Say how often a test rejected for equally good models in the nearest cells.
 
     Parameters
     ----------
     plan, how, share, metric
         As :func:`measured_coverage` takes them.
     test : str
-        The name of the paired test.
+        Name of the paired test.
     """
     rows = _nearest(("equals", metric), plan, how, test, share)
     if rows is None:
         return None
-    told = rows.dropna(subset="rejects")
-    if not len(told):
+    known = rows.dropna(subset="rejects")
+    if not len(known):
         return None
     return (
-        f"measured {_where(rows)}: two-sided at 5% it told two equally good models "
-        f"apart in {_range(told['rejects'])} of data sets (Monte Carlo error "
-        f"{_points(told['rejects_se'].max())})"
+        f"measured {_where(rows)}: two-sided at 5% it rejected in "
+        f"{_range(known['rejects'])} of data sets with two equally good models "
+        f"(Monte Carlo error {_points(known['rejects_se'].max())})"
     )
 
 
 def study(
-    question: str = "no_skill", metric: str = "auroc", copies: bool = False
+    question: str = "no_skill", metric: str = "auroc", duplicates: bool = False
 ) -> pd.DataFrame:
     """Return the table of the study.
 
     Parameters
     ----------
     question : {"no_skill", "equals", "losses", "nested"}
-        What was asked; see :func:`statcv.studies.inference.run_study`.
+        The question of the study; see :func:`statcv.studies.inference.run_study`.
     metric : str
-        Of what; of models that are compared, of their difference in it.
-    copies : bool
-        Whether a fifth of the records are copies of others, held out with them.
+        The metric that is estimated; for two models, the metric of their difference.
+    duplicates : bool
+        Whether a fifth of the records duplicate others and are held out with them.
     """
     table = _stored()
     asked = (table["question"] == question) & (table["metric"] == metric)
-    return table[asked & (table["duplicates"] == copies)]
+    return table[asked & (table["duplicates"] == duplicates)]
 
 
 @cache
@@ -158,10 +160,10 @@ def _nearest(
     asked: tuple[str, str], plan: FoldPlan, how: str, method: str, share: float
 ) -> pd.DataFrame | None:
     """Return the rows of the cells with the nearest size and balance."""
-    copies = _has_copies(plan)
-    if copies is None or not _studied(plan):
+    duplicates = _has_duplicates(plan)
+    if duplicates is None or not _studied(plan):
         return None
-    table = study(*asked, copies=copies)
+    table = study(*asked, duplicates=duplicates)
     scheme = SCHEMES[plan.scheme][int(plan.repeats > 1)]
     rows = table[
         (table["scheme"] == scheme)
@@ -180,18 +182,18 @@ def _nearest(
     return found
 
 
-def _has_copies(plan: FoldPlan) -> bool | None:
-    """Tell whether some sources have several records; None where many, or unknown."""
+def _has_duplicates(plan: FoldPlan) -> bool | None:
+    """Return whether some clusters have several records; None if many, or unknown."""
     if plan.strata is None:
         return False
     if not plan.strata.identifies:
         return None
-    sources = plan.strata.count / plan.n
-    return sources < 1 if sources >= SOURCES else None
+    clusters = plan.strata.count / plan.n
+    return clusters < 1 if clusters >= CLUSTERS else None
 
 
 def _studied(plan: FoldPlan) -> bool:
-    """Tell whether the study has such folds: the scheme as it is."""
+    """Return whether the study has such folds: the scheme with its own defaults."""
     if plan.scheme not in SCHEMES or is_sample(plan):
         return False
     return plan.rebalance == ("subsample" if plan.scheme == "rloocv" else None)
@@ -199,10 +201,10 @@ def _studied(plan: FoldPlan) -> bool:
 
 def _where(rows: pd.DataFrame) -> str:
     first = rows.iloc[0]
-    copies = ", a fifth of them copies," if first["duplicates"] else ""
+    duplicates = ", a fifth of them duplicates," if first["duplicates"] else ""
     return (
         f"in simulations of ridge logistic regression{FOLDS.get(first['scheme'], '')} "
-        f"at n = {first['n']:.0f}{copies} with {first['balance']:.0%} positive"
+        f"at n = {first['n']:.0f}{duplicates} with {first['balance']:.0%} positive"
     )
 
 

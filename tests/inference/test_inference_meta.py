@@ -75,7 +75,7 @@ def test_a_prediction_interval_takes_three_data_sets():
     found = random_effects([0.1, 0.5], [0.1, 0.1])
     assert np.isnan([found.prediction_lower, found.prediction_upper]).all()
     assert found.lower < found.upper
-    assert "takes three data sets" in found.reason
+    assert "needs three data sets" in found.reason
 
 
 def test_without_heterogeneity_it_is_the_weighted_mean():
@@ -133,7 +133,7 @@ def test_data_sets_without_an_estimate_are_omitted_and_counted():
     more = random_effects([0.1, np.nan, 0.3, 0.4, 0.9], [0.1, 0.1, 0.1, 0.2, 0.0])
     assert more.estimate == whole.estimate
     assert more.n == 3
-    assert more.reason.startswith("2 of 5 data sets are left out")
+    assert more.reason.startswith("2 of 5 data sets are excluded")
 
 
 @pytest.mark.parametrize(("y", "estimate"), [([0.3], 0.3), ([], np.nan)])
@@ -145,7 +145,7 @@ def test_too_few_data_sets(y, estimate):
 
 
 def test_invalid_arguments_raise_an_error():
-    with pytest.raises(DataError, match="as long as each other"):
+    with pytest.raises(DataError, match="the same length"):
         random_effects([0.1, 0.2], [0.1])
     with pytest.raises(DataError, match=r"negative: -0\.1"):
         random_effects([0.1, 0.2], [0.1, -0.1])

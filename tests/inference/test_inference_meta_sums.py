@@ -66,7 +66,7 @@ def test_a_p_value_of_zero_decides_with_a_reason():
         assert "1 of 2 p-values are 0" in combined.reason
     both = stouffer([0.0, 1.0])
     assert np.isnan(both.p_value)
-    assert "outweigh" in both.reason
+    assert "contradict" in both.reason
 
 
 def test_missing_p_values_are_omitted():
@@ -80,7 +80,7 @@ def test_a_weight_of_zero_omits_a_data_set():
 
 
 def test_invalid_arguments_raise_an_error():
-    with pytest.raises(DataError, match=r"1\.5 is no p-value"):
+    with pytest.raises(DataError, match=r"1\.5 is not a p-value"):
         fisher([0.1, 1.5])
     with pytest.raises(DataError, match="one or more"):
         stouffer([])

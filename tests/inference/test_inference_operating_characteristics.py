@@ -78,11 +78,11 @@ def sources(*sizes):
 
 
 def test_few_duplicates_are_covered_by_the_study_and_many_are_not():
-    table = study(copies=True)
+    table = study(duplicates=True)
     rows = table.query("scheme == 'rloocv' and how == 'paired' and method == 'pairs'")
     noise = rows[(rows["n"] == 60) & (rows["auroc"] == 0.5)]["rejects"].item()
     said = measured_size(sources(*[2] * 10, *[1] * 40), "paired", "pairs", 0.3)
-    assert "n = 60, a fifth of them copies, with 30% positive" in said
+    assert "n = 60, a fifth of them duplicates, with 30% positive" in said
     assert f"rejected in {noise:.1%}" in said
     single = measured_size(sources(*[1] * 60), "paired", "pairs", 0.3)
     assert single == measured_size(plan(60, 18), "paired", "pairs", 0.3)
@@ -177,7 +177,7 @@ def test_a_comparison_quotes_its_error_rate(stored, test, how, metric):
     said = measured_comparison(plan(40, 12), how, test, 0.3, metric)
     assert "n = 40 with 30% positive" in said
     share = low if low == high else f"{low} to {high}"
-    assert f"two equally good models apart in {share}% of data sets" in said
+    assert f"in {share}% of data sets with two equally good models" in said
     assert f"error {100 * rows['rejects_se'].max():.1f} points" in said
 
 
@@ -209,7 +209,7 @@ def test_intervals_of_losses_quote_their_coverage(stored):
     low, high = (f"{100 * rows['covers'].agg(end):.0f}" for end in ("min", "max"))
     share = low if low == high else f"{low} to {high}"
     said = measured_coverage(plan(40, 12), "pooled", "jackknife", 0.3, "brier")
-    assert f"held the true Brier score in {share}% of data sets (Monte" in said
+    assert f"contained the true Brier score in {share}% of data sets (Monte" in said
 
 
 def two_models(**more):

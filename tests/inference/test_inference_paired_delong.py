@@ -183,7 +183,7 @@ def test_folds_with_one_record_of_a_class_are_counted():
     assert "3 of 5 folds hold a single record of a class" in row["caveat"]
     few = found(pair(data(n=24, ones=4), k=4), how="per_fold")
     assert np.isnan(few["se"])
-    assert "no fold holds two records of each class" in few["caveat"]
+    assert "no fold has two records of each class" in few["caveat"]
 
 
 # ---- paired ----

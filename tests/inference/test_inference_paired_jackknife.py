@@ -101,7 +101,7 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     same = scv.compare(best=best, other=best.update(formula="y ~ also"))
     row = same.differences.iloc[0]
     assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
-    assert "no record moves the difference" in row["caveat"]
+    assert "no record influences the difference" in row["caveat"]
 
 
 def test_models_fitted_one_by_one_are_compared_by_delong():
@@ -128,4 +128,4 @@ def test_predictions_of_other_software_have_no_refits():
     asked = scv.compare(here=first, there=read, test="corrected_jackknife")
     row = asked.differences.iloc[0]
     assert np.isnan(row["p"])
-    assert "made elsewhere" in row["caveat"]
+    assert "other software" in row["caveat"]

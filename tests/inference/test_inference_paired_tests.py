@@ -51,7 +51,7 @@ def test_clusters_of_one_record_change_nothing():
     [
         ([0.1, np.inf, 0.2], "1 of 3 records"),
         ([np.nan, np.inf, 0.2], "2 of 3 records"),
-        ([0.1], "one record only"),
+        ([0.1], "only one record"),
     ],
 )
 def test_an_undefined_t_test_has_a_reason(change, reason):
@@ -64,14 +64,14 @@ def test_one_cluster_only():
     found = paired_t(np.array([0.1, 0.3]), np.array([0, 0]), 0.95)
     assert found.difference == pytest.approx(0.2)
     assert np.isnan(found.p_value)
-    assert found.reason == "there is one cluster only"
+    assert found.reason == "there is only one cluster"
 
 
 def test_equal_differences_of_all_records_give_no_interval():
     alike = paired_t(np.zeros(6), None, 0.95)
     assert (alike.statistic, alike.p_value) == (0, 1)
     assert np.isnan([alike.lower, alike.upper]).all()
-    assert "every record differs by the same amount" in alike.reason
+    assert "every record has the same difference" in alike.reason
 
 
 def test_a_mean_due_to_rounding_is_not_a_difference():
@@ -84,7 +84,7 @@ def test_a_mean_due_to_rounding_is_not_a_difference():
     assert np.ptp(folds) > 0
     apart = paired_corrected_t(folds, 9 * ones, ones, 0.95)
     assert (apart.statistic, apart.p_value) == (np.inf, 0)
-    assert "every fold differs by the same amount" in apart.reason
+    assert "every fold has the same difference" in apart.reason
 
 
 def test_corrected_t_is_that_of_nadeau_and_bengio():
@@ -106,7 +106,7 @@ def test_corrected_t_of_equal_folds():
     apart = paired_corrected_t(0.5 * ones, ones, ones, 0.95)
     assert (apart.statistic, apart.p_value) == (np.inf, 0)
     assert np.isnan([same.lower, apart.upper]).all()
-    assert "every fold differs by the same amount" in apart.reason
+    assert "every fold has the same difference" in apart.reason
 
 
 def test_permutation_of_another_metric_ranks_first():
@@ -142,7 +142,7 @@ def test_few_swaps_are_counted():
         metric, lambda p: metric(y, p), y, a, b, None, 99, RNG(1)
     )
     assert found.p_value == 1
-    assert "2 ways to swap" in found.reason
+    assert "2 distinct swaps" in found.reason
 
 
 def test_clusters_that_either_result_links():
@@ -163,7 +163,7 @@ def test_which_test_for_which_metric():
     for name in ("permutation", "corrected_t"):
         assert paired_method(name, METRICS["auprc"]).name == name
     refused = [
-        (None, "rmse", "no paired test is known"),
+        (None, "rmse", "has no default paired test"),
         ("delong", "brier", "for auROC, not for Brier"),
         ("t", "auprc", "is not a mean over records"),
         ("delog", "auroc", "Did you mean 'delong'"),

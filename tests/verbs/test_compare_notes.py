@@ -18,8 +18,7 @@ def random():
         ({"scheme": "stratified_kfold"}, "only the scheme differs"),
         (
             {"stratify": scv.by_value("patient_id")},
-            "what the folds keep together, not the models: nothing against equal "
-            "patient_id",
+            "the clusters of the folds, not the models: none against equal patient_id",
         ),
     ],
 )

@@ -156,9 +156,9 @@ def test_thresholds_are_heeded():
 
 
 def test_arguments_that_mean_nothing(pair):
-    with pytest.raises(ArgumentError, match="n_permutations=99 means nothing"):
+    with pytest.raises(ArgumentError, match="n_permutations=99 has no effect"):
         scv.compare(**pair, n_permutations=99)
-    with pytest.raises(ArgumentError, match="an integer from 1"):
+    with pytest.raises(ArgumentError, match="a positive integer"):
         scv.compare(**pair, test="permutation", n_permutations=0)
     with pytest.raises(ComparisonError, match="Did you mean 'delong'"):
         scv.compare(**pair, test="delongs")
@@ -211,7 +211,7 @@ def test_all_against_one(several):
     every = scv.compare(**several).differences
     known = every.query("first == 'a' and second == 'ab'")["difference"].iloc[0]
     assert table["difference"][0] == pytest.approx(-known)
-    with pytest.raises(ArgumentError, match="none of the results: a, ab, ac, c"):
+    with pytest.raises(ArgumentError, match="not among the results: a, ab, ac, c"):
         scv.compare(**several, reference="b")
 
 

@@ -44,7 +44,7 @@ def test_the_null_model_is_held_at_the_threshold_of_the_results(pair, test):
 
 def test_thresholds_that_differ_are_refused(pair):
     other = pair[1].update(threshold=0.4)
-    with pytest.raises(MetricError, match="thresholds that differ"):
+    with pytest.raises(MetricError, match="the thresholds differ"):
         scv.compare(pair[0], other, metric="net_benefit")
 
 

@@ -1,1 +1,1 @@
-"""Estimates and p-values of several data sets joined."""
+"""Estimates and p-values combined over several data sets."""

@@ -1,4 +1,4 @@
-"""P-values of several data sets as one."""
+"""Combined p-values of several data sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class CombinedP:
-    """P-values of several independent tests as one.
+    """The combined p-value of several independent tests.
 
     Attributes
     ----------
@@ -25,9 +25,9 @@ class CombinedP:
         Degrees of freedom of Fisher's χ²; NaN for Stouffer's z.
     p_value : float
     n : int
-        How many were combined.
+        Number of p-values that were combined.
     reason : str
-        Why there is no number, or why it says little; empty where all is well.
+        The reason why a number is missing or uninformative; otherwise empty.
     """
 
     method: str
@@ -39,17 +39,18 @@ class CombinedP:
 
 
 def one_sided(p: ArrayLike, direction: ArrayLike, alternative: str) -> Floats:
-    """Return one-sided p-values of two-sided ones and the signs of their statistics.
+    """Turn two-sided p-values into one-sided ones by the signs of their statistics.
 
-    Of a test whose statistic is symmetric about 0 under the null hypothesis.
+    The statistics must be symmetric about 0 under the null hypothesis.
 
     Parameters
     ----------
     p : array_like of shape (k,)
-        Two-sided.
+        Two-sided p-values.
     direction : array_like of shape (k,)
         Numbers with the signs of the statistics.
     alternative : {"greater", "less"}
+        The side of the p-values that are returned.
 
     Examples
     --------
@@ -70,16 +71,17 @@ def fisher(p: ArrayLike) -> CombinedP:
     Parameters
     ----------
     p : array_like of shape (k,)
+        Independent p-values.
 
     Returns
     -------
     CombinedP
-        NaN with the reason where a p-value is NaN.
+        The p-value is NaN, with the reason, if any of ``p`` is NaN.
 
     Raises
     ------
     DataError
-        If there is none, or one is not between 0 and 1.
+        If ``p`` is empty, or a p-value is not between 0 and 1.
 
     References
     ----------
@@ -117,32 +119,34 @@ def stouffer(
 ) -> CombinedP:
     """Combine independent p-values by Stouffer's method, with weights.
 
-    z = Σ w z / √Σ w² of normal deviates. The power is greatest with weights 1/se; √n
-    comes near it where data sets are alike in all but size.
+    The statistic is Σ w z / √Σ w², where z are normal deviates. The power is greatest
+    with weights 1/se; weights √n come near to it if the data sets differ only in size.
 
     Parameters
     ----------
     p : array_like of shape (k,)
-        Two-sided ones of which `direction` tells the side; or without it p-values of
-        any kind, which are combined as they are, by z = Φ⁻¹(1 − p).
+        Two-sided p-values whose sides are given by `direction`; or, without
+        `direction`, p-values of any kind, which are combined unchanged, by
+        z = Φ⁻¹(1 − p).
     direction : array_like of shape (k,), optional
         Numbers with the signs of the statistics.
     alternative : {"two-sided", "greater", "less"}
-        With directions, the side of the combined p-value.
+        The side of the combined p-value; used only with `direction`.
     weights : array_like of shape (k,), optional
-        Equal where not given.
+        Weights of the deviates; equal unless given.
 
     Returns
     -------
     CombinedP
-        NaN with the reason where a p-value is NaN, or certainties contradict.
+        The p-value is NaN, with the reason, if any of ``p`` is NaN or if infinite
+        deviates have opposite signs.
 
     Raises
     ------
     DataError
-        If there is none, or one is not between 0 and 1.
+        If ``p`` is empty, or a p-value is not between 0 and 1.
     ArgumentError
-        If weights do not fit.
+        If the weights are not k finite, non-negative numbers with a positive sum.
 
     References
     ----------
@@ -163,9 +167,9 @@ def stouffer(
     k = len(values)
     scale = np.ones(k) if weights is None else np.asarray(weights, dtype=float)
     if scale.shape != (k,):
-        raise ArgumentError(f"weights must be {k} numbers, one a p-value.")
+        raise ArgumentError(f"weights must be {k} numbers, one per p-value.")
     if not (np.isfinite(scale).all() and (scale >= 0).all() and scale.any()):
-        raise ArgumentError("weights must be finite, 0 or more, and some above 0.")
+        raise ArgumentError("weights must be finite, not negative, and some above 0.")
     if missing:
         return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, missing)
     if direction is None:
@@ -175,7 +179,7 @@ def stouffer(
         z = np.where(sign == 0, 0.0, sign * -ndtri(values / 2))
     used = scale > 0
     if np.isposinf(z[used]).any() and np.isneginf(z[used]).any():
-        why = "certainties outweigh each other: one deviate is ∞ and another −∞"
+        why = "the p-values contradict each other: one deviate is ∞ and another −∞"
         return CombinedP("Stouffer", np.nan, np.nan, np.nan, k, why)
     statistic = float(scale[used] @ z[used] / np.sqrt((scale**2).sum()))
     tails = {"greater": ndtr(-statistic), "less": ndtr(statistic)}
@@ -184,19 +188,20 @@ def stouffer(
 
 
 def _checked(p: ArrayLike) -> tuple[Floats, str]:
-    """Return p-values as an array, and what is missing of them."""
+    """Return p-values as an array, and a remark on those that are missing."""
     values = np.asarray(p, dtype=float)
     if values.ndim != 1 or not len(values):
         raise DataError(
-            f"p-values must be a list of one or more, not of shape {values.shape}."
+            f"p-values must be a list of one or more, not an array of shape "
+            f"{values.shape}."
         )
     outside = values[(values < 0) | (values > 1)]
     if len(outside):
-        raise DataError(f"{outside[0]:g} is no p-value: it is not between 0 and 1.")
+        raise DataError(f"{outside[0]:g} is not a p-value: it is not between 0 and 1.")
     missing = int(np.isnan(values).sum())
     return values, (
-        f"{missing} of {len(values)} data sets have no p-value; leave them out of what "
-        "is combined, or give them a test that has one"
+        f"{missing} of {len(values)} data sets have no p-value; exclude them, or use a "
+        "test that has a p-value for each"
         if missing
         else ""
     )
@@ -206,4 +211,4 @@ def _zero(values: Floats) -> str:
     zeros = int((values == 0).sum())
     if not zeros:
         return ""
-    return f"{zeros} of {len(values)} p-values are 0, which decides all"
+    return f"{zeros} of {len(values)} p-values are 0, which determines the result"

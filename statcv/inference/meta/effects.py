@@ -1,7 +1,7 @@
-"""Estimates of several data sets or sites as one: meta-analysis by random effects.
+"""Meta-analysis of several data sets or sites by a random-effects model.
 
-Each estimate varies about the value of its own data set, and those values about a
-common mean: their standard deviation is tau.
+Each estimate varies about the true value of its own data set, and the true values vary
+about a common mean with standard deviation tau.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
 METHODS = ("REML", "DL")
-GRID = 60  # values of tau² at which the likelihood is looked at
+GRID = 60  # number of values of tau² in the grid for the likelihood
 
 
 @dataclass(frozen=True)
 class RandomEffects:
-    """The mean over data sets, and how far they differ.
+    """The mean over data sets, and their heterogeneity.
 
     Attributes
     ----------
     estimate, se, lower, upper, level : float
-        The mean with its interval.
+        The mean, its standard error, and its interval with the confidence level.
     tau2, i2 : float
-        Variance between data sets; its share of the variance of an estimate, 0 to 1.
+        Variance between data sets, and its share of the total variance of an
+        estimate, from 0 to 1.
     q, p_heterogeneity : float
         Cochran's Q, and the p-value of the hypothesis that tau is 0.
     prediction_lower, prediction_upper : float
-        Prediction interval: where the value of a further data set would lie, by t
-        with k − 2 degrees of freedom; NaN for two data sets.
+        Prediction interval for the true value of a further data set, by the t
+        distribution with k − 2 degrees of freedom; NaN for two data sets.
     n : int
-        Data sets.
+        Number of data sets.
     method : str
+        How tau² and the interval were estimated.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        The reason why a number is missing or uninformative; otherwise empty.
     """
 
     estimate: float
@@ -66,32 +68,32 @@ def random_effects(
     method: str = "REML",
     hartung_knapp: bool = True,
 ) -> RandomEffects:
-    """Join estimates of several data sets by a random-effects model.
+    """Combine estimates of several data sets by a random-effects model.
 
     Parameters
     ----------
     estimates, ses : array_like of shape (k,)
-        An estimate and its standard error a data set. A data set without one of
-        them (NaN), or whose standard error is 0, is left out and counted in
-        ``reason``.
+        Estimate and standard error of each data set. A data set that lacks either
+        (NaN), or whose standard error is 0, is excluded and counted in ``reason``.
     level : float, default 0.95
-        Of the intervals.
+        Confidence level of the intervals.
     method : {"REML", "DL"}
-        How tau² is estimated: restricted maximum likelihood, or DerSimonian and
-        Laird's moments.
+        Estimator of tau²: restricted maximum likelihood, or the method of moments of
+        DerSimonian and Laird.
     hartung_knapp : bool, default True
-        Take the standard error of the mean from the spread that the estimates show,
-        and t with k − 1 degrees of freedom; else the weights' standard error and the
-        normal distribution, which is too narrow for few data sets. Where the
-        estimates lie closer together than their own errors explain, the standard
-        error stays that of the weights (the modified variant), and ``method`` says
-        so: without that the interval could be narrower than that of a fixed effect.
+        Whether the standard error of the mean is estimated from the observed spread
+        of the estimates and the interval uses t with k − 1 degrees of freedom.
+        Otherwise the standard error follows from the weights and the interval is
+        normal, which is too narrow for few data sets. If the estimates lie closer
+        together than their standard errors explain, the standard error remains that
+        of the weights (the modified variant), and ``method`` says so: otherwise the
+        interval could be narrower than that of a fixed-effect model.
 
     Returns
     -------
     RandomEffects
-        With NaN and the reason where fewer than two data sets are left; the estimate
-        of a single one is its own.
+        The numbers are NaN, with the reason, if fewer than two data sets remain; a
+        single data set keeps its own estimate.
 
     Raises
     ------
@@ -120,8 +122,8 @@ def random_effects(
     every, se = np.asarray(estimates, dtype=float), np.asarray(ses, dtype=float)
     if every.ndim != 1 or every.shape != se.shape:
         raise DataError(
-            f"estimates and ses must be as long as each other, one number a data set, "
-            f"not of shapes {every.shape} and {se.shape}."
+            f"estimates and ses must have the same length, one number per data set, "
+            f"not shapes {every.shape} and {se.shape}."
         )
     if (se < 0).any():
         raise DataError(f"a standard error is negative: {se[se < 0][0]:g}.")
@@ -130,14 +132,15 @@ def random_effects(
     reason = ""
     if not known.all():
         reason = (
-            f"{int((~known).sum())} of {len(known)} data sets are left out: without "
-            "an estimate, or a standard error above 0"
+            f"{int((~known).sum())} of {len(known)} data sets are excluded, because "
+            "they have no estimate or no standard error above 0"
         )
     if len(y) < 2:
-        few = "one data set has" if len(y) else "no data set has"
+        few = "only one data set has" if len(y) else "no data set has"
         alone = float(y[0]) if len(y) else np.nan
-        return _nothing(alone, level, len(y), method, f"{few} both; it takes two")
-    return _joined(y, variance, level, method, hartung_knapp, reason)
+        why = f"{few} both; a meta-analysis needs two"
+        return _without_interval(alone, level, len(y), method, why)
+    return _combined(y, variance, level, method, hartung_knapp, reason)
 
 
 def _check(level: float, method: str) -> None:
@@ -146,7 +149,7 @@ def _check(level: float, method: str) -> None:
     check_level(level)
 
 
-def _nothing(
+def _without_interval(
     estimate: float, level: float, n: int, method: str, reason: str
 ) -> RandomEffects:
     nan = float("nan")
@@ -168,7 +171,7 @@ def _nothing(
     )
 
 
-def _joined(
+def _combined(
     y: Floats,
     variance: Floats,
     level: float,
@@ -190,7 +193,7 @@ def _joined(
         se *= float(np.sqrt(max(1.0, spread)))
         quantile = float(stdtrit(k - 1, (1 + level) / 2))
         how = f"{method}, Hartung–Knapp"
-        if spread < 1 - 1e-9:  # REML of two data sets gives 1, but for rounding
+        if spread < 1 - 1e-9:  # REML of two data sets gives 1 up to rounding
             how += f" modified (factor 1 instead of {spread:.2g})"
     typical = (k - 1) * fixed.sum() / (fixed.sum() ** 2 - (fixed**2).sum())
     half, beyond = quantile * se, np.nan
@@ -198,7 +201,7 @@ def _joined(
         further = float(stdtrit(k - 2, (1 + level) / 2))
         beyond = further * float(np.sqrt(se**2 + tau2))
     else:
-        few = "a prediction interval takes three data sets"
+        few = "a prediction interval needs three data sets"
         reason = f"{reason}; {few}" if reason else few
     return RandomEffects(
         estimate=mean,
@@ -223,7 +226,7 @@ def _mean(y: Floats, weights: Floats) -> float:
 
 
 def _dersimonian_laird(fixed: Floats, q: float) -> float:
-    """Return tau² by moments: Q less its expectation, at least 0."""
+    """Return tau² by moments: Q minus its expectation, scaled, and at least 0."""
     scale = fixed.sum() - (fixed**2).sum() / fixed.sum()
     return max(0.0, float((q - len(fixed) + 1) / scale))
 
@@ -231,8 +234,8 @@ def _dersimonian_laird(fixed: Floats, q: float) -> float:
 def _reml(y: Floats, variance: Floats) -> float:
     """Return tau² by restricted maximum likelihood.
 
-    The likelihood can have several peaks: it is looked at on a grid from 0 on, and
-    the highest of the peaks found is climbed.
+    The likelihood can have several maxima: they are bracketed on a grid that starts at
+    0, and the largest of those found is returned.
     """
     from scipy.optimize import brentq
 

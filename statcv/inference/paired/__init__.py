@@ -1,1 +1,1 @@
-"""Results compared on the records that they share."""
+"""Paired comparisons of results for the same records."""

@@ -1,8 +1,8 @@
-"""What is compared of results, and how: estimates, and their differences in pairs.
+"""Estimates of several results, and the paired differences between them.
 
-Every choice of a comparison is made here: the metric, the way in which it is stated,
-and the test. Estimates, differences, intervals and p-values are of that one metric,
-stated in that one way.
+Every choice of a comparison is made here: the metric, how it is computed (pooled, per
+fold, paired), and the test. All estimates, differences, intervals and p-values refer
+to that one metric, computed in that one way.
 """
 
 from __future__ import annotations
@@ -56,32 +56,33 @@ Floats = NDArray[np.float64]
 
 TIMES = 9999  # random swaps of a permutation test
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
-AVERAGED = "pooled, averaged"  # one metric of each record's mean prediction
-# column of adjusted p-values, its heading, and the name that statsmodels has for it
+AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
+# column of adjusted p-values, its heading, and the name of the method in statsmodels
 ADJUSTED = {
     "holm": ("p_holm", "p (Holm)", "holm"),
     "bh": ("p_bh", "p (BH)", "fdr_bh"),
     "none": ("p", "p", ""),
 }
 AGAINST_NULL = (
-    "against a model without predictors this is a test of skill; result.test() "
-    "permutes the outcome and fits everything again, which keeps its error rate"
+    "a comparison with the model without predictors is a test of skill; result.test() "
+    "permutes the outcome and repeats all fits, which controls the error rate"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Results of the same records, compared pair by pair.
+    """Pairwise comparisons of results for the same records.
 
     Attributes
     ----------
     results : dict of str to result
     metric : Metric
     how : {"pooled", "pooled, averaged", "per_fold", "paired"}
-        The way in which the metric is stated and tested.
+        How the metric is computed and tested.
     level : float
+        Confidence level of the intervals.
     method : PairedMethod
-        The test, and what it assumes.
+        The test, with its assumptions.
     reference : str or None
         The result with which the others are compared; None for all pairs.
     seed, n_permutations : int
@@ -99,12 +100,12 @@ class Contrasts:
 
     @cached_property
     def records(self) -> Records:
-        """The held-out predictions of all results, records in one order."""
+        """The held-out predictions of all results, with the records in one order."""
         return Records(self.results, self.metric, self.reference)
 
     @property
     def stated(self) -> str:
-        """The metric and the way in which it is stated, in words."""
+        """The metric, and how it is computed, in words."""
         label, how = self.metric.label, self.how.replace("_", " ")
         if label.endswith(")"):
             return f"{label[:-1]}, {how})"
@@ -114,7 +115,7 @@ class Contrasts:
 
     @cached_property
     def estimates(self) -> dict[str, Estimate]:
-        """The estimate of each result, whose interval is made when it is looked at."""
+        """The estimate of each result; its interval is computed when first read."""
         return {name: self._estimate(name) for name in self.results}
 
     def _estimate(self, name: str) -> Estimate:
@@ -122,7 +123,7 @@ class Contrasts:
             scores = self.records.averaged[name]
             found = make_estimate(scores, self.metric, "pooled", self.level)
             return replace(found, how=AVERAGED)
-        if name == NULL and self.records.null_ranks_nobody:
+        if name == NULL and self.records.null_ranks_equally:
             scores = self.records.scores[name]
             return make_estimate(scores, self.metric, self.how, self.level)
         return self.results[name].estimate(self.metric, self.how, self.level)
@@ -145,7 +146,7 @@ class Contrasts:
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
-        """The names that are compared, the earlier or the reference first."""
+        """The pairs of names compared, with the reference or the earlier one first."""
         if self.reference is None:
             return list(combinations(self.results, 2))
         others = [name for name in self.results if name != self.reference]
@@ -178,49 +179,50 @@ class Contrasts:
         }
 
     def _caveats(self, first: str, second: str, test: PairedTest) -> list[str]:
-        """Say what a reader must know of a pair before the p-value is believed."""
+        """Return what a reader must know about a pair before trusting its p-value."""
         a, b = self.results[first], self.results[second]
-        told = [test.reason, caveat(a, b), *self._headline_caveats(first, second)]
+        caveats = [test.reason, caveat(a, b), *self._headline_caveats(first, second)]
         for name in (first, second):
             found = self.estimates[name]
             if 0 < found.n_undefined < found.n_values:
                 unit = "fold" if found.how == "per_fold" else "repeat"
-                told.append(
+                caveats.append(
                     f"{found.label} has no value in {found.n_undefined} of "
-                    f"{plural(found.n_values, unit)} of {name}"
+                    f"{plural(found.n_values, unit)} for {name}"
                 )
         if self.metric.rank and self.how in ("pooled", AVERAGED):
-            told.append(pooling_caveat(a, b))
+            caveats.append(pooling_caveat(a, b))
         refits = [r.learner.capabilities.refits for r in self.results.values()]
         if against_null(self.results, self.reference) and all(refits):
-            told.append(AGAINST_NULL)
-        return list(dict.fromkeys(told))
+            caveats.append(AGAINST_NULL)
+        return list(dict.fromkeys(caveats))
 
     def _headline_caveats(self, first: str, second: str) -> list[str]:
-        """Say which headlines are stated in another way than what is compared."""
+        """Say which results have a headline that is computed in another way."""
         how = self.how.partition(",")[0]
-        told: dict[str, list[str]] = {}
+        named: dict[str, list[str]] = {}
         for name in (first, second):
             headline = self.results[name].scores.headline(self.metric)
             if headline != how:
-                told.setdefault(headline.replace("_", " "), []).append(name)
-        if not told:
+                named.setdefault(headline.replace("_", " "), []).append(name)
+        if not named:
             return []
-        said = [f"{way} for {' and '.join(names)}" for way, names in told.items()]
-        named = self.how.replace("_", " ")
-        return [f"compared {named}, while the headline is {' and '.join(said)}"]
+        said = [f"{way} for {' and '.join(names)}" for way, names in named.items()]
+        compared = self.how.replace("_", " ")
+        return [f"compared {compared}, while the headline is {' and '.join(said)}"]
 
     # ---- tests ----
 
     def _test(self, number: int, first: str, second: str) -> PairedTest:
-        """Test the difference of the two estimates of the table."""
+        """Test the difference between the two estimates in the table."""
         before, after = (self.estimates[name].value for name in (first, second))
         with np.errstate(invalid="ignore"):
             difference = float(np.subtract(after, before))
-        made = self._made(number, first, second, difference)
-        return replace(made, difference=0.0 if made.statistic == 0 else difference)
+        tested = self._tested(number, first, second, difference)
+        exact = 0.0 if tested.statistic == 0 else difference
+        return replace(tested, difference=exact)
 
-    def _made(
+    def _tested(
         self, number: int, first: str, second: str, difference: float
     ) -> PairedTest:
         if self.method.name == "corrected_t":
@@ -236,14 +238,14 @@ class Contrasts:
         return self._delong(first, second, self.how, difference)
 
     def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
-        """Return the cluster of each record of a pair that was held out."""
+        """Return the cluster of each held-out record of a pair of results."""
         codes = self.records.clusters(first, second)
         return None if codes is None else codes[: len(self.records.labels)]
 
     def changes(self, first: str, second: str) -> Floats:
-        """Return what each record adds to the difference of a mean over records.
+        """Return the contribution of each record to the difference of two means.
 
-        Their mean is the difference.
+        The mean of the contributions is the difference.
         """
         averaged = self.how == AVERAGED
         scores = self.records.averaged if averaged else self.records.scores
@@ -286,13 +288,13 @@ class Contrasts:
     def _refitted(self, first: str, second: str, difference: float) -> PairedTest:
         a, b = self.results[first], self.results[second]
         if not a.design.labels.equals(b.design.labels):
-            why = "the records are in another order, or not all of them were held out"
-            return PairedTest.none(difference, why)
+            why = "the order of the records differs, or not all of them were held out"
+            return PairedTest.unavailable(difference, why)
         try:
             before_each = a.jackknife(self.metric, self.how)
             after_each = b.jackknife(self.metric, self.how)
         except MetricError as error:
-            return PairedTest.none(difference, str(error).removesuffix("."))
+            return PairedTest.unavailable(difference, str(error).removesuffix("."))
         pooled = [make_estimate(r.scores, self.metric, "pooled").value for r in (a, b)]
         given = self._delong(first, second, "pooled", pooled[1] - pooled[0])
         return paired_jackknife(before_each, after_each, difference, given, self.level)
@@ -325,7 +327,7 @@ def contrast(
     seed: int | None = None,
     n_permutations: int | None = None,
 ) -> Contrasts:
-    """Check that results can be compared, and choose what is compared, and how.
+    """Check that results can be compared; choose the metric, its form and the test.
 
     Parameters
     ----------
@@ -336,16 +338,16 @@ def contrast(
     Raises
     ------
     ComparisonError
-        If there are fewer than two, or they differ in their records, or the metric
-        has no such test.
+        If there are fewer than two results, their records differ, or the test is not
+        available for the metric.
     ArgumentError, MetricError
-        If an argument makes no sense.
+        If an argument is out of range or does not fit the others.
     """
     check_level(level, ComparisonError)
     check_results(results)
     if reference is not None and reference not in results:
         raise ArgumentError(
-            f"reference={reference!r} is none of the results: {', '.join(results)}; "
+            f"reference={reference!r} is not among the results: {', '.join(results)}; "
             "'null' is the model without predictors." + suggestion(reference, results)
         )
     first = next(iter(results.values()))
@@ -379,12 +381,12 @@ def contrast(
 
 
 def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
-    """Return the metric by which results are compared, the usual one unless given.
+    """Return the metric by which results are compared, the default unless given.
 
     Raises
     ------
     MetricError
-        If it is unknown, or is not for the outcome.
+        If the metric is unknown, or does not suit the outcome.
     """
     outcome = first.design.outcome
     own = {one.name: one for one in first.chosen_metrics}
@@ -396,7 +398,7 @@ def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
 
 
 def common_how(scores: Sequence[Scores], metric: Metric) -> str:
-    """Return the headline of all results, or where these differ "pooled"."""
+    """Return the headline of all results, or "pooled" if their headlines differ."""
     hows = {one.headline(metric) for one in scores}
     return hows.pop() if len(hows) == 1 else "pooled"
 
@@ -417,21 +419,23 @@ def _check_how(how: str | None, metric: Metric) -> str | None:
 def _how_of(
     method: PairedMethod, way: str, asked: str | None, scores: Sequence[Scores]
 ) -> str:
-    """Return the way in which a test compares estimates.
+    """Return how the estimates that a test compares are computed.
 
     Raises
     ------
     ArgumentError
-        If another is asked for than the test has.
+        If ``asked`` differs from what the test compares.
     """
     if not method.how:
         if method.name == "t" and way == "paired":
-            raise ArgumentError("how='paired' means nothing for a t test over records.")
+            raise ArgumentError(
+                "how='paired' is not available with the t test over records."
+            )
         return way
     if asked not in (None, method.how):
         raise ArgumentError(
-            f"how={asked!r} means nothing for test={method.name!r}, which compares "
-            f"{method.how.replace('_', ' ')}."
+            f"how={asked!r} is not available with test={method.name!r}, which uses "
+            f"how={method.how!r}."
         )
     several = any(len(one.by_repeat) > 1 or one.overlapping for one in scores)
     return AVERAGED if method.how == "pooled" and several else method.how
@@ -442,35 +446,35 @@ def _times(n_permutations: int | None, method: PairedMethod) -> int:
         return TIMES
     if method.name != "permutation":
         raise ArgumentError(
-            f"n_permutations={n_permutations!r} means nothing for test="
-            f"{method.name!r}; it is for test='permutation'."
+            f"n_permutations={n_permutations!r} has no effect with test="
+            f"{method.name!r}; it belongs to test='permutation'."
         )
     if not is_whole(n_permutations) or n_permutations < 1:
         raise ArgumentError(
-            f"n_permutations must be an integer from 1, not {n_permutations!r}."
+            f"n_permutations must be a positive integer, not {n_permutations!r}."
         )
     return int(n_permutations)
 
 
 def _check_folds(contrasts: Contrasts) -> None:
-    """Refuse to compare fold by fold what has no folds in common."""
+    """Refuse a comparison by folds unless both results have the same folds."""
     for first, second in contrasts.pairs:
         a, b = contrasts.results[first], contrasts.results[second]
         if not same_folds(a, b):
             raise ComparisonError(
                 f"test='corrected_t' compares fold by fold, but {first!r} and "
                 f"{second!r} do not have the same folds ({a.plan.fingerprint} and "
-                f"{b.plan.fingerprint}); fit both on one plan, as b.update(scheme="
-                "a.plan) does, or use a test of records."
+                f"{b.plan.fingerprint}); fit both on one plan, for example with "
+                "b.update(scheme=a.plan), or use a test over records."
             )
         if a.plan.n_splits < 2:
             raise ComparisonError(
-                "test='corrected_t' compares fold by fold, but there is one fold only."
+                "test='corrected_t' compares fold by fold, but there is only one fold."
             )
 
 
 def _adjusted(p: Floats, name: str) -> Floats:
-    """Adjust p-values for how many there are, those that are NaN left out."""
+    """Adjust p-values for their number; those that are NaN do not count."""
     known = ~np.isnan(p)
     if known.sum() < 2:
         return p

@@ -1,9 +1,10 @@
-"""DeLong's test of two auROCs: pooled, per fold, or of pairs that one fit left out.
+"""DeLong's test of two auROCs: pooled, per fold, or over pairs held out by one fit.
 
-The fits are taken as given. What a prediction moves an estimate is its structural
-component, a placement less the area (`influence`), or what a pair of records adds
-(`paired_values`); those of one record, or cluster, are summed over folds, repeats and
-both models, so that all dependence between these counts.
+The fits are taken as given. The influence of a prediction on an estimate is its
+structural component, a placement minus the area (`influence`), or the contribution of
+a pair of records (`paired_values`). The influences of one record, or cluster, are
+summed over folds, repeats and both models, so that all dependence between these is
+taken into account.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from statcv.metrics.areas.placements import symmetric_limits
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-ROUNDING = 1e-12  # of a standard error, beside those of the two areas
+ROUNDING = 1e-12  # of a standard error, relative to those of the two areas
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class Side:
     ----------
     scores : Scores
     number : numpy.ndarray of int, shape (n,)
-        The number of each record, the same for both models.
+        Number that identifies each record, the same for both models.
     """
 
     scores: Scores
@@ -54,20 +55,21 @@ def paired_delong(
 ) -> PairedTest:
     """Compare two auROCs by DeLong's test, or by its clustered form.
 
-    Pooled or per fold, the placements of a record among the other class of its cell
-    (of its repeat, or fold) count for the mean over cells. With one cell that is
-    DeLong's test, or Obuchowski's where records come in clusters. Of pairs that one
-    fit left out the variance sums over pairs with a record (or cluster) in common.
+    Pooled or per fold, each record has a placement among the records of the other class
+    in its cell (its repeat, or its fold), and the estimate is the mean over cells. With
+    one cell this is DeLong's test, or Obuchowski's if the records form clusters. For
+    pairs held out by one fit, the variance sums over pairs that share a record (or
+    cluster).
 
     Parameters
     ----------
     first, second : Side
     how : {"pooled", "per_fold", "paired"}
-        The way in which both auROCs are stated.
+        How both auROCs are computed.
     difference : float
         The second auROC minus the first.
     clusters : numpy.ndarray of int, shape (n,), or None
-        The cluster of each record by its number.
+        Cluster of each record, indexed by the number of the record.
     level : float
         Confidence level of the interval.
 
@@ -81,7 +83,7 @@ def paired_delong(
     sides = (first, second)
     reason = _why_not(sides) or _undefined(difference)
     if reason:
-        return PairedTest.none(difference, reason)
+        return PairedTest.unavailable(difference, reason)
     listed = None
     if how == "paired":
         listed = [concordant_pairs(side.scores) for side in sides]
@@ -90,7 +92,7 @@ def paired_delong(
     else:
         variances, reason = _of_placements(sides, how, clusters)
     if np.isnan(variances[0]):
-        return PairedTest.none(difference, reason)
+        return PairedTest.unavailable(difference, reason)
     errors = np.sqrt(np.maximum(variances, 0.0))
     se = float(errors[0]) if errors[0] > ROUNDING * errors[1:].sum() else 0.0
     if se == 0 and abs(difference) <= ROUNDING:
@@ -112,7 +114,7 @@ def paired_delong(
 
 
 def _why_not(sides: Sequence[Side]) -> str:
-    """Say how many predictions are missing; nothing where none is."""
+    """Say how many predictions are missing; return "" if all are known."""
     counts = [int(np.isnan(side.scores.left.predicted).sum()) for side in sides]
     missing = sum(counts)
     return f"{missing} of the predictions are NaN" if missing else ""
@@ -128,9 +130,9 @@ def _undefined(difference: float) -> str:
 def _of_placements(
     sides: Sequence[Side], how: str, clusters: Clusters
 ) -> tuple[Floats, str]:
-    """Return the variance of the difference and of either area, and what to say.
+    """Return the variances of the difference and of each area, and a remark.
 
-    NaN, with the reason, where there is none.
+    The variances are NaN, and the remark is the reason, if they have no value.
     """
     count = 1 + max(int(side.number.max()) for side in sides)
     codes = np.arange(count) if clusters is None else clusters
@@ -140,8 +142,8 @@ def _of_placements(
         what = Compared.of(side.scores, how)
         own, few, counted = unit_sums(what, codes[side.number[what.row]], len(codes))
         if few == counted:
-            where = "no fold holds two" if how == "per_fold" else "there are not two"
-            return np.full(3, np.nan), f"{where} {unit}s of each class"
+            where = "no fold has" if how == "per_fold" else "there are not"
+            return np.full(3, np.nan), f"{where} two {unit}s of each class"
         sums.append(own)
         if few > single:
             single, cells = few, counted
@@ -152,27 +154,28 @@ def _of_placements(
 
 
 def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, int]:
-    """Sum what predictions move an auROC over records or clusters.
+    """Sum the influences of predictions on an auROC over records or clusters.
 
-    The sum of squares of what is returned is the variance of the auROC. In each cell
-    the sums of squares have the factors of an unbiased variance: I/(I - 1) for I
-    units where the classes count together, and for each class that has I₁ units what
-    I₁/(I₁ - 1) is beyond that; with one cell these are DeLong's and Obuchowski's.
+    The sum of squares of the returned values is the variance of the auROC. In each cell
+    the sums of squares have the factors of an unbiased variance: I/(I - 1) for I units
+    of both classes together, and for a class with I₁ units the excess of I₁/(I₁ - 1)
+    over that factor. With one cell these factors are DeLong's and Obuchowski's.
 
     Parameters
     ----------
     what : Compared
+        The predictions, with their cells and influences.
     unit : numpy.ndarray of int, shape (m,)
-        The record, or cluster, of each prediction.
+        Record, or cluster, of each prediction.
     count : int
-        The number of units.
+        Number of units.
 
     Returns
     -------
     sums : numpy.ndarray, shape (3, count)
     single, cells : int
-        Cells in which a class has one unit, which therefore do not show its
-        variation; and all cells with a value.
+        Number of cells in which a class has a single unit, so that its variation
+        cannot be estimated there; and number of cells with a value.
     """
     moved = what.moved
     held = _distinct(moved.cell, unit, what.cells, count)
@@ -191,7 +194,7 @@ def unit_sums(what: Compared, unit: Numbers, count: int) -> tuple[Floats, int, i
 
 
 def _distinct(cell: Numbers, unit: Numbers, cells: int, count: int) -> Floats:
-    """Count the units in each cell, of so many cells and units."""
+    """Count the distinct units in each cell; ``count`` is the number of units."""
     there = np.unique(cell * count + unit) // count
     return np.bincount(there, minlength=cells).astype(float)
 
@@ -204,9 +207,9 @@ def _of_pairs(
     listed: Sequence[ConcordantPairs | None],
     clusters: Clusters,
 ) -> tuple[Floats, str]:
-    """Return the variance of the difference, and of either share of pairs.
+    """Return the variances of the difference and of each share of pairs, and a remark.
 
-    NaN, with the reason, where there is none.
+    The variances are NaN, and the remark is the reason, if they have no value.
     """
     none, unit = np.full(3, np.nan), "record" if clusters is None else "cluster"
     first, second, moved = [], [], []

@@ -1,4 +1,4 @@
-"""Tests of two models on the same records: their names, and what they assume."""
+"""Tests that compare two models on the same records, with their assumptions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ class PairedMethod:
     Attributes
     ----------
     name, title : str
-        What a user types, and what a table's title says.
+        The name that a user types, and the one in the title of a table.
     statistic : str
-        How the statistic is called.
+        Name of the test statistic.
     assumes : str
-        What must hold, and when it fails.
+        The assumptions of the test, and when they fail.
     how : str
-        The way in which it states a metric: ``"pooled"`` for the mean prediction of
-        each record, ``"per_fold"``; empty if that is the headline's.
+        How the test computes a metric: ``"pooled"`` for the mean prediction of each
+        record, or ``"per_fold"``; empty if it follows the headline.
     """
 
     name: str
@@ -39,34 +39,34 @@ METHODS = {
             "delong",
             "DeLong",
             "z",
-            "DeLong's test takes the fits as given and counts the variation of the "
-            "records alone; its true error rate is above the nominal one, by much at "
-            "small n and on noise",
+            "DeLong's test takes the fits as given and accounts only for the variation "
+            "of the records; its true error rate is above the nominal one, and far "
+            "above it at small n and on noise",
         ),
         PairedMethod(
             "corrected_jackknife",
             "corrected jackknife with refits",
             "t",
-            "the corrected jackknife fits both models again without each record; its "
-            "variance is the mean of the jackknife's, which errs on the wide side, and "
-            "of DeLong's, which takes the fits as given. At small n it is "
-            "conservative, and has little power",
+            "the corrected jackknife refits both models without each record; its "
+            "variance is the mean of the jackknife variance, which tends to be too "
+            "large, and DeLong's, which takes the fits as given. At small n the test "
+            "is conservative and has little power",
         ),
         PairedMethod(
             "t",
             "t on casewise losses",
             "t",
             "the t test takes the fits as given and the records (or clusters) as "
-            "independent, so that its interval is somewhat narrow at small n; a few "
-            "records with very large losses can decide it",
+            "independent, so that its interval is somewhat too narrow at small n; a "
+            "few records with very large losses can determine the result",
         ),
         PairedMethod(
             "permutation",
             "permutation of paired predictions",
             "z",
             "the permutation test takes the fits as given and swaps the two models' "
-            "predictions of a record: its null hypothesis is that they could change "
-            "places, which says more than that the metric is the same; it gives no "
+            "predictions of a record: its null hypothesis is that the predictions are "
+            "exchangeable, which is stronger than equality of the metric; it gives no "
             "interval",
             how="pooled",
         ),
@@ -74,10 +74,10 @@ METHODS = {
             "corrected_t",
             "corrected t over folds",
             "t",
-            "the corrected t test (Nadeau & Bengio 2003) takes the correlation of two "
-            "folds' differences as n_test/n, which is a guess; with few folds it has "
-            "little power, and with many repeats, or over the pairs of leave-pair-out, "
-            "its true error rate is above the nominal one",
+            "the corrected t test (Nadeau & Bengio 2003) assumes that the differences "
+            "in two folds have correlation n_test/n, which is a rough approximation; "
+            "with few folds it has little power, and with many repeats, or over the "
+            "pairs of leave-pair-out, its true error rate is above the nominal one",
             how="per_fold",
         ),
     )
@@ -85,9 +85,9 @@ METHODS = {
 
 
 def default_method(metric: Metric, cheap: bool = False) -> str:
-    """Return the test that is made where none is named.
+    """Return the name of the default test.
 
-    ``cheap`` says whether refits of all results are made in a moment.
+    ``cheap`` says whether all results can be refitted quickly.
 
     Raises
     ------
@@ -99,32 +99,33 @@ def default_method(metric: Metric, cheap: bool = False) -> str:
     if metric.casewise is not None:
         return "t"
     raise ComparisonError(
-        f"no paired test is known for {metric.label}: it is neither auROC nor a mean "
-        "over records, as accuracy, brier, log_loss, mae and mse are; "
-        "test='permutation' swaps predictions, test='corrected_t' compares folds."
+        f"{metric.label} has no default paired test: it is neither auROC nor a mean "
+        "over records (such as accuracy, brier, log_loss, mae and mse). Choose "
+        "test='permutation', which swaps predictions, or test='corrected_t', which "
+        "compares folds."
     )
 
 
 def paired_method(
     test: str | None, metric: Metric, cheap: bool = False
 ) -> PairedMethod:
-    """Return a test by its name, the default where there is none.
+    """Return a test by its name, or the default test if ``test`` is None.
 
     Raises
     ------
     ComparisonError
-        If it is unknown, or means nothing for the metric.
+        If the test is unknown, or is not available for the metric.
     """
     if test is None:
         return METHODS[default_method(metric, cheap)]
     if test == "wilcoxon":
         raise ComparisonError(
-            "test='wilcoxon' compares over settings or data sets, not over records: "
-            "compare_settings() does."
+            "test='wilcoxon' compares over settings or data sets, not over records; "
+            "use compare_settings()."
         )
     if not isinstance(test, str) or test not in METHODS:
         raise ComparisonError(
-            f"there is no test {test!r}; there are {', '.join(METHODS)}."
+            f"test={test!r} is unknown; the tests are {', '.join(METHODS)}."
             + suggestion(test, METHODS)
         )
     if test in ("delong", "corrected_jackknife") and metric.name != "auroc":
@@ -132,7 +133,7 @@ def paired_method(
         raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
     if test == "t" and metric.casewise is None:
         raise ComparisonError(
-            f"a t test needs a value for each record, and {metric.label} is not a mean "
+            f"a t test needs one value per record, but {metric.label} is not a mean "
             "over records; use test='permutation' or 'corrected_t'."
         )
     return METHODS[test]

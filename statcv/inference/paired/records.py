@@ -1,4 +1,4 @@
-"""Which results can be compared, their names and caveats, and their common records."""
+"""Checks, names and caveats of compared results, and the records they share."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from statcv.metrics import Metric, round_significant
 from statcv.models import Mean
 
 Floats = NDArray[np.float64]
-LONG = 24  # a name longer than this makes the tables too wide
+LONG = 24  # length of the longest name that fits into the tables
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
 DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
-STRATIFIERS_DIFFER = "tests what the folds keep together, not the models: {} against {}"
-FOLDS_DIFFER = "the folds differ, which adds to the difference"
+CLUSTERS_DIFFER = "tests the clusters of the folds, not the models: {} against {}"
+FOLDS_DIFFER = "the folds differ too, which contributes to the difference"
 
 
 # ---- the records ----
 
 
 def check_results(results: Mapping[str, Any]) -> None:
-    """Refuse what are not results of the same records and outcome.
+    """Check that all are results for the same records and the same outcome.
 
     Raises
     ------
     ComparisonError
+        If there are fewer than two, one is not a result, or records or outcomes differ.
     """
     if len(results) < 2:
         raise ComparisonError(
-            f"compare() needs two results or more, not {len(results)}."
+            f"compare() needs at least two results, not {len(results)}."
         )
     for name, result in results.items():
         if not is_result(result):
@@ -52,16 +53,17 @@ def check_results(results: Mapping[str, Any]) -> None:
 
 
 def is_result(one: Any) -> bool:
-    """Tell whether an object is a result of cross-validation."""
+    """Return whether an object is a result of cross-validation."""
     return hasattr(one, "scores") and hasattr(one, "design")
 
 
 def check_same_records(results: Mapping[str, Readable]) -> None:
-    """Refuse results of different records or outcomes.
+    """Check that all results are for the same records and the same outcome.
 
     Raises
     ------
     ComparisonError
+        If records or outcomes differ.
     """
     first, *others = results
     for other in others:
@@ -78,9 +80,9 @@ def _same_records(first: str, a: Readable, second: str, b: Readable) -> None:
     only = len(rows_a.symmetric_difference(rows_b))
     if only:
         raise ComparisonError(
-            f"{first!r} and {second!r} are not of the same records: {len(rows_a)} and "
-            f"{len(rows_b)} rows, {only} of them in one only. Fit both on the rows "
-            "complete for both."
+            f"{first!r} and {second!r} do not have the same records: {len(rows_a)} and "
+            f"{len(rows_b)} rows, of which {only} occur in only one of them. Fit both "
+            "on the rows that are complete for both."
         )
     y_a, y_b = a.design.outcome, b.design.outcome
     codes_a, codes_b = observed(a, rows_a), observed(b, rows_a)
@@ -101,31 +103,35 @@ def observed(result: Readable, labels: pd.Index[Any]) -> NDArray[np.generic]:
 
 
 def name_results(results: Sequence[Any]) -> dict[str, Any]:
-    """Name results by that in which they differ, if that is short."""
+    """Name results by the aspects in which they differ, if the names are short."""
     if len(results) < 2 or not all(map(is_result, results)):
         return {f"argument {i}": r for i, r in enumerate(results, start=1)}
-    told = _differences(results, [r.plan.scheme for r in results])
-    names = [", ".join(parts) for parts in zip(*told, strict=True)]
+    aspects = _differences(results, [r.plan.scheme for r in results])
+    names = [", ".join(parts) for parts in zip(*aspects, strict=True)]
     if len(set(names)) == len(results) and max(map(len, names), default=0) <= LONG:
         return dict(zip(names, results, strict=True))
     return {f"result {i}": r for i, r in enumerate(results, start=1)}
 
 
 def in_words(results: Mapping[str, Readable]) -> list[tuple[str, str]]:
-    """Describe each result by that in which they differ, unless its name does."""
-    told = _differences(
+    """Describe each result by the aspects in which they differ.
+
+    A result whose name already says so gets no description.
+    """
+    aspects = _differences(
         [*results.values()], [r.plan.sentence for r in results.values()]
     )
-    texts = ["; ".join(parts) for parts in zip(*told, strict=True)]
+    texts = ["; ".join(parts) for parts in zip(*aspects, strict=True)]
     return [pair for pair in zip(results, texts, strict=True) if pair[0] != pair[1]]
 
 
 def _differences(
     results: Sequence[Readable], schemes: Sequence[str]
 ) -> list[Sequence[str]]:
-    """Return the aspects in which results differ; their seeds only if in no other.
+    """Return the aspects in which results differ.
 
-    Predictions made elsewhere do not depend on a seed.
+    Seeds count only if nothing else differs and every result can be refitted;
+    predictions from other software do not depend on a seed.
     """
     aspects: list[Sequence[str]] = [
         schemes,
@@ -133,36 +139,36 @@ def _differences(
         [r.design.formula.text for r in results],
         ["unweighted" if r.weights is None else "weighted" for r in results],
     ]
-    told = [texts for texts in aspects if len(set(texts)) > 1]
-    if not told and all(r.learner.capabilities.refits for r in results):
+    differing = [texts for texts in aspects if len(set(texts)) > 1]
+    if not differing and all(r.learner.capabilities.refits for r in results):
         return [[f"seed {r.seed}" for r in results]]
-    return told or [[r.learner.label for r in results]]
+    return differing or [[r.learner.label for r in results]]
 
 
 # ---- caveats ----
 
 
 def same_folds(a: Readable, b: Readable) -> bool:
-    """Tell whether two results hold out, and drop, the same records in every fold."""
+    """Return whether two results hold out and drop the same records in every fold."""
     alike = a.design.labels.equals(b.design.labels)
     return alike and a.plan.fingerprint == b.plan.fingerprint
 
 
 def caveat(a: Readable, b: Readable) -> str:
-    """Say what else than the models differs between two results."""
+    """Say what differs between two results apart from the models."""
     if same_folds(a, b):
         return ""
     if _models_differ(a, b):
         return FOLDS_DIFFER
     if a.plan.scheme != b.plan.scheme:
         return SCHEMES_DIFFER
-    kept = [_kept_together(result) for result in (a, b)]
-    return STRATIFIERS_DIFFER.format(*kept) if kept[0] != kept[1] else DRAWS_DIFFER
+    kinds = [_clusters_of(result) for result in (a, b)]
+    return CLUSTERS_DIFFER.format(*kinds) if kinds[0] != kinds[1] else DRAWS_DIFFER
 
 
-def _kept_together(result: Readable) -> str:
+def _clusters_of(result: Readable) -> str:
     strata = result.plan.strata
-    return "nothing" if strata is None else f"equal {strata.label}"
+    return "none" if strata is None else f"equal {strata.label}"
 
 
 def _models_differ(a: Readable, b: Readable) -> bool:
@@ -180,28 +186,29 @@ def _weights(result: Readable) -> Floats:
 
 
 def pooling_caveat(a: Readable, b: Readable) -> str:
-    """Say where pooling is biased, for tests of pooled predictions."""
+    """Say that pooling is biased if it is, for tests of pooled predictions."""
     worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
     if not abs(worst.mean_model_auroc - 0.5) > LEANS:
         return ""
     return (
-        "pooled over folds whose training means give labels away: the training mean "
+        "pooled over folds whose training means reveal the labels: the training mean "
         f"alone has auROC {worst.mean_model_auroc:.3f} under {worst.plan.scheme}"
     )
 
 
-# ---- each record once: its predictions averaged, and what a metric reads of them ----
+# ---- the mean prediction of each record, and what a metric reads of it ----
 
 
 def averaged(scores: Scores) -> Scores:
-    """Return the predictions of each record averaged, as those of one repeat.
+    """Return the mean prediction of each record, in the form of a single repeat.
 
-    Each record is a split of its own; so its baseline is averaged too. The records
+    Each record is a split of its own, so that its baseline is averaged too. The records
     are in the order of ``scores.mean_prediction()``.
 
     Parameters
     ----------
     scores : Scores
+        Held-out predictions of all repeats.
     """
     row, predicted = scores.mean_prediction()
     place = np.searchsorted(row, scores.row)
@@ -231,10 +238,10 @@ def averaged(scores: Scores) -> Scores:
 
 
 def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
-    """Return what a metric reads of each record's mean prediction.
+    """Return what a metric reads of the mean prediction of each record.
 
-    Where there are thresholds and it reads classes, these: 0 and 1, NaN where a
-    threshold is missing.
+    If there are thresholds and the metric reads classes, these are the predicted
+    classes: 0 and 1, or NaN where a threshold is missing.
 
     Parameters
     ----------
@@ -244,7 +251,7 @@ def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
     Returns
     -------
     numpy.ndarray, shape (records,) or (records, classes)
-        In the order of ``scores.mean_prediction()``.
+        One row per record, in the order of ``scores.mean_prediction()``.
     """
     predicted, cuts = scores.mean_prediction()[1], scores.mean_threshold
     if cuts is not None and metric.reads == "classes":
@@ -255,23 +262,24 @@ def read_by_record(scores: Scores, metric: Metric) -> NDArray[np.float64]:
 
 # ---- held-out predictions of several results, in one order of records ----
 
-NULL = "null"  # what the model without predictors is called
+NULL = "null"  # name of the model without predictors
 
 
 def against_null(results: Mapping[str, Readable], reference: str | None) -> bool:
-    """Tell whether results are compared with the model without predictors."""
+    """Return whether results are compared with the model without predictors."""
     return reference == NULL and isinstance(results[NULL].learner, Mean)
 
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """What a metric reads of each result, records in the order of the first.
+    """What a metric reads of each result, with records in the order of the first.
 
     Attributes
     ----------
     results : dict of str to result
     metric : Metric
     reference : str or None
+        The result with which the others are compared; None for all pairs.
     """
 
     results: Mapping[str, Readable]
@@ -299,11 +307,11 @@ class Records:
     def scores(self) -> dict[str, Scores]:
         """The held-out predictions of each result.
 
-        To a metric of ranks the model without predictors ranks nobody, whatever the
-        training means of the folds give away.
+        For a rank metric, the model without predictors ranks all records equally,
+        even if the training means of the folds reveal the labels.
         """
         found = {name: result.scores for name, result in self.results.items()}
-        if self.null_ranks_nobody:
+        if self.null_ranks_equally:
             null = found[NULL]
             left = np.full_like(null.left.predicted, 0.5)
             found[NULL] = replace(
@@ -314,13 +322,13 @@ class Records:
         return found
 
     @property
-    def null_ranks_nobody(self) -> bool:
-        """Whether the reference is the model without predictors, of a rank metric."""
+    def null_ranks_equally(self) -> bool:
+        """Whether a rank metric is compared with the model without predictors."""
         return self.metric.rank and against_null(self.results, self.reference)
 
     @cached_property
     def averaged(self) -> dict[str, Scores]:
-        """The predictions of each record averaged, with the baseline of the first."""
+        """The mean predictions of the records, with the baseline of the first."""
         found = {name: averaged(scores) for name, scores in self.scores.items()}
         baseline = next(iter(found.values())).baseline
         return {
@@ -332,7 +340,7 @@ class Records:
 
     @cached_property
     def predictions(self) -> dict[str, Floats]:
-        """What the metric reads of each record's mean prediction, by result."""
+        """What the metric reads of the mean prediction of each record, by result."""
         return {
             name: read_by_record(scores, self.metric)[
                 held_out(self.results[name]).get_indexer(self.labels)
@@ -341,14 +349,14 @@ class Records:
         }
 
     def value(self, predictions: Floats) -> float:
-        """Return the metric of predictions of all records."""
+        """Return the metric for predictions of all records."""
         baseline = next(iter(self.averaged.values())).baseline
         return float(self.metric(self.y, predictions, baseline))
 
     # ---- pairs of results ----
 
     def sides(self, first: str, second: str) -> tuple[Side, Side]:
-        """Return the predictions of two results, their records numbered alike."""
+        """Return the predictions of two results with one numbering of the records."""
         a, b = (
             Side(self.scores[name], self._numbering.get_indexer(self._labels_of(name)))
             for name in (first, second)
@@ -356,9 +364,10 @@ class Records:
         return a, b
 
     def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
-        """Return the cluster of each numbered record, as either result has it.
+        """Return the cluster of each numbered record.
 
-        The first are those of `labels`.
+        Records that either result puts into one cluster are in one cluster. The
+        records of `labels` come first.
         """
         codes = []
         for name in (first, second):
@@ -375,7 +384,7 @@ class Records:
 
     @cached_property
     def _numbering(self) -> pd.Index[Any]:
-        """The labels of all records: those held out, and then any others."""
+        """The labels of all records: first those held out, then any others."""
         found = self.labels
         for result in self.results.values():
             found = found.append(result.design.labels.difference(found, sort=False))

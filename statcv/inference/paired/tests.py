@@ -1,4 +1,4 @@
-"""Two models' predictions of the same records, compared by a test."""
+"""Tests of two models' predictions for the same records."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from statcv.metrics.areas.placements import symmetric_limits
 Floats = NDArray[np.float64]
 Clusters = NDArray[np.intp] | None
 
-_ALIKE = 1e-12  # differences nearer than this, relative to the largest, are equal
+_ALIKE = 1e-12  # relative to the largest: differences closer than this are equal
 
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A difference of two models with its test.
+    """The difference between two models, with its test.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class PairedTest:
         The second estimate minus the first, its standard error and interval.
     statistic, p_value : float
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        The reason why a number is missing or uninformative; otherwise empty.
     """
 
     difference: float
@@ -45,25 +45,26 @@ class PairedTest:
     reason: str = ""
 
     @classmethod
-    def none(cls, difference: float, reason: str) -> PairedTest:
-        """Return the test that cannot be had, with the reason."""
+    def unavailable(cls, difference: float, reason: str) -> PairedTest:
+        """Return a test without a value, with the reason."""
         nan = float("nan")
         return cls(difference, nan, nan, nan, nan, nan, reason)
 
 
 def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
-    """Test the mean of casewise differences by t, with clusters by their totals.
+    """Test the mean of casewise differences by a t test, over cluster totals if any.
 
-    The variance of the mean is G/(G − 1) Σ (Σ (d − d̄))² / n², the inner sums over the
-    records of each of G clusters; without clusters that is the usual s²/n.
+    The variance of the mean is G/(G − 1) Σ (Σ (d − d̄))² / n², where the inner sum is
+    over the records of each of G clusters; without clusters this is the usual s²/n.
 
     Parameters
     ----------
     change : numpy.ndarray, shape (n,)
-        The second model's value of each record minus the first's.
+        The value of the second model for each record minus that of the first.
     clusters : numpy.ndarray of int, shape (n,), or None
+        Cluster of each record.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     Examples
     --------
@@ -75,15 +76,15 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
     mean = float(change.mean())
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.none(
-            np.nan, f"{odd} of {len(change)} records have an infinite or no loss"
+        return PairedTest.unavailable(
+            np.nan, f"{odd} of {len(change)} records have an infinite or missing loss"
         )
     if clusters is None:
         clusters = np.arange(len(change))
     groups, group = np.unique(clusters, return_inverse=True)
     g, unit = len(groups), "cluster" if len(groups) < len(change) else "record"
     if g < 2:
-        return PairedTest.none(mean, f"there is one {unit} only")
+        return PairedTest.unavailable(mean, f"there is only one {unit}")
     totals = np.bincount(group, change - mean)
     se = float(np.sqrt(g / (g - 1) * (totals**2).sum())) / len(change)
     if se <= _ALIKE * float(np.abs(change).max()):
@@ -101,9 +102,9 @@ def paired_t(change: Floats, clusters: Clusters, level: float) -> PairedTest:
 
 
 def _without_variation(change: Floats, unit: str) -> PairedTest:
-    """Return what equal differences tell: whether they are 0, and no interval.
+    """Return the test of equal differences: whether they are 0, without an interval.
 
-    A mean that is nothing beside the single differences is 0 but for rounding.
+    A mean that is negligible relative to the single differences is 0 up to rounding.
     """
     mean = float(change.mean())
     if abs(mean) <= _ALIKE * float(np.abs(change).max()):
@@ -115,23 +116,24 @@ def _without_variation(change: Floats, unit: str) -> PairedTest:
         np.nan,
         statistic=ratio(mean, 0.0),
         p_value=float(mean == 0),
-        reason=f"every {unit} differs by the same amount, which measures no variation",
+        reason=f"every {unit} has the same difference, so that there is no variation",
     )
 
 
 def paired_corrected_t(
     change: Floats, n_train: Floats, n_test: Floats, level: float
 ) -> PairedTest:
-    """Test the mean difference over the same folds by the corrected t.
+    """Test the mean difference over the same folds by the corrected t test.
 
     Parameters
     ----------
     change : numpy.ndarray, shape (folds,)
-        The second model's value in each fold minus the first's, over all repeats.
+        The value of the second model in each fold minus that of the first, over all
+        repeats.
     n_train, n_test : numpy.ndarray, shape (folds,)
-        Records of each fold's training set, and held out.
+        Number of training records and of held-out records of each fold.
     level : float
-        Of the interval.
+        Confidence level of the interval.
 
     References
     ----------
@@ -140,7 +142,7 @@ def paired_corrected_t(
     """
     odd = int((~np.isfinite(change)).sum())
     if odd:
-        return PairedTest.none(
+        return PairedTest.unavailable(
             np.nan, f"the metric has no value in {odd} of {len(change)} folds"
         )
     mean = float(change.mean())
@@ -148,7 +150,7 @@ def paired_corrected_t(
         return _without_variation(change, "fold")
     found = corrected_t_interval(change, n_train, n_test, level)
     if np.isnan(found.se):
-        return PairedTest.none(mean, found.assumes)
+        return PairedTest.unavailable(mean, found.assumes)
     statistic = ratio(mean, found.se)
     return PairedTest(
         difference=mean,
@@ -170,30 +172,34 @@ def paired_permutation(
     times: int,
     rng: np.random.Generator,
 ) -> PairedTest:
-    """Compare two models by swapping their predictions, those of a cluster together.
+    """Compare two models by swapping their predictions, cluster by cluster if any.
 
-    Scores of a rank metric are first turned into mid-ranks within each model.
+    For a rank metric, scores are first replaced by their mid-ranks within each model.
 
     Parameters
     ----------
     metric : Metric
     value : callable
-        The metric of predictions of all records.
+        Function from the predictions of all records to the metric.
     y : numpy.ndarray, shape (n,)
+        Outcome of each record.
     a, b : numpy.ndarray, shape (n,) or (n, classes)
+        Predictions of the first and of the second model.
     clusters : numpy.ndarray of int, shape (n,), or None
+        Cluster of each record.
     times : int
-        Random swaps, where all cannot be gone through.
+        Number of random swaps if there are too many to enumerate.
     rng : numpy.random.Generator
 
     Returns
     -------
     PairedTest
-        Without interval; the standard error is the sd of the difference under swaps.
+        A test without an interval; its standard error is the standard deviation of the
+        difference under swaps.
     """
     difference = value(b) - value(a)
     if not np.isfinite(difference):
-        return PairedTest.none(difference, f"{metric.label} has no value")
+        return PairedTest.unavailable(difference, f"{metric.label} has no value")
     if metric.is_auroc:
         found = flip_signs(auroc_terms(y, a, b), clusters, times, rng)
     elif metric.casewise is not None:
@@ -215,7 +221,7 @@ def paired_permutation(
 
 
 def _ranks(scores: Floats) -> Floats:
-    """Return the mid-ranks of scores, class by class where there are several."""
+    """Return the mid-ranks of scores, separately for each class."""
     if scores.ndim == 1:
         return midrank(round_significant(scores))
     return np.column_stack([_ranks(column) for column in scores.T])
@@ -224,16 +230,16 @@ def _ranks(scores: Floats) -> Floats:
 def _about(found: Swaps) -> str:
     if found.undefined:
         return (
-            f"{found.undefined} of {found.times} swaps give no value and count as "
+            f"{found.undefined} of {found.times} swaps have no value and count as "
             "extreme"
         )
     if found.exact and found.times < 2**5:
-        return f"there are {found.times} ways to swap only"
+        return f"there are only {found.times} distinct swaps"
     return ""
 
 
 def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
-    """Return the clusters of records that either of two results links.
+    """Return the clusters of records that are linked by either of two results.
 
     Examples
     --------
@@ -254,9 +260,9 @@ def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
     return np.asarray(label[one], dtype=np.intp)
 
 
-# ---- two models' auROC compared by a jackknife that fits both again ----
+# ---- the auROCs of two models, compared by a jackknife that refits both ----
 
-ROUNDING = 1e-12  # of a difference of areas
+ROUNDING = 1e-12  # smallest difference of areas that is not a rounding error
 
 
 def paired_jackknife(
@@ -266,10 +272,10 @@ def paired_jackknife(
     given: PairedTest,
     level: float,
 ) -> PairedTest:
-    """Compare two estimates of auROC by what each record moves them, with refits.
+    """Compare two estimates of auROC by the influence of each record, with refits.
 
-    The variance of the difference is the mean of the jackknife's, which errs on the
-    wide side, and of that which takes the fits as given, and never less than the
+    The variance of the difference is the mean of the jackknife variance, which tends to
+    be too large, and the variance that takes the fits as given, and is never below the
     latter; t has the degrees of freedom of the jackknife.
 
     Parameters
@@ -285,11 +291,11 @@ def paired_jackknife(
     """
     alike = np.array_equal(first.group, second.group) and first.unit == second.unit
     if not alike:
-        return PairedTest.none(
-            difference, "records that belong together differ between the results"
+        return PairedTest.unavailable(
+            difference, "the clusters differ between the results"
         )
     if math.isnan(given.se):
-        return PairedTest.none(difference, given.reason)
+        return PairedTest.unavailable(difference, given.reason)
     moved = Jackknife(
         second.values - first.values, first.group, first.unit, first.n_fits
     )
@@ -300,7 +306,7 @@ def paired_jackknife(
     lower, upper = symmetric_limits(difference, se, level, df=df)
     reasons = dict.fromkeys(j.caveats.removeprefix("; ") for j in (first, second))
     if se == 0:
-        reasons = {"no record moves the difference": None}
+        reasons = {"no record influences the difference": None}
     return PairedTest(
         difference=difference,
         se=se,

@@ -1,4 +1,4 @@
-"""A metric of predictions and a threshold, held at the one of all results."""
+"""A metric that depends on a threshold, fixed at the threshold of all results."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ from statcv.errors import MetricError
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
-HALF = 0.5  # above which class 1 is predicted, where no threshold is given
+HALF = 0.5  # default threshold above which class 1 is predicted
 
 
 def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
-    """Hold a metric at the threshold that all results have; others stay as they are.
+    """Fix a metric at the threshold that all results share.
+
+    A metric that does not depend on a threshold is returned unchanged.
 
     Parameters
     ----------
@@ -26,7 +28,7 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
     Raises
     ------
     MetricError
-        If the thresholds differ, between results or between the folds of one.
+        If the thresholds differ between results, or between the folds of one result.
 
     Examples
     --------
@@ -40,9 +42,9 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
     every = {float(cut) for one in given for cut in np.ravel(one)}
     if len(every) > 1:
         raise MetricError(
-            f"{metric.label} is at thresholds that differ between or within the "
-            "results, and at each it weighs false positives by another weight; "
-            "plot_decision() draws it along all thresholds."
+            f"{metric.label} cannot be compared: the thresholds differ between or "
+            "within the results, and the weight of a false positive depends on the "
+            "threshold; plot_decision() draws it over all thresholds."
         )
     cut = every.pop()
     return replace(
