@@ -39,7 +39,7 @@ from statcv.results.stratifier_bias.setting import (
     Setting,
     check_metric,
     check_scheme,
-    read_copies,
+    read_duplicates,
 )
 from statcv.results.stratifier_bias.values import values_of
 
@@ -165,9 +165,9 @@ def stratifier_bias(
     check_level(level)
     table = as_frame(data)
     seed = resolve_seed(seed)
-    copies = read_copies(duplicates, table)
+    same = read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
-    known = copies.columns if copies else ()
+    known = same.columns if same else ()
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
         others = table.drop(columns=weighing, errors="ignore")
@@ -193,7 +193,7 @@ def stratifier_bias(
         scheme=scheme,
         k=int(k),
         weights=None if weights is None else row_weights(weights, table, design.kept),
-        copies=copies,
+        duplicates=same,
         seed=seed,
     )
     if candidates is None:
