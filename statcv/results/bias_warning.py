@@ -1,4 +1,4 @@
-"""A warning where folds alone move a metric away from no skill."""
+"""Warnings of distributional bias: metrics that the folds alone bias."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from statcv.results.result import CVResult
 Labels = NDArray[Any]
 
 PASSED_ON = {"weight": "weights", "all": "every subsample"}
-MOST_IN_PAIRS = 500  # records of which all pairs are looked at
-POINTS = 2000  # of the two normal distributions
+MOST_IN_PAIRS = 500  # records, for which all pairs are examined
+POINTS = 2000  # points of the two normal distributions
 
 
 def warn_of_bias(result: CVResult) -> None:
-    """Warn of metrics in which a model without predictors is not at no skill."""
+    """Warn of metrics that are biased for a model without predictors."""
     _warn_of_neighbours(result)
     _warn_of_twins(result)
     _warn_of_other_fits(result)
@@ -32,10 +32,10 @@ def warn_of_bias(result: CVResult) -> None:
     rows = result.without_predictors
     if not any(row.material for row in rows):
         return
-    told = [row for row in rows if row.told]
+    stated = [row for row in rows if row.told]
     warn(
         "distributional bias: without its predictors this model would score "
-        f"{_joined(told)}. {_cause(result)}{_advice(result)}.",
+        f"{_joined(stated)}. {_cause(result)}{_advice(result)}.",
         DistributionalBiasWarning,
     )
 
@@ -46,28 +46,28 @@ def _joined(rows: list[NoSkill]) -> str:
 
 
 def _cause(result: CVResult) -> str:
-    """Say what gives the held-out outcomes away."""
+    """State what reveals the held-out outcomes."""
     kind = result.design.outcome.kind
     if kind == "continuous":
-        return "The training means of these folds give the held-out values away"
-    of = "means" if kind == "binary" else "shares of the classes"
-    return f"The training {of} of these folds give the held-out labels away"
+        return "The training means of these folds reveal the held-out values"
+    of = "means" if kind == "binary" else "class proportions"
+    return f"The training {of} of these folds reveal the held-out labels"
 
 
 def _advice(result: CVResult) -> str:
-    """Name the plan that evens out the training sets, where there is one."""
+    """Name the plan that balances the training sets, if there is one."""
     if result.design.outcome.kind == "continuous":
-        return "; scheme='leave_pair_out' compares records of one fit only"
+        return "; scheme='leave_pair_out' compares only records held out by one fit"
     if result.plan.rebalanced:
         return ""
     scheme = result.plan.made_by
     alone = scheme is not None and (scheme.leaves_one_out or scheme.holds_out_pairs)
     remedy = "scheme='rloocv'" if alone else "rebalance='subsample'"
-    return f"; {remedy} evens out every training set"
+    return f"; {remedy} balances every training set"
 
 
 def _warn_of_neighbours(result: CVResult) -> None:
-    """Warn where near records, more of the held-out class, are all that counts."""
+    """Warn of nearest neighbours, which pass the weight of the held-out class on."""
     near = result.learner.capabilities.predicts_by_neighbors
     if result.plan.rebalance not in PASSED_ON or not near:
         return
@@ -78,22 +78,23 @@ def _warn_of_neighbours(result: CVResult) -> None:
     ]
     if pooled and result.design.outcome.kind != "continuous":
         warn(
-            "distributional bias: training sets that are evened out by "
-            f"{PASSED_ON[result.plan.rebalance]} show a model somewhat more of each "
-            "record of the held-out class. Nearest neighbours pass this on, so that "
-            f"{pooled[0]} pooled is too high (about 0.6 on noise, not 0.5); "
-            "scheme='rloocv' compares pairs that one fit left out.",
+            "distributional bias: training sets that are balanced by "
+            f"{PASSED_ON[result.plan.rebalance]} give each record of the held-out "
+            "class somewhat more weight. Nearest neighbours pass this on, so that the "
+            f"pooled {pooled[0]} is too high (about 0.6 on noise instead of 0.5); "
+            "scheme='rloocv' compares pairs of records that were both absent from the "
+            "training set of one fit.",
             DistributionalBiasWarning,
         )
 
 
 def _warn_of_other_fits(result: CVResult) -> None:
-    """Warn of a pooled rank metric of balanced leave-one-out that was asked for.
+    """Warn of a pooled rank metric that was requested under balanced leave-one-out.
 
-    Of two held-out records each has helped to fit the model that predicts the other,
-    which is left of the bias where training sets are balanced. It is that of a
-    logistic regression on noise, to first order; of few records only, since it is
-    found from all pairs and falls with their number.
+    Each of two held-out records was used to fit the model that predicts the other one.
+    This bias remains if training sets are balanced. It is computed to first order for a
+    logistic regression on noise, and only for small samples, because it is computed
+    from all pairs and decreases with the number of records.
     """
     scheme, n = result.plan.made_by, result.plan.n
     alone = scheme is not None and scheme.leaves_one_out and result.plan.strata is None
@@ -114,22 +115,22 @@ def _warn_of_other_fits(result: CVResult) -> None:
     penalty = math.inf if len(X.T) < n / 4 else 1.0
     area = pooled_null_auroc(X, int(y.sum()), C=penalty, scheme="rloocv")
     rows = [replace(row, found=row.value + _shift(row, y, area)) for row in rows]
-    told = [row for row in rows if row.told]
-    if told:
+    stated = [row for row in rows if row.told]
+    if stated:
         warn(
             "distributional bias: a logistic regression on noise in place of these "
-            f"predictors would score {_joined(told)}, because pooled ranks compare "
-            "predictions of different fits, each of which knew the other record's "
-            f"outcome. result.null_bias({told[0].metric.name!r}) measures this for the "
-            "model itself.",
+            f"predictors would score {_joined(stated)}, because pooled ranks compare "
+            "predictions of different fits, each of which was trained on the other "
+            f"record's outcome. result.null_bias({stated[0].metric.name!r}) measures "
+            "this for the model itself.",
             DistributionalBiasWarning,
         )
 
 
 def _shift(row: NoSkill, y: Labels, area: float) -> float:
-    """Return by how much a metric falls where the auROC of noise is not one half.
+    """Return the change of a metric if the auROC of noise is not one half.
 
-    The classes are two normal distributions that give that area.
+    The scores of the two classes are normal distributions that have this auROC.
     """
     from scipy.special import ndtri
 
@@ -144,7 +145,7 @@ def _shift(row: NoSkill, y: Labels, area: float) -> float:
 
 
 def _warn_of_twins(result: CVResult) -> None:
-    """Warn of records that only the outcome tells from a training record."""
+    """Warn of records that differ from a training record in the outcome alone."""
     outcome = result.design.outcome
     if outcome.kind == "continuous":
         return

@@ -1,4 +1,4 @@
-"""The call that made a result, which can be made again with something changed."""
+"""The call that made a result, which can be repeated with some arguments changed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Call(Protocol):
 
     @property
     def metrics(self) -> Any:
-        """The metrics that were named; None for those of the outcome."""
+        """The metrics that were named; None for the defaults of the outcome."""
 
     @property
     def row(self) -> str | None:
-        """The column that tells which rows are of the same record, if there is one."""
+        """The column that identifies the records, if there is one."""
 
     def again(
         self,
@@ -37,12 +37,12 @@ class Call(Protocol):
         Parameters
         ----------
         formula : Formula
-            The formula of the result, for whose sides the dots of a new one stand, and
-            whose functions it may call.
+            The formula of the result. Dots in a new formula stand for its sides, and a
+            new formula may use its functions.
         scope : mapping
-            Names that a new formula may call.
+            Names that a new formula may use.
         changes : mapping
-            Arguments by name.
+            The changed arguments by name.
         """
 
     def with_mean_model(self) -> Call:

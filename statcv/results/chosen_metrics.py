@@ -1,4 +1,4 @@
-"""Which metrics a call asks for."""
+"""The metrics of a call: those that it names, or the defaults."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ def choose_metrics(
     pairs: bool = False,
     threshold: float | str | None = None,
 ) -> tuple[Metric, ...]:
-    """Return the metrics that a call names, or the usual ones of the outcome.
+    """Return the metrics that a call names, or the defaults for the outcome.
 
     Parameters
     ----------
     metrics : str, Metric, callable, or a sequence of them, or None
     outcome : Outcome
     pairs : bool
-        Whether the scheme compares pairs, so that their metric comes first unless
-        others are named.
+        Whether the scheme compares pairs, so that the metric that compares pairs comes
+        first unless others are named.
     threshold : float, str or None
         The threshold of the predictions, if one is given.
 
     Raises
     ------
     MetricError
-        If one is unknown, not for this outcome, or named twice.
+        If a metric is unknown, is not available for this outcome, or is named twice.
     """
     if metrics is None:
         usual = default_metrics(outcome.kind, threshold is not None)
@@ -49,13 +49,15 @@ def choose_metrics(
     alone = isinstance(metrics, (str, Metric)) or callable(metrics)
     listed = [metrics] if alone else metrics
     if not isinstance(listed, Sequence):
-        raise ArgumentTypeError(f"metrics must be a name or names, not {metrics!r}.")
+        raise ArgumentTypeError(
+            f"metrics must be a metric or a sequence of metrics, not {metrics!r}."
+        )
     if not listed:
-        raise MetricError("metrics is empty; leave it out for the usual ones.")
+        raise MetricError("metrics is empty; omit it for the default metrics.")
     chosen = tuple(get_metric(name) for name in listed)
     for metric in chosen:
         metric.check_outcome(outcome.kind, outcome.name)
     named = [metric.name for metric in chosen]
     if len(set(named)) < len(named):
-        raise MetricError(f"metrics names one twice: {', '.join(named)}.")
+        raise MetricError(f"metrics names a metric twice: {', '.join(named)}.")
     return chosen

@@ -1,4 +1,4 @@
-"""One number of a result with its interval, and the refits that the interval needs."""
+"""An estimate with its interval, and the refits that the interval needs."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from statcv.metrics import Metric, get_metric
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
-USUAL = "corrected_jackknife"  # the interval of auROC where its refits are cheap
-CHEAP = 300_000_000  # multiplications: a second or two
+USUAL = "corrected_jackknife"  # the interval of auROC if its refits are cheap
+CHEAP = 300_000_000  # multiplications, which take a second or two
 
 
 def metric_of(result: CVResult, name: str | Metric | None) -> Metric:
-    """Return a metric by its name, one of the result's own first.
+    """Return a metric by its name, preferably one of the result's own.
 
     Parameters
     ----------
     result : CVResult
     name : str, Metric or None
-        The headline if None.
+        Name of the metric; the headline metric if None.
 
     Raises
     ------
     MetricError
-        If it is unknown, or is not for the outcome.
+        If the metric is unknown, or not available for the outcome.
     """
     own = {metric.name: metric for metric in result.chosen_metrics}
     if name is None:
@@ -63,27 +63,27 @@ def named_estimate(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    """Estimate a metric with the interval of that name, by refits if it needs them.
+    """Estimate a metric with the named interval, with refits if it needs them.
 
     Parameters
     ----------
     result : CVResult
     metric, how, level, interval, seed, n_jobs, progress
-        As :meth:`~statcv.results.result.CVResult.estimate` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.estimate`.
 
     Raises
     ------
     MetricError
-        If the outcome or the scheme does not admit them.
+        If the estimate is not available for the outcome or the scheme.
 
     Warns
     -----
     UndefinedMetricWarning
-        If the metric has no value in some folds or repeats, with their count.
+        If the metric is undefined in some folds or repeats, with their number.
     """
     if how in BOOTSTRAPS and is_bootstrap(result.plan):
         if interval is not None:
-            raise MetricError(f"how={how!r} has no interval of any kind.")
+            raise MetricError(f"how={how!r} has no interval; omit interval=.")
         refits = result.refits
         found: Estimate = bootstrap_estimate(
             result.scores, metric, how, refits.fitted, level, refits.full_threshold
@@ -94,7 +94,7 @@ def named_estimate(
         found = _refitted(
             result, bare, metric, interval, seed, n_jobs=n_jobs, progress=progress
         )
-        assert found.interval  # refits are made now
+        assert found.interval  # makes the refits
     else:
         found = default_estimate(result, metric, how, level, interval, seed)
     if found.n_undefined:
@@ -121,7 +121,7 @@ def default_estimate(
     ----------
     result : CVResult
     metric, how, level, interval, seed
-        As :func:`named_estimate` takes them; ``interval`` needs no refits.
+        The arguments of :func:`named_estimate`; ``interval`` must not need refits.
     """
     found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
     usual = interval is None and metric.is_auroc and math.isfinite(found.value)
@@ -133,14 +133,14 @@ def default_estimate(
         made, other = refitted.interval, found.interval
         if not math.isnan(made.se) or math.isnan(other.se):
             return made
-        why = f"the {USUAL.replace('_', ' ')} has none: {made.assumes}"
+        why = f"the {USUAL.replace('_', ' ')} is not available: {made.assumes}"
         return replace(other, assumes=f"{other.assumes}; {why}")
 
     return found.with_interval(make)
 
 
 def refits_are_cheap(result: CVResult, metric: Metric, how: str) -> bool:
-    """Tell whether all fits without each record take no more than a second or two.
+    """Return whether the refits without each record take at most a second or two.
 
     Parameters
     ----------
@@ -166,18 +166,18 @@ def jackknife(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Jackknife:
-    """Return an estimate with each record or cluster deleted, all fits made again.
+    """Return the jackknife: the estimate refitted without each record or cluster.
 
     Parameters
     ----------
     result : CVResult
     metric, how, n_jobs, progress
-        As :meth:`~statcv.results.result.CVResult.jackknife` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.jackknife`.
 
     Raises
     ------
     MetricError
-        If there is none, with the reason.
+        If the estimate cannot be jackknifed; the message gives the reason.
     """
     way = make_estimate(result.scores, metric, how).how
     check_refits(result, "the jackknife")
@@ -196,28 +196,28 @@ def jackknife(
 
 
 def needs_refits(interval: str) -> bool:
-    """Tell whether the interval of that name, if there is one, needs refits."""
+    """Return whether the named interval exists and needs refits."""
     return interval in INTERVALS and INTERVALS[interval].refits
 
 
 def is_bootstrap(plan: FoldPlan) -> bool:
-    """Tell whether the plan samples records, so that there are .632 estimates."""
+    """Return whether the plan samples records, so that there are .632 estimates."""
     return plan.made_by is not None and plan.made_by.samples
 
 
 def check_refits(result: CVResult, what: str) -> None:
-    """Raise if there is no model that could be fitted again.
+    """Raise an error if there is no model that can be refitted.
 
     Parameters
     ----------
     result : CVResult
     what : str
-        What needs the refits.
+        Name of the method that needs the refits, for the message.
     """
     if not result.refits.possible:
         raise MetricError(
-            f"{what} makes all fits again, but these predictions come from other "
-            "software: there is no model to fit."
+            f"{what} needs refits, but these predictions come from other software, so "
+            "that there is no model to fit."
         )
 
 
@@ -231,7 +231,7 @@ def _refitted(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Estimate:
-    """Give an estimate the interval of that name, whose refits are made when read."""
+    """Add the named interval to an estimate; its refits are made when it is read."""
 
     def make() -> Interval:
         asked = Asked(
@@ -250,7 +250,7 @@ def _refitted(
 
 
 def _unit(scores: Scores, metric: Metric, how: str) -> str:
-    """Name what an estimate is a mean over."""
+    """Name the units over which an estimate is averaged."""
     if how in BOOTSTRAPS and metric.casewise is not None:
         return "records"
     if scores.by_split:

@@ -1,4 +1,4 @@
-"""The model fitted on all rows, beside its cross-validation."""
+"""The model fitted to all rows, which is not cross-validated."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from statcv.models import Fit, Model
 
 
 class FullModel:
-    """The model fitted on all rows; nothing about it is cross-validated.
+    """The model fitted to all rows; it is not cross-validated.
 
     Attributes
     ----------
     coefficients : pandas.Series or None
     chosen : dict or None
-        Hyperparameters that were chosen on all rows, where the model chooses some.
+        The hyperparameters chosen on all rows, if the model chooses any.
     """
 
     def __init__(self, design: Design, learner: Model, fit: Fit) -> None:
@@ -34,7 +34,7 @@ class FullModel:
         )
 
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:
-        """Return predictions for the rows of a data frame, NaN where incomplete."""
+        """Return predictions for the rows of a data frame; NaN for incomplete rows."""
         matrix, labels = self._design.new_matrix(new)
         complete = ~np.isnan(matrix).any(axis=1)
         found = self._fit.predict(matrix[complete])
@@ -45,7 +45,7 @@ class FullModel:
     def labelled(
         self, predicted: NDArray[np.float64], labels: pd.Index[Any], name: str
     ) -> pd.Series[Any] | pd.DataFrame:
-        """Give predictions their labels: a series, or one column for each class."""
+        """Label predictions, as a series or as a frame with one column per class."""
         if predicted.ndim == 1:
             return pd.Series(predicted, index=labels, name=name)
         columns = list(self._design.outcome.levels)
@@ -53,12 +53,12 @@ class FullModel:
 
     def __repr__(self) -> str:
         lines = [
-            f"{self._design.formula.text}: {self._learner.label}, fitted on all "
+            f"{self._design.formula.text}: {self._learner.label}, fitted to all "
             f"{self._design.n} rows (not cross-validated)"
         ]
         if self.chosen:
             said = ", ".join(_said(*item) for item in self.chosen.items())
-            lines.append(f"chosen on them: {said}")
+            lines.append(f"hyperparameters chosen on all rows: {said}")
         if self.coefficients is not None:
             lines.append(self.coefficients.to_string())
         return "\n".join(lines)

@@ -42,15 +42,17 @@ def permuted(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> list[Floats]:
-    """Return metrics of the same fits by permutation; make those that are not known.
+    """Return metrics of the same fits under permuted outcomes, reusing known values.
 
     Parameters
     ----------
     result : CVResult
     wanted : sequence of (Metric, str)
+        The metrics, each with the way in which folds are combined.
     times, seed : int
+        Number of permutations, and their seed.
     n_jobs, progress
-        As :func:`statcv.cv` takes them.
+        Number of processes and progress bar, as in :func:`statcv.cv`.
     """
 
     def make(short: Sequence[Wanted], first: int) -> Permuted:
@@ -85,7 +87,7 @@ def null_distribution(
     ----------
     result : CVResult
     metric, how, times, seed, n_jobs, progress
-        As :meth:`~statcv.results.result.CVResult.null_distribution` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.null_distribution`.
     """
     check_times(result, times, "times")
     wanted = [(metric, permutable_how(result, metric, how))]
@@ -113,7 +115,7 @@ def null_bias(
     ----------
     result : CVResult
     metric, how, n_permutations, seed, n_jobs, progress
-        As :meth:`~statcv.results.result.CVResult.null_bias` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.null_bias`.
     """
     wanted = _with_no_skill(result, metric, how)
     return _null_biases(result, [wanted], n_permutations, seed, n_jobs, progress)[0]
@@ -122,12 +124,14 @@ def null_bias(
 def biases_shown(result: CVResult, n_permutations: int) -> list[NullBias]:
     """Return the biases that a summary shows, all from the same refits.
 
-    That of the first rank metric in the headline's way, and of all of them pooled.
+    They are that of the first rank metric, combined in its default way, and those of
+    all rank metrics pooled.
 
     Parameters
     ----------
     result : CVResult
     n_permutations : int
+        Number of permutations.
     """
     ranks = [m for m in result.chosen_metrics if m.rank and _has_no_skill(result, m)]
     if not ranks:
@@ -183,20 +187,20 @@ def _with_no_skill(result: CVResult, metric: Metric, how: str | None) -> Wanted:
     if metric.against_mean:
         raise MetricError(
             f"{metric.label} of a model that was fitted to noise is rightly below 0, "
-            "since it predicts worse than the mean: what permuted outcomes give is no "
-            "bias. null_distribution() gives it."
+            "since it predicts worse than the mean; its value under permuted outcomes "
+            "is not a bias. null_distribution() returns these values."
         )
     if not _has_no_skill(result, metric):
         raise MetricError(
             f"no value of {metric.label} stands for no skill under every outcome, so "
-            "that it has no bias from it; null_distribution() gives its values under "
-            "permuted outcomes."
+            "that its bias is not defined; null_distribution() returns its values "
+            "under permuted outcomes."
         )
     return metric, permutable_how(result, metric, how)
 
 
 def _has_no_skill(result: CVResult, metric: Metric) -> bool:
-    """Tell whether no skill has one value, whatever the model predicts."""
+    """Return whether no skill has a single value, whatever the model predicts."""
     constant = no_skill_value(result, metric) is not None and not metric.against_mean
     return constant or metric.in_random_order is not None
 
@@ -211,7 +215,7 @@ def about(result: CVResult) -> str:
 
 
 def no_skill_value(result: CVResult, metric: Metric) -> float | None:
-    """Return the metric's value without skill; None if it hangs on the outcome.
+    """Return the metric's value without skill; None if it depends on the outcome.
 
     Parameters
     ----------
@@ -229,25 +233,24 @@ def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
     result : CVResult
     metric : Metric
     how : str or None
-        The headline's if None.
+        Way in which folds are combined; the default of the metric if None.
 
     Raises
     ------
     ModelError
-        If there is no model that could be fitted again.
+        If there is no model that can be refitted.
     MetricError
         If the metric is not available that way.
     """
     if not result.refits.possible:
         raise ModelError(
-            f"{result.learner.label}: there is no model here that could be fitted to "
-            "permuted outcomes; test() without method= tests by the interval of the "
-            "estimate."
+            f"{result.learner.label}: there is no model that can be fitted to permuted "
+            "outcomes; test() without method= tests by the interval of the estimate."
         )
     if how in BOOTSTRAPS:
         raise MetricError(
-            f"how={how!r} needs the fit on all rows beside those in the folds, which "
-            "is not made for permuted outcomes; use how='per_fold'."
+            f"how={how!r} needs a fit on all rows in addition to those in the folds, "
+            "which is not made for permuted outcomes; use how='per_fold'."
         )
     return make_estimate(result.scores, metric, how).how
 
@@ -260,12 +263,12 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
     result : CVResult
     times : int
     name : str
-        The argument's name.
+        Name of the argument, for the message.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If it is not an integer, below 1, or more than can be made.
+        If the number is not an integer, is below 1, or is more than can be made.
     """
     if not is_whole(times):
         raise ArgumentTypeError(f"{name} must be an integer, not {times!r}.")
@@ -275,12 +278,12 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
         cost = _duration(MOST * float(result.held.seconds.sum()))
         raise ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
-            f"which take about {cost} of this model on one core."
+            f"which take about {cost} for this model on one core."
         )
 
 
 def warn_of_cost(result: CVResult, times: int) -> None:
-    """Say what refits will cost if they are made one by one.
+    """Warn of the time that refits will take if they are made one by one.
 
     Parameters
     ----------
@@ -295,8 +298,8 @@ def warn_of_cost(result: CVResult, times: int) -> None:
         warn(
             f"{times} permutations fit {result.plan.n_fits} training sets each, one "
             f"by one: about {_duration(once * times)} on one core, at "
-            f"{_duration(once)} a permutation. n_jobs= shares them out, "
-            "n_permutations= makes fewer.",
+            f"{_duration(once)} per permutation. Use n_jobs= for several processes, "
+            "or n_permutations= for fewer permutations.",
             CostWarning,
         )
 

@@ -1,4 +1,4 @@
-"""What a result fits again: all rows, all but one record, and permuted outcomes."""
+"""The refits of a result: to all rows, without a record, and to permuted outcomes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, ThresholdedFit
 
 Floats = NDArray[np.float64]
-Wanted = tuple[Metric, str]  # a metric, and how it is stated
+Wanted = tuple[Metric, str]  # a metric, and the way in which folds are combined
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +28,7 @@ class Refits:
     Attributes
     ----------
     setup : Setup
-        Design, plan, model, seed and weights of the result.
+        The design, plan, model, seed and weights of the result.
     threshold : float or None
         The threshold of the predictions, if it is fixed.
     """
@@ -37,18 +37,18 @@ class Refits:
     threshold: float | None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep jackknives and permutations; the fit on all rows can be made again."""
+        """Keep jackknives and permutations, but not the fit on all rows."""
         return {
             k: v for k, v in self.__dict__.items() if k not in ("all_rows", "fitted")
         }
 
     @property
     def possible(self) -> bool:
-        """Whether there is a model that can be fitted again."""
+        """Whether there is a model that can be refitted."""
         return self.setup.model.capabilities.refits
 
     def setup_for(self, metric: Metric) -> Setup:
-        """Return what to fit for a metric, which may have no use for thresholds."""
+        """Return the setup for a metric, without thresholds if it does not use them."""
         if isinstance(self.setup.model, Thresholded) and not metric.cuts:
             return replace(self.setup, model=self.setup.model.model)
         return self.setup
@@ -69,40 +69,40 @@ class Refits:
 
     @cached_property
     def fitted(self) -> Floats:
-        """The predictions of that fit for all rows."""
+        """The predictions for all rows by the fit on all rows."""
         return self.all_rows.predict(self.setup.design.matrix)
 
     @property
     def full_threshold(self) -> float | None:
-        """The threshold that belongs to these predictions."""
+        """The threshold for the predictions by the fit on all rows."""
         if isinstance(self.all_rows, ThresholdedFit):
             return self.all_rows.threshold
         return self.threshold
 
-    # ---- what is kept ----
+    # ---- stored refits ----
 
     @cached_property
     def jackknives(self) -> Kept:
-        """The jackknives that were made, by metric and way."""
+        """The jackknives computed so far, by metric and way of combining folds."""
         return {}
 
     @cached_property
     def permutations(self) -> Permutations:
-        """The metrics under permuted outcomes that were computed."""
+        """The metrics under permuted outcomes computed so far."""
         return Permutations()
 
 
 class Permutations:
-    """Metrics under permuted outcomes, by metric, way and seed.
+    """Metrics under permuted outcomes, by metric, way of combining folds, and seed.
 
-    More permutations of the same seed go on from those that were made.
+    Further permutations with the same seed are added to those already made.
     """
 
     def __init__(self) -> None:
         self._kept: dict[tuple[Metric, str, int], tuple[Floats, str]] = {}
 
     def available(self, wanted: Sequence[Wanted], times: int, seed: int) -> int:
-        """Return for how many permutations all of these values are known."""
+        """Return the number of permutations for which all these values are known."""
         kept = [self._kept.get((*each, seed)) for each in wanted]
         return min(times, *(0 if one is None else len(one[0]) for one in kept))
 
@@ -118,10 +118,12 @@ class Permutations:
         Parameters
         ----------
         wanted : sequence of (Metric, str)
+            The metrics, each with the way in which folds are combined.
         times, seed : int
             Number of permutations, and their seed.
         make : callable
-            Makes the values of some of ``wanted``, from a given permutation on.
+            Function that computes the values of some of ``wanted``, starting at a given
+            permutation.
         """
         short = [one for one in wanted if self.available([one], times, seed) < times]
         if short:

@@ -1,4 +1,4 @@
-"""The result of a cross-validation, and what can be read from it."""
+"""The result of a cross-validation and everything that can be read from it."""
 
 from __future__ import annotations
 
@@ -54,30 +54,31 @@ Seed = int | np.random.Generator | None
 
 @dataclass(frozen=True, eq=False)
 class CVResult:
-    """Held-out predictions of every record, and everything that is read from them.
+    """The held-out predictions of every record, and all that is computed from them.
 
-    Made by :func:`statcv.cv`, never by hand.
+    A result is returned by :func:`statcv.cv`; it is never constructed by hand.
 
     Attributes
     ----------
     design : Design
-        Outcome and predictors of the rows that were used.
+        The outcome and predictors of the rows that were used.
     plan : FoldPlan
-        Who was held out, and on whom each fit trained.
+        The records that each fit held out and those on which it was trained.
     learner : Model
         The model that was fitted in every fold.
     held : Held
         The predictions and coefficients of every fit, as arrays.
     chosen_metrics : tuple of Metric
-        The metrics of the tables; the first is the headline.
+        The metrics shown in the tables; the first is the headline metric.
     weights : numpy.ndarray or None, shape (n,)
         The weights of the rows in the fits.
     seed : int
-        The seed that gives the same numbers again.
+        The seed that reproduces the same numbers.
     call : Call
         The arguments of the call.
     threshold : float or None
-        The probability above which a record counts as positive, if it is fixed.
+        The probability above which a record is classified as positive, if one fixed
+        threshold was used.
     """
 
     design: Design
@@ -91,23 +92,23 @@ class CVResult:
     threshold: float | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Keep what was computed; the fit on all rows can be made again."""
-        made_again = {"model", "apparent"}
-        return {k: v for k, v in self.__dict__.items() if k not in made_again}
+        """Keep what was computed, except the fit on all rows, which can be refitted."""
+        refitted = {"model", "apparent"}
+        return {k: v for k, v in self.__dict__.items() if k not in refitted}
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The names of the metrics of the tables; the first is the headline."""
+        """The names of the metrics shown in the tables; the first is the headline."""
         return tuple(metric.name for metric in self.chosen_metrics)
 
     @cached_property
     def scores(self) -> Scores:
-        """The held-out predictions as arrays, for metrics and plots."""
+        """The held-out predictions as arrays, from which metrics and plots are made."""
         return scores_of(self.plan, self.held, self.design.y, self.threshold)
 
     @cached_property
     def refits(self) -> Refits:
-        """What is fitted again for a result: all rows, jackknives, permutations."""
+        """The additional fits of a result: all rows, jackknives and permutations."""
         setup = Setup(self.design, self.plan, self.learner, self.seed, self.weights)
         return Refits(setup, self.threshold)
 
@@ -115,42 +116,50 @@ class CVResult:
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
-        """A row a record and repeat: row, repeat, fold, observed, predicted.
+        """The held-out predictions, with one row per record and repeat.
 
-        ``row`` is the label in the data. ``observed`` is 0/1, or the class where
-        there are more than two, or the number; ``predicted`` the probability of the
-        positive class or the mean, or a column a class.
+        The columns are ``row``, ``repeat``, ``fold``, ``observed`` and ``predicted``.
+        ``row`` is the label of the record in the data. ``observed`` is 0 or 1 for a
+        binary outcome, the class if there are more than two classes, and the value
+        of a continuous outcome. ``predicted`` is the probability of the positive class
+        or the predicted mean; with more than two classes there is one column of
+        probabilities per class.
         """
         return tables.predictions_table(self.design, self.plan, self.scores)
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row a pair of different classes, or numbers, that one fit left out.
+        """The pairs of records with different outcomes that one fit was not trained on.
 
-        A held-out record and its partner, dropped for balance or held out with it:
-        columns repeat, fold, row, partner, observed, predicted, predicted_partner.
-        Empty where the scheme does not compare such pairs.
+        There is one row per pair: a held-out record and its partner, which was either
+        dropped to balance the training set or held out with it. The columns are
+        ``repeat``, ``fold``, ``row``, ``partner``, ``observed``, ``predicted`` and
+        ``predicted_partner``. The table is empty if the scheme does not compare pairs.
         """
         return tables.pairs_table(self.design, self.plan, self.scores)
 
     @cached_property
     def folds(self) -> pd.DataFrame:
-        """A row a fit: sizes, class counts, drops, convergence, seconds.
+        """The fits, with sizes, class counts, dropped records, convergence and seconds.
 
-        That is a row a fold and repeat, and where a fold has several fits
-        (``rebalance="all"``, ``"bag"``) a row a ``draw``. Of fits that were made
-        together each has an equal part of the seconds.
+        There is one row per fold and repeat. If a fold has several fits
+        (``rebalance="all"`` or ``"bag"``), there is one row for each of them, numbered
+        by ``draw``. If several fits were computed together, their total time is
+        divided equally among them.
         """
         return tables.folds_table(self.design, self.plan, self.held)
 
     @cached_property
     def coefficients(self) -> pd.DataFrame:
-        """A row a fold and repeat, a column a term; NaN where nothing was learnt of it.
+        """The coefficients of each fit, with one row per fit and one column per term.
+
+        The rows are those of :attr:`folds`. A coefficient that could not be estimated
+        from a training set is NaN.
 
         Raises
         ------
         CoefficientError
-            If the model has no coefficients; it is an AttributeError too.
+            If the model has no coefficients. It is also an AttributeError.
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
@@ -158,16 +167,18 @@ class CVResult:
 
     @property
     def tuned(self) -> pd.DataFrame:
-        """A row a fit: the hyperparameters chosen inside its training set.
+        """The hyperparameters chosen inside each training set, with one row per fit.
 
-        Of a grid they have a ``score``: what the chosen values scored there, by the
-        metric that the model's label names (a scikit-learn search by its own, where
-        more is better). Early stopping chooses ``rounds``.
+        If they were chosen from a grid, the column ``score`` gives the score of the
+        chosen values in the inner cross-validation, in the metric that the model's
+        label names. A scikit-learn search reports its own score, for which larger is
+        better. Early stopping chooses ``rounds``.
 
         Raises
         ------
         NotTunedError
-            If the model chooses none; it is an AttributeError too.
+            If the model has no hyperparameters that are chosen from the data. It is
+            also an AttributeError.
         """
         if self.held.chosen is None:
             raise NotTunedError(
@@ -178,37 +189,39 @@ class CVResult:
 
     @cached_property
     def tuning_path(self) -> pd.DataFrame:
-        """The scores of all values tried, in the fit on all rows.
+        """The scores of all hyperparameter values tried in the fit on all rows.
 
-        A row a combination: its values, ``score``, and ``se``, the standard error.
+        There is one row per combination, with its values, its ``score`` and the
+        standard error of the score, ``se``.
 
         Raises
         ------
         NotTunedError
-            If nothing was tuned by ``tune=``.
+            If nothing was tuned with ``tune=``.
         """
         fit = self.refits.all_rows
         if isinstance(fit, ThresholdedFit):
             fit = fit.fit
         if not isinstance(fit, TunedFit):
             raise NotTunedError(
-                f"{self.learner.label}: nothing was tuned by tune=, which tries "
+                f"{self.learner.label}: nothing was tuned with tune=, which tries "
                 "several values and scores each."
             )
         return fit.path
 
     @cached_property
     def learning_curves(self) -> pd.DataFrame:
-        """A row a fit, metric and round, of a model that boosts by rounds.
+        """The metrics of a boosted model after each round of boosting.
 
-        Columns repeat, fold (and ``draw``, as in :attr:`folds`), fit (numbered
-        through from 1), metric, round, training and held_out: the metric on both
-        kinds of records, from the same fits.
+        There is one row per fit, metric and round. The columns are ``repeat``, ``fold``
+        (and ``draw``, as in :attr:`folds`), ``fit`` (numbered consecutively from 1),
+        ``metric``, ``round``, ``training`` and ``held_out``. The last two are the
+        metric on the training records and on the held-out records of the same fit.
 
         Raises
         ------
         LearningCurveError
-            If the model kept none; it is an AttributeError too.
+            If the model recorded no learning curves. It is also an AttributeError.
         """
         return tables.learning_table(self.plan, self.held)
 
@@ -225,54 +238,66 @@ class CVResult:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Estimate:
-        """Return one number with its interval; ``float(...)`` of it is the number.
+        """Estimate a metric, with a confidence interval.
 
         Parameters
         ----------
         metric : str, optional
-            A metric's name; the headline's where not given.
+            Name of the metric; the headline metric unless given.
         how : {"pooled", "per_fold", "paired", ".632", ".632+"}, optional
-            ``paired``, for auROC (of several classes Hand and Till's), concordance and
-            the calibration slope, compares records that one fit left out. The
-            headline's way where not given: ``paired`` for ranks where the scheme
-            compares pairs, as ``rloocv`` does; ``per_fold`` under
-            ``montecarlo`` and ``bootstrap``, and for a rank metric where every fold
-            has both classes; else ``pooled``. The last two are for ``bootstrap`` alone.
+            Way in which held-out predictions are combined. ``"pooled"`` computes the
+            metric from the held-out predictions of all folds, ``"per_fold"`` averages
+            it over folds, and ``"paired"`` compares only records that were both absent
+            from the training set of the same fit; it is available for auROC (Hand and
+            Till's with several classes), concordance and the calibration slope.
+            ``".632"`` and ``".632+"`` need ``scheme="bootstrap"``. Unless given, rank
+            metrics are paired if the scheme compares pairs, as ``rloocv`` does;
+            ``"per_fold"`` is the default under ``montecarlo`` and ``bootstrap``, and
+            for a rank metric if every fold has both classes; in all other cases it is
+            ``"pooled"``.
         level : float, default 0.95
-            Of the interval.
+            Confidence level of the interval.
         interval : str, optional
-            How the interval is made; by default as the scheme and the metric admit,
-            which for auROC is ``"corrected_jackknife"`` where the model fits all folds
-            together and its refits take no more than a second or two.
-            Of the predictions as they are: ``"delong"``, ``"logit"`` (the same on the
-            logit scale) and ``"influence"`` for auROC, ``"pairs"`` for what is paired,
-            ``"corrected_t"`` over folds, ``"records"`` for a mean over records,
-            ``"bootstrap"`` and ``"bca"``. An auROC of exactly 1 or 0 that leaves an
-            interval no width has the exact bound on disjoint pairs instead, but not a
-            0 that the training means alone have, as under ``loocv``. With refits,
-            which count that the fits vary too:
-            ``"jackknife"``, ``"jackknife_logit"``, for auROC ``"corrected_jackknife"``,
-            and for a mean over records under k folds ``"nested_cv"``.
+            Method of the interval. The default depends on the scheme and the metric;
+            for auROC it is ``"corrected_jackknife"`` if the model fits all folds
+            together and the refits take no more than a second or two.
+
+            Computed from the existing predictions: ``"delong"``, ``"logit"`` (the same
+            on the logit scale) and ``"influence"`` for auROC, ``"pairs"`` for paired
+            estimates, ``"corrected_t"`` over folds, ``"records"`` for a mean over
+            records, ``"bootstrap"`` and ``"bca"``. If an auROC is exactly 1 or 0, so
+            that the interval would have no width, the exact bound from disjoint pairs
+            is given instead, except for a 0 that the training means alone produce, as
+            under ``loocv``.
+
+            Computed from refits, which also account for the variability of the fits:
+            ``"jackknife"``, ``"jackknife_logit"``, ``"corrected_jackknife"`` for auROC,
+            and ``"nested_cv"`` for a mean over records under k folds.
         seed : int, numpy.random.Generator or None
-            Of intervals that draw; the seed of the result where None.
+            Seed for intervals that use random draws; the seed of the result if None.
         n_jobs, progress
-            Of refits, as :func:`statcv.cv` takes them.
+            Number of processes and progress bar for refits, as in :func:`statcv.cv`.
+
+        Returns
+        -------
+        Estimate
+            The estimate with its interval; ``float`` of it is the estimate alone.
 
         Raises
         ------
         MetricError
-            If the metric is unknown, or the outcome or scheme does not admit it.
+            If the metric is unknown, or not available for the outcome or the scheme.
 
         Warns
         -----
         UndefinedMetricWarning
-            If it has no value in some folds or repeats, with their count.
+            If the metric is undefined in some folds or repeats, with their number.
 
         References
         ----------
         Efron & Tibshirani (1997), JASA 92:548 (.632 and .632+); DeLong, DeLong &
         Clarke-Pearson (1988), Biometrics 44:837, and Obuchowski (1997), Biometrics
-        53:567, where records repeat; LeDell, Petersen & van der Laan (2015), Electron.
+        53:567, for clusters; LeDell, Petersen & van der Laan (2015), Electron.
         J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239; Bates, Hastie &
         Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586.
         """
@@ -288,30 +313,32 @@ class CVResult:
         )
 
     def metrics(self, level: float = 0.95, *, by: Any = None) -> pd.DataFrame:
-        """Return every metric in all the ways that exist, a row a metric.
+        """Return a table of all metrics in every available form, one row per metric.
 
-        Columns ``metric``, ``how`` and ``estimate`` (the headline) with ``lower`` and
-        ``upper``; ``no_skill``, the value without skill; ``pooled`` with its
-        Monte Carlo sd over repeats; ``per_fold`` with the sd over folds, the number
-        of folds and of those without a value;
-        ``paired``, for auROC (of several classes Hand and Till's), concordance and the
-        calibration slope, with its Monte Carlo sd, which a sample of pairs tells of
-        itself; ``boot632`` and ``boot632plus``, for bootstrap samples alone.
+        The columns are ``metric``, ``how`` and ``estimate`` (the default estimate) with
+        ``lower`` and ``upper``; ``no_skill``, the value without skill; ``pooled`` with
+        its Monte Carlo sd over repeats; ``per_fold`` with the sd over folds, the number
+        of folds, and the number of folds in which the metric is undefined; ``paired``,
+        for auROC (Hand and Till's with several classes), concordance and the
+        calibration slope, with its Monte Carlo sd, which can be estimated from a single
+        sample of pairs; and ``boot632`` and ``boot632plus`` under
+        ``scheme="bootstrap"`` only.
 
         Parameters
         ----------
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
         by : str or array-like, optional
-            A column of the data, or a value a row of it: then a row a metric and
-            group, of the records in the group alone. By the column that made the folds
-            this is internal-external validation; :meth:`heterogeneity` joins the
-            groups.
+            Grouping of the records: a column of the data, or one value per row of it.
+            The table then has one row per metric and group, computed from the records
+            of that group alone. With the column that defined the folds this is
+            internal-external validation; :meth:`heterogeneity` combines the groups.
 
         Warns
         -----
         UndefinedMetricWarning
-            If a metric has no value, with the count.
+            If a metric is undefined in some folds, repeats or groups, with their
+            number.
         """
         if by is None:
             return tables.metrics_table(self, level)
@@ -321,26 +348,27 @@ class CVResult:
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
     ) -> RandomEffects:
-        """Join a metric's estimates in groups, and say how much they differ.
+        """Combine a metric's estimates over groups, and measure their heterogeneity.
 
-        By random effects (REML, with the interval of Hartung and Knapp), as in
-        internal-external validation by the held-out site; shares such as auROC on the
-        logit scale.
+        The groups are combined by a random-effects meta-analysis (REML, with the
+        interval of Hartung and Knapp), as in internal-external validation by the
+        held-out site. Metrics between 0 and 1, such as auROC, are combined on the logit
+        scale.
 
         Parameters
         ----------
         metric : str, optional
-            The headline's where not given.
+            Name of the metric; the headline metric unless given.
         by : str or array-like
-            As :meth:`metrics` takes it.
+            Grouping of the records, as in :meth:`metrics`.
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
 
         Returns
         -------
         RandomEffects
-            Estimate with interval, ``tau2``, ``i2``, the test of heterogeneity, and
-            the prediction interval of another group.
+            The combined estimate with its interval, ``tau2``, ``i2``, the test of
+            heterogeneity, and the prediction interval for a new group.
 
         References
         ----------
@@ -351,18 +379,19 @@ class CVResult:
     def monte_carlo(
         self, metric: str | Metric | None = None, how: str | None = None
     ) -> MonteCarlo:
-        """Return how far an estimate moves with the seed, the records being given.
+        """Return the Monte Carlo error of an estimate: how far it varies with the seed.
 
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`estimate` takes them.
+            Metric and way of combining, as in :meth:`estimate`.
 
         Returns
         -------
         MonteCarlo
-            ``sd`` over repeats, ``se`` of their mean, and ``needed(size)``: how many
-            repeats bring it below a size.
+            The standard deviation over repeats, ``sd``; the standard error of their
+            mean, ``se``; and ``needed(size)``, the number of repeats that brings the
+            standard error below a given size.
 
         Examples
         --------
@@ -385,26 +414,26 @@ class CVResult:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> Jackknife:
-        """Return an estimate with each record deleted, and all fits made again.
+        """Return the jackknife: the estimate refitted without each record in turn.
 
-        Where ``stratify=`` tells records of one source, sources are deleted whole.
+        If ``stratify=`` defines clusters, whole clusters are deleted instead.
 
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`estimate` takes them.
+            Metric and way of combining, as in :meth:`estimate`.
         n_jobs, progress
-            As :func:`statcv.cv` takes them.
+            Number of processes and progress bar, as in :func:`statcv.cv`.
 
         Returns
         -------
         Jackknife
-            ``values``, one a record or source, and their ``variance``.
+            The ``values``, one per record or cluster, and their ``variance``.
 
         Raises
         ------
         MetricError
-            If there is none, with the reason.
+            If the estimate cannot be jackknifed; the message gives the reason.
 
         Examples
         --------
@@ -419,7 +448,7 @@ class CVResult:
         )
 
     def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
-        """Tell whether all fits without each record are made in a moment."""
+        """Return whether the refits without each record take only a moment."""
         chosen = self._metric(metric)
         return estimates.refits_are_cheap(self, chosen, self._how(chosen, how))
 
@@ -444,55 +473,56 @@ class CVResult:
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`estimate` takes them; the headline where not given.
+            Metric and way of combining, as in :meth:`estimate`.
         null : float, optional
-            The metric's value under the null hypothesis; that of no skill where not
-            given and known, as 0.5 for auROC. A permutation test has one null
-            hypothesis, that outcome and predictors are unrelated, whose centre it
-            finds and states.
+            Value of the metric under the null hypothesis. Unless given, it is the value
+            without skill if the metric has one, such as 0.5 for auROC. A permutation
+            test has a single null hypothesis, that outcome and predictors are
+            unrelated; it estimates the centre of the null distribution and reports it.
         method : str, optional
-            ``"permutation"``, the default where the model is here: the outcome is
-            permuted and everything done again, with refits
-            (:meth:`null_distribution`). The name of an interval of :meth:`estimate`, as
-            ``"corrected_t"`` or ``"delong"``, for a Wald test with its standard error.
-            ``"t"``, a plain t test over folds, which does not keep its size and warns
-            of that.
+            Kind of test. ``"permutation"``, the default if the model can be refitted,
+            permutes the outcome and repeats the whole cross-validation
+            (:meth:`null_distribution`). The name of an interval of :meth:`estimate`,
+            such as ``"corrected_t"`` or ``"delong"``, gives a Wald test with its
+            standard error. ``"t"`` is a plain t test over folds, which does not hold
+            its nominal size; a warning says so.
         alternative : {"greater", "less", "two-sided"}, optional
-            By default the side of better predictions; both sides where the best
-            value lies in between, as of a calibration slope.
+            Alternative hypothesis; by default the direction of better predictions, or
+            both sides if the best value lies in between, as for a calibration slope.
         n_permutations : int, default 999
-            Permutations; what they will cost is said beforehand, as a
-            :class:`~statcv.errors.CostWarning`, where fits are not made together and
-            take long.
+            Number of permutations. If the fits are made one by one and will take long,
+            a :class:`~statcv.errors.CostWarning` states the expected time beforehand.
         level : float, default 0.95
-            Of the interval.
+            Confidence level of the interval.
         seed, n_jobs, progress
-            As :meth:`null_distribution` takes them; of intervals that draw or fit
-            again, too.
+            Seed, number of processes and progress bar, as in
+            :meth:`null_distribution`; they also apply to intervals that use random
+            draws or refits.
 
         Returns
         -------
         HTest
-            ``statistic``, ``p_value``, ``estimate``, ``null``, interval and what it
-            assumes; ``print`` shows it. A test that cannot be had has NaN and says
-            why.
+            The ``statistic``, ``p_value``, ``estimate``, ``null``, interval and
+            assumptions; ``print`` shows them. A test that is not available has NaN and
+            states the reason.
 
         Raises
         ------
         MetricError
-            If the metric or the method is unknown, or no value stands for no skill
-            and none is given, or the one given is none of the metric's.
+            If the metric or the method is unknown, if no value stands for no skill and
+            ``null`` is not given, or if ``null`` is outside the range of the metric.
         ArgumentError, ArgumentTypeError
             If ``alternative`` or ``n_permutations`` is out of range.
         ModelError
-            If ``method="permutation"`` is asked of predictions made elsewhere.
+            If ``method="permutation"`` is requested for predictions from other
+            software.
 
         Warns
         -----
         CostWarning
-            Before a permutation test that will take long.
+            If a permutation test will take long; it is given before the test starts.
         FoldWarning
-            Of ``method="t"``, with the size that was measured.
+            If ``method="t"``, with the measured size of the test.
 
         Examples
         --------
@@ -527,42 +557,43 @@ class CVResult:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> pd.Series[float]:
-        """Return the metric where the outcome has nothing to do with the predictors.
+        """Return a metric's distribution when outcome and predictors are unrelated.
 
-        The outcomes are dealt anew to the records and everything is done again, with
-        refits. Folds that were made for the outcome (classes spread, training sets
-        rebalanced) go with it, others stay with the records. Where ``stratify=`` tells
-        records of one source by value or hash, sources change places as a whole, each
-        with one of as many records. Under leave-one-out the mean auROC is then far
-        from 0.5 (Austin, Pe'er & Korem 2024).
+        The outcome is permuted among the records, and the whole cross-validation is
+        repeated with refits. Folds that were constructed from the outcome (to spread
+        classes or to rebalance training sets) are permuted with it; other folds stay
+        with the records. If ``stratify=`` defines clusters by value or by hash, whole
+        clusters exchange their outcomes with clusters of the same size. Under
+        leave-one-out the mean auROC is then far from 0.5 (Austin, Pe'er & Korem 2024).
 
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`estimate` takes them, but for the ``.632`` estimates; the
-            headline where not given.
+            Metric and way of combining, as in :meth:`estimate`, except for the ``.632``
+            estimates.
         times : int, default 1000
-            Permutations.
+            Number of permutations.
         seed : int, numpy.random.Generator or None
-            Of the permutations; the seed of the result where None.
+            Seed for the permutations; the seed of the result if None.
         n_jobs, progress
-            As :func:`statcv.cv` takes them.
+            Number of processes and progress bar, as in :func:`statcv.cv`.
 
         Returns
         -------
         pandas.Series
-            A value a permutation, numbered from 1; NaN where there is none, or the
-            model cannot be fitted.
+            The values, one per permutation, numbered from 1. A value is NaN if the
+            metric is undefined or the model cannot be fitted.
 
         Raises
         ------
         MetricError
-            If the metric is unknown, or cannot be had that way.
+            If the metric is unknown, or not available in that form.
         ModelError
-            If the predictions were made elsewhere, so that nothing can be fitted again.
+            If the predictions come from other software, so that nothing can be
+            refitted.
         SchemeError
-            If bins of a number and the outcome made the folds together, or no two
-            sources have as many records, or only such as have the same outcomes.
+            If the folds depend on both the outcome and bins of a covariate, or if no
+            two clusters have the same number of records but different outcomes.
 
         Examples
         --------
@@ -594,42 +625,44 @@ class CVResult:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> NullBias:
-        """Return by how much an estimate leans where there is no skill.
+        """Return the bias of an estimate when there is no skill.
 
-        The mean of the estimate over permuted outcomes
-        (:meth:`null_distribution`), less its value of no skill. Pooled rank metrics
-        lean: far down under leave-one-out, where the training mean tells the held-out
-        label, and a little wherever records of different fits are compared, since
-        each is in the other's training set, as under ``rloocv`` and exactly
-        stratified folds. What is paired does not.
+        The bias is the mean of the estimate over permuted outcomes
+        (:meth:`null_distribution`) minus its value without skill. Pooled rank metrics
+        are biased: strongly downwards under leave-one-out, where the training mean
+        reveals the held-out label, and slightly wherever records of different fits are
+        compared, as under ``rloocv`` and exactly stratified folds, because each record
+        is in the other's training set. Paired estimates are not biased.
 
         Parameters
         ----------
         metric, how : str, optional
-            As :meth:`null_distribution` takes them.
+            Metric and way of combining, as in :meth:`null_distribution`.
         n_permutations : int, default 200
-            Permutations; those that :meth:`test` or :meth:`null_distribution` made
-            with the same seed are not made again.
+            Number of permutations. Permutations that :meth:`test` or
+            :meth:`null_distribution` made with the same seed are reused.
         seed, n_jobs, progress
-            As :meth:`null_distribution` takes them.
+            Seed, number of processes and progress bar, as in
+            :meth:`null_distribution`.
 
         Returns
         -------
         NullBias
-            With its Monte Carlo standard error; ``print`` says it in a sentence, and
-            ``float`` of it is the bias. It is not the bias where there is skill.
+            The bias with its Monte Carlo standard error; ``print`` states it in a
+            sentence, and ``float`` of it is the bias alone. It does not apply to an
+            estimate of a model that has skill.
 
         Raises
         ------
         MetricError
-            If no one value of the metric stands for no skill.
+            If no single value of the metric stands for no skill.
         ModelError, SchemeError
-            As :meth:`null_distribution` raises them.
+            If the outcome cannot be permuted, as for :meth:`null_distribution`.
 
         Warns
         -----
         CostWarning
-            Before refits that will take long.
+            If the refits will take long; it is given before they start.
 
         References
         ----------
@@ -656,7 +689,7 @@ class CVResult:
 
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
-        """What a model without predictors scores under these folds, by metric."""
+        """The value of each metric for a model without predictors in these folds."""
         return no_skill(self._constants, self.scores, self.chosen_metrics)
 
     @cached_property
@@ -665,18 +698,19 @@ class CVResult:
 
     @property
     def suspect(self) -> bool:
-        """Whether the folds may move a metric of a model without predictors."""
+        """Whether the folds may bias a metric of a model without predictors."""
         return is_suspect(self._constants, self.scores, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:
-        """One row per metric: its value without skill, and that under these folds.
+        """The value of each metric without skill, in general and in these folds.
 
-        Columns ``metric``, ``how``, ``no_skill`` (the metric of one constant prediction
-        for all records), ``without_predictors`` (what the model scores under this plan
-        once its predictors are taken out, with its class weights and threshold) and
-        ``bias``, their difference, which :func:`statcv.cv` warns of where it is more
-        than a tenth of the way from no skill to perfect.
+        There is one row per metric. The columns are ``metric``, ``how``, ``no_skill``
+        (the metric of one constant prediction for all records), ``without_predictors``
+        (the metric of the same model under this plan once its predictors are removed,
+        with its class weights and threshold) and ``bias``, the second value minus the
+        first. :func:`statcv.cv` warns if the bias is more than a tenth of the distance
+        from no skill to a perfect value.
 
         Examples
         --------
@@ -692,8 +726,9 @@ class CVResult:
     def mean_model_auroc(self) -> float:
         """The pooled auROC of the training mean alone under this plan.
 
-        Of several classes Hand and Till's, of their shares in the training sets. It is
-        0.5 where the folds give nothing away; NaN for an outcome of numbers.
+        With several classes it is Hand and Till's, computed from the proportions of the
+        classes in the training sets. It is 0.5 if the folds reveal nothing about the
+        held-out labels, and NaN for a continuous outcome.
         """
         kind = self.design.outcome.kind
         if kind == "continuous":
@@ -706,23 +741,24 @@ class CVResult:
 
     @cached_property
     def model(self) -> FullModel:
-        """The fit on all rows, made when asked for; it is not cross-validated."""
+        """The model fitted to all rows when first requested; not cross-validated."""
         return FullModel(self.design, self.learner, self.refits.all_rows)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
-        """Return predictions by the fit on all rows; none is cross-validated.
+        """Return predictions of the fit on all rows, which are not cross-validated.
 
         Parameters
         ----------
         new : data frame, optional
-            New rows. By default the rows of the fit itself: the series is then called
-            ``fitted`` and labelled as the data, and it flatters the model, which has
-            learnt from these rows. Held-out predictions are in :attr:`predictions`.
+            New rows. By default the rows to which the model was fitted are predicted;
+            the series is then called ``fitted``, is labelled as the data, and is
+            optimistic. Held-out predictions are in :attr:`predictions`.
 
         Returns
         -------
         pandas.Series or pandas.DataFrame
-            The probability of the positive class or the mean, or one column per class.
+            The probability of the positive class or the predicted mean; with several
+            classes, one column of probabilities per class.
 
         Examples
         --------
@@ -740,12 +776,12 @@ class CVResult:
 
     @cached_property
     def apparent(self) -> pd.Series[float]:
-        """The metrics of the fit on all rows, on those same rows: optimistic."""
+        """The metrics of the fit on all rows, on those same rows; optimistic."""
         return tables.apparent(self)
 
     @property
     def optimism(self) -> pd.Series[float]:
-        """Apparent less cross-validated, metric by metric."""
+        """The apparent value minus the cross-validated estimate, for each metric."""
         table = self.metrics().set_index("metric")["estimate"]
         return (self.apparent - table).rename("optimism")
 
@@ -761,28 +797,32 @@ class CVResult:
         n_jobs: int | None = None,
         progress: bool | None = None,
     ) -> OptimismCorrected:
-        """Return Harrell's bootstrap estimate: the apparent value less its optimism.
+        """Return Harrell's bootstrap estimate: the apparent value minus the optimism.
 
-        Beside cross-validation: every bootstrap sample is fitted, and the model's value
-        on its own sample less that on all records is its optimism.
+        This is an alternative to cross-validation. The model is fitted to every
+        bootstrap sample; its value on that sample minus its value on all records is an
+        estimate of the optimism.
 
         Parameters
         ----------
         metric : str, optional
-            The headline's where not given.
+            Name of the metric; the headline metric unless given.
         n_boot : int, default 500
+            Number of bootstrap samples.
         level : float, default 0.95
+            Confidence level of the interval.
         interval : {"location_shifted", "two_stage"}
-            The apparent interval moved by the optimism, or a bootstrap of the whole
-            correction, which costs ``n_boot`` times as much.
-        stratified : bool
-            Draw each class by itself.
+            Method of the interval: the apparent interval shifted by the optimism, or a
+            bootstrap of the whole correction, which costs ``n_boot`` times as much.
+        stratified : bool, default False
+            Whether each class is resampled separately.
         seed, n_jobs, progress
-            As :meth:`estimate` takes them.
+            Seed, number of processes and progress bar, as in :meth:`estimate`.
 
         Returns
         -------
         OptimismCorrected
+            The corrected estimate with its interval.
 
         References
         ----------
@@ -802,22 +842,22 @@ class CVResult:
             progress=progress,
         )
 
-    # ---- again, and in words ----
+    # ---- update, audit and summary ----
 
     def update(self, formula: object = UNCHANGED, /, **changes: Any) -> CVResult:
-        """Run the same call with something changed, as R's ``update``.
+        """Run the same call again with some arguments changed, like R's ``update``.
 
-        The seed stays, unless it is what changes. An argument set to None is taken
-        back: ``res.update(scheme="loocv", k=None)``.
+        The seed is kept unless a new one is given. An argument is reset to its default
+        by None: ``res.update(scheme="loocv", k=None)``.
 
         Parameters
         ----------
         formula : str, optional
-            The new formula, by position or by name; that of the call by default. Where
-            its left side is a dot, dots stand for the sides of the old one:
-            ``res.update(". ~ . + age")``.
+            The new formula, by position or by name; the formula of the call unless
+            given. If its left side is a dot, dots stand for the corresponding sides of
+            the old formula: ``res.update(". ~ . + age")``.
         **changes
-            Arguments of :func:`statcv.cv`; ``data`` too.
+            Other arguments of :func:`statcv.cv`, including ``data``.
 
         Examples
         --------
@@ -838,16 +878,16 @@ class CVResult:
 
     @cached_property
     def audit(self) -> Audit:
-        """What the plan leaks and loses, with what these predictors add.
+        """The audit of the fold plan, including duplicates among the predictors.
 
-        As ``result.plan.audit()``, and with records that equal a training record in
-        all predictors, but not in the outcome.
+        It is ``result.plan.audit()`` together with the number of records that equal a
+        training record in all predictors, but not in the outcome.
         """
         return self.plan.audit(predictors=self.design.matrix)
 
     @property
     def rows(self) -> str:
-        """The rows in words: ``n = 180 of 200, 20 incomplete``."""
+        """The number of rows in words: ``n = 180 of 200, 20 incomplete``."""
         return rows_in_words(self)
 
     def __repr__(self) -> str:
@@ -859,19 +899,20 @@ class CVResult:
         monte_carlo_error: float | None = None,
         null_bias: int | None = None,
     ) -> Summary:
-        """Return a summary: text in a console, HTML in a notebook.
+        """Return a summary, which is text in a console and HTML in a notebook.
 
         Parameters
         ----------
         level : float, default 0.95
-            Of the intervals.
+            Confidence level of the intervals.
         monte_carlo_error : float, optional
-            Of repeats it is said how many would bring the Monte Carlo standard error
-            below this; below a tenth of the standard error where not given.
+            Target for the Monte Carlo standard error; the summary states how many
+            repeats would bring it below this value. A tenth of the standard error
+            unless given.
         null_bias : int, optional
-            Say by how much the first rank metric, and all of them pooled, lean where
-            there is no skill, from so many permutations of the outcome
-            (:meth:`null_bias`), all read from the same refits.
+            Number of permutations of the outcome from which the bias without skill is
+            estimated (:meth:`null_bias`), for the first rank metric and for all rank
+            metrics pooled, from the same refits. It is not estimated unless given.
         """
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         return summarise(self, level, monte_carlo_error, biases)
@@ -879,7 +920,13 @@ class CVResult:
     # ---- pictures ----
 
     def plot(self) -> NDArray[Any]:
-        """Draw the standard panel: ROC, precision-recall, predictions, fold balance."""
+        """Draw the standard panel: ROC, precision-recall, predictions, fold balance.
+
+        Returns
+        -------
+        numpy.ndarray of matplotlib Axes
+            The panels.
+        """
         from statcv.plots import plot_panel
 
         return plot_panel(self)

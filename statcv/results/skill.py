@@ -1,4 +1,4 @@
-"""A test of a result: against no skill, as permutations show it, or a given value."""
+"""A test of a result against no skill, estimated by permutations, or a given value."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_of_skill(
     result : CVResult
     metric, how, null, method, alternative, n_permutations, level, seed, n_jobs, \
 progress
-        As :meth:`~statcv.results.result.CVResult.test` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.test`.
     """
     side = _better(metric) if alternative is None else alternative
     check_alternative(side)
@@ -98,7 +98,7 @@ progress
     )
     test = wald_test(found, value, alternative=side, about=about(result))
     if method is None or found.interval.pairs or np.isnan(test.p_value):
-        return test  # not one whose size was measured
+        return test  # the size of such a test was not measured
     return _with_size(result, test, metric, found.how, method)
 
 
@@ -116,12 +116,12 @@ def _by_permutation(
     progress: bool | None,
     asked: bool,
 ) -> HTest:
-    """Test by permuted outcomes; say why where they cannot be permuted."""
+    """Test by permuted outcomes; state the reason if they cannot be permuted."""
     if null is not None and null != no_skill_value(result, metric):
         raise MetricError(
-            f"null={null!r} is no null hypothesis of a permutation test, which is that "
-            "outcome and predictors are unrelated; leave null out, or name another "
-            "method."
+            f"null={null!r} cannot be tested by permutation: the null hypothesis of a "
+            "permutation test is that outcome and predictors are unrelated. Omit null, "
+            "or name another method."
         )
     check_times(result, n_permutations)
     found = make_estimate(result.scores, metric, how, level)
@@ -145,7 +145,7 @@ def _by_permutation(
 def _with_size(
     result: CVResult, test: HTest, metric: Metric, how: str, method: str
 ) -> HTest:
-    """Add what is known of the size of such a test."""
+    """Add the measured size of such a test, if it is known."""
     said = _size(result, metric, how, method)
     return replace(test, notes=(*test.notes, said)) if said else test
 
@@ -175,21 +175,22 @@ def _null(result: CVResult, metric: Metric, null: float | None) -> float:
 
 
 def _better(metric: Metric) -> str:
-    """Return the side of better predictions; both if the best lies in between."""
+    """Return the direction of better predictions; both if the best lies in between."""
     if metric.target is not None:
         return "two-sided"
     return "greater" if metric.greater_is_better else "less"
 
 
 def _check_method(method: str | None, how: str | None) -> None:
-    """Raise if there is no such test, or not of an estimate stated that way."""
+    """Raise an error if the test does not exist, or does not apply to the estimate."""
     named = ("permutation", "t", *INTERVALS)
     if method is not None and method not in named:
         raise MetricError(
-            f"method={method!r} is not a test; there are "
+            f"method={method!r} is not a test; the tests are "
             f"{', '.join(map(repr, named))}." + suggestion(method, named)
         )
     if method == "t" and how not in (None, "per_fold"):
         raise MetricError(
-            f"method='t' tests the folds' values, so that how={how!r} means nothing."
+            f"method='t' tests the values of the folds, so that how={how!r} does not "
+            "apply."
         )

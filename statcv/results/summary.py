@@ -16,20 +16,22 @@ WIDTH = 79
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What a result says, ready to be shown; it never prints by itself.
+    """A summary of a result as text, tables and notes; it never prints by itself.
 
     Attributes
     ----------
     title : str
+        The title.
     headline : str
-        The main result in one line; empty where there is none.
+        The main result in one line; empty if there is none.
     facts : tuple of (str, str)
-        What was done, a line each.
+        The names and descriptions of model, data and scheme, one line each.
     tables : dict of str to pandas.DataFrame
-        The numbers, unrounded.
+        The tables, unrounded.
     shown : dict of str to pandas.DataFrame
         The same tables as text, rounded for reading.
     notes : tuple of str
+        Assumptions, methods and caveats, one sentence or more each.
     """
 
     title: str
@@ -89,7 +91,7 @@ class Summary:
         return "\n".join(parts).rstrip() + "\n"
 
     def to_latex(self) -> str:
-        r"""Return facts, a ``tabular`` a table, for ``booktabs``, and the notes."""
+        r"""Return LaTeX with one ``tabular`` per table, which needs ``booktabs``."""
         parts = [rf"\paragraph{{{_latex(self.title)}}}"]
         parts += [rf"{_latex(self.headline)}"] * bool(self.headline)
         parts += [r"\begin{description}"]
@@ -129,7 +131,7 @@ def _pipes(cells: Sequence[str]) -> str:
 
 
 def _plain(text: str) -> str:
-    """Escape what Markdown would take for markup."""
+    """Escape characters that Markdown would read as markup."""
     return "".join("\\" + c if c in "\\`*_{}[]<>|~" else c for c in text)
 
 
@@ -177,7 +179,7 @@ def number(value: Any, se: float = np.nan) -> str:
 
 
 def decimals(se: float) -> int:
-    """Return how many decimals a standard error above 0 warrants.
+    """Return the number of decimals that a standard error above 0 warrants.
 
     >>> decimals(0.02), decimals(20.0)
     (3, 0)
@@ -186,9 +188,10 @@ def decimals(se: float) -> int:
 
 
 def column(values: Sequence[float], ses: Sequence[float]) -> list[str]:
-    """Return the numbers of a column with as many decimals each.
+    """Return the numbers of a column, all with the same number of decimals.
 
-    As many as the smallest standard error warrants; 3 where there is none.
+    The smallest standard error determines the number of decimals; it is 3 if there is
+    no standard error.
 
     >>> column([0.123456, 12.3456, float("nan")], [0.02, 0.5, float("nan")])
     ['0.123', '12.346', '–']

@@ -44,7 +44,7 @@ def split_names(plan: FoldPlan) -> pd.DataFrame:
 
 
 def fit_names(plan: FoldPlan) -> pd.DataFrame:
-    """Return repeat and fold of each fit, and the draw where a fold has several."""
+    """Return repeat and fold of each fit, and the draw if a fold has several fits."""
     names = split_names(plan).iloc[plan.fits.split_of].reset_index(drop=True)
     if plan.n_fits == plan.n_splits:
         return names
@@ -67,7 +67,7 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
-    """Return one row per pair of different outcomes that one fit held out."""
+    """Return one row per pair of different outcomes absent from one training set."""
     left = scores.left
     one = two = np.empty(0, dtype=np.intp)
     if scores.pairwise:
@@ -111,11 +111,12 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
     Raises
     ------
     LearningCurveError
-        If the model kept no learning curves.
+        If the model recorded no learning curves.
     """
     if held.curves is None:
         raise LearningCurveError(
-            "the model kept no learning curves; models.XGBoost(curves=True) does."
+            "the model recorded no learning curves; models.XGBoost(curves=True) "
+            "records them."
         )
     parts = [
         pd.DataFrame(
@@ -139,7 +140,7 @@ def learning_table(plan: FoldPlan, held: Held) -> pd.DataFrame:
 
 
 def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
-    """Return one row per metric, stated in every way.
+    """Return one row per metric, with the folds combined in every available way.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     Warns
     -----
     UndefinedMetricWarning
-        If a metric has no value, with the count.
+        If a metric is undefined, with the number of such metrics.
     """
     rows = []
     for metric, plain in zip(
@@ -175,7 +176,7 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     if len(undefined):
         warn(
             f"{len(undefined)} of {len(table)} metrics have no value "
-            f"({', '.join(undefined)}): the predictions do not admit them.",
+            f"({', '.join(undefined)}): they are not defined for these predictions.",
             UndefinedMetricWarning,
         )
     return table
@@ -184,7 +185,7 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
 def metric_row(
     scores: Scores, metric: Metric, headline: Estimate, no_skill: float
 ) -> dict[str, Any]:
-    """Return a metric stated in every way, the headline with its interval."""
+    """Return a metric combined in every way; its default estimate has an interval."""
     pooled = make_estimate(scores, metric, "pooled")
     by_fold = make_estimate(scores, metric, "per_fold")
     pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
@@ -214,7 +215,7 @@ def group_table(
     name: str,
     level: float,
 ) -> pd.DataFrame:
-    """Return one row per metric and group of records, each group by itself.
+    """Return one row per metric and group, computed from that group alone.
 
     Parameters
     ----------
@@ -230,7 +231,7 @@ def group_table(
     Warns
     -----
     UndefinedMetricWarning
-        If a metric has no value in some groups, with their count.
+        If a metric is undefined in some groups, with their number.
     """
     codes, labels = pd.factorize(groups, sort=True)
     rows: list[dict[str, Any]] = []
@@ -269,13 +270,13 @@ def group_table(
 def heterogeneity(
     result: CVResult, metric: Metric, by: Any, level: float
 ) -> RandomEffects:
-    """Return the random effects of a metric's estimates in groups of records.
+    """Combine a metric's estimates in groups of records by random effects.
 
     Parameters
     ----------
     result : CVResult
     metric, by, level
-        As :meth:`~statcv.results.result.CVResult.heterogeneity` takes them.
+        The arguments of :meth:`~statcv.results.result.CVResult.heterogeneity`.
     """
     groups = groups_of(result, by)
     table = group_table(result.scores, (metric,), groups, group_name(by), level)
@@ -295,22 +296,22 @@ def groups_of(result: CVResult, by: Any) -> pd.Series[Any]:
     Raises
     ------
     ArgumentError
-        If a record has two groups, or none.
+        If a record has two groups, or if its group is missing.
     """
     frame = as_frame(result.call.data)
     groups, name = row_values(by, frame, "by"), group_name(by)
     row = result.call.row
     if row is not None and groups.groupby(frame[row]).nunique().gt(1).any():
         raise ArgumentError(
-            f"by={name!r} differs among the rows of a record, but a record is in one "
-            "group."
+            f"by={name!r} differs among the rows of a record, but each record must be "
+            "in one group."
         )
     groups = groups.iloc[result.design.kept]
     absent = int(groups.isna().sum())
     if absent:
         raise ArgumentError(
-            f"by={name!r} is missing in {absent} rows; fill them, or leave those rows "
-            "out of the data."
+            f"by={name!r} is missing in {absent} rows; fill in the values, or remove "
+            "those rows from the data."
         )
     return groups
 
@@ -320,7 +321,7 @@ def group_name(by: Any) -> str:
     return by if isinstance(by, str) else str(getattr(by, "name", None) or "group")
 
 
-# ---- the records that the model was fitted to ----
+# ---- the records to which the model was fitted ----
 
 
 def apparent(result: CVResult) -> pd.Series[float]:

@@ -22,7 +22,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models.tuning import choices
 from statcv.results.summary import Summary, column
 
-SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # by the training mean
+SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
 
 
 def summarise(
@@ -33,8 +33,9 @@ def summarise(
 ) -> Summary:
     """Return the summary of a result, with intervals of the given level.
 
-    And how many repeats bring the Monte Carlo error to ``size``, or to a tenth of the
-    standard error; and by how much estimates lean without skill, where that is given.
+    It states the number of repeats that would bring the Monte Carlo error below
+    ``size``, or below a tenth of the standard error, and the biases without skill if
+    they are given.
 
     Raises
     ------
@@ -69,10 +70,10 @@ def summarise(
 
 
 def short_text(result: Readable, headline: Estimate) -> str:
-    """Return three lines: what was fitted, who was held out, and the headline."""
+    """Return three lines: the model and data, the scheme, and the headline."""
     design, rows = result.design, result.rows
     if not result.learner.capabilities.refits and design.outcome.kind == "binary":
-        rows += f"; {design.outcome.describe()}"  # which the data may not tell
+        rows += f"; {design.outcome.describe()}"  # not clear from the data alone
     return "\n".join(
         [
             f"{design.formula.text}: {result.learner.label}; {rows}",
@@ -83,7 +84,7 @@ def short_text(result: Readable, headline: Estimate) -> str:
 
 
 def rows_in_words(result: Readable) -> str:
-    """Return how many rows there are, and how many of them were used."""
+    """Return the number of rows, and of those that were used, in words."""
     design = result.design
     text = f"n = {design.n}"
     if design.n < design.n_given:
@@ -94,14 +95,14 @@ def rows_in_words(result: Readable) -> str:
 
 
 def _fits(result: Readable) -> str:
-    """Count the fits, as folds where each is one fold's."""
+    """Count the fits, calling them folds if each fold has exactly one fit."""
     plan, scores = result.plan, result.scores
     one = plan.n_fits == plan.n_splits and not (scores.apart or scores.overlapping)
     return plural(plan.n_fits, "fold" if one else "fit")
 
 
 def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
-    """Return the table of metrics as text, digits alike within a column."""
+    """Return the table of metrics as text, with equal decimals within a column."""
     ses = ((table["upper"] - table["lower"]) / 4).tolist()
 
     def shown_as(name: str) -> list[str]:
@@ -163,7 +164,7 @@ def _notes(
     if result.plan.rebalance in drawn and by_class and result.plan.repeats == 1:
         notes.append(
             f"The {drawn[result.plan.rebalance]} records were drawn once; repeats=20 "
-            "averages over draws and shows how far they move the estimate."
+            "averages over draws and shows how much they change the estimate."
         )
     informative = not result.scores.apart  # a single fit has the same mean for all
     binary = result.design.outcome.kind == "binary"
@@ -177,9 +178,9 @@ def _notes(
         )
     if result.scores.overlapping and _ranks_pooled(result):
         notes.append(
-            "Pooled, a record has the mean of its predictions by all fits that left it "
-            "out. That compares fits: where there is no skill, pooled metrics of ranks "
-            "are too low."
+            "In pooled metrics, the prediction for a record is the mean over all fits "
+            "that held it out. Different fits are then compared, so that pooled rank "
+            "metrics are biased downwards if there is no skill."
         )
     notes += [bias.sentence for bias in biases]
     notes += [
@@ -190,10 +191,10 @@ def _notes(
     held, fits = result.held, result.plan.n_fits
     if held.coefficients is not None and held.coefficients.isna().any(axis=None):
         lacking = held.coefficients.isna().sum()
-        told = ", ".join(f"{term} {n}" for term, n in lacking.items() if n)
+        counts = ", ".join(f"{term} in {n}" for term, n in lacking.items() if n)
         notes.append(
-            f"Coefficients of terms that no training row has are left out ({told} "
-            f"of {fits} fits)."
+            "Coefficients of terms that occur in no training row are omitted "
+            f"({counts} of {fits} fits)."
         )
     if not held.converged.all():
         notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
@@ -206,7 +207,7 @@ def _notes(
 
 
 def _measured(result: Readable, headline: Estimate) -> list[str]:
-    """Say how often such intervals were right where that is known."""
+    """State the measured coverage of such intervals, if it is known."""
     if headline.level != 0.95 or result.design.outcome.kind != "binary":
         return []
     if headline.interval.pairs:  # exact, and not the interval that was measured
@@ -218,7 +219,7 @@ def _measured(result: Readable, headline: Estimate) -> list[str]:
 
 
 def _ranks_pooled(result: Readable) -> bool:
-    """Tell whether a metric of ranks is had from predictions of several fits."""
+    """Return whether a rank metric is computed from predictions of several fits."""
     return not result.scores.apart and any(
         metric.rank and result.scores.headline(metric) == "pooled"
         for metric in result.chosen_metrics
@@ -226,50 +227,50 @@ def _ranks_pooled(result: Readable) -> bool:
 
 
 def _call_for_bias(result: Readable) -> str:
-    """Name the call that says how far pooled ranks of the model lean."""
+    """Name the call that estimates the bias of the model's pooled rank metrics."""
     can = result.learner.capabilities.refits and is_permutable(result.plan)
     if not (can and any(metric.rank for metric in result.chosen_metrics)):
         return ""
-    return " summary(null_bias=200) says how far this model's own values lean."
+    return " summary(null_bias=200) estimates the bias for this model itself."
 
 
 def _chance(result: Readable, headline: Estimate, name: str, size: float | None) -> str:
-    """Say how far the draw of the folds still moves the headline."""
+    """State the Monte Carlo error of the headline over draws of the folds."""
     chance = result.monte_carlo(headline.metric, headline.how)
-    told = (
+    text = (
         f"{name} over {chance.repeats} repeats: Monte Carlo standard error "
         f"{chance.se:.2g} (sd {chance.sd:.2g})"
     )
-    return _and_needed(told, chance, headline, size)
+    return _and_needed(text, chance, headline, size)
 
 
 def _sampled(
     result: Readable, headline: Estimate, name: str, size: float | None
 ) -> str:
-    """Say how far another sample of pairs would move the headline."""
+    """State the Monte Carlo error of the headline over samples of pairs."""
     plan = result.plan
-    told = f"{name} of a sample of {plural(plan.n_splits, 'pair')}"
+    text = f"{name} from a sample of {plural(plan.n_splits, 'pair')}"
     chance = result.monte_carlo(headline.metric, headline.how)
     if np.isnan(chance.se):
-        return f"{told}; repeats=20 shows how far another one would move it."
-    told += f": Monte Carlo standard error {chance.se:.2g}, as the pairs tell"
-    return _and_needed(told, chance, headline, size)
+        return f"{text}; repeats=20 shows how much it varies between samples."
+    text += f": Monte Carlo standard error {chance.se:.2g}, estimated from the pairs"
+    return _and_needed(text, chance, headline, size)
 
 
 def _and_needed(
-    told: str, chance: MonteCarlo, headline: Estimate, size: float | None
+    text: str, chance: MonteCarlo, headline: Estimate, size: float | None
 ) -> str:
-    """Add how many repeats would make the Monte Carlo error small."""
+    """Add the number of repeats that would make the Monte Carlo error small."""
     wanted = headline.se / 10 if size is None else size
     if not wanted > 0:
-        return f"{told}."
+        return f"{text}."
     what = "a tenth of the standard error" if size is None else f"{size:g}"
     needed = plural(chance.needed(wanted) or 1, "repeat")
-    return f"{told}; {needed} would bring it below {what}."
+    return f"{text}; {needed} would bring it below {what}."
 
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
-    """Say what the .632+ rule joined for the headline's metric."""
+    """State the parts of the .632+ estimate of the headline metric."""
     if result.plan.made_by is None or not result.plan.made_by.samples:
         return []
     joined = result.estimate(headline.metric, ".632+")
@@ -278,8 +279,8 @@ def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
     parts = joined.parts
     return [
         f"{joined.label} is {parts.apparent:.3f} on the training rows, "
-        f"{parts.out_of_bag:.3f} on the rows left out, and would be "
-        f"{parts.no_information:.3f} if predictions knew nothing of the outcome: "
+        f"{parts.out_of_bag:.3f} on the out-of-bag rows, and would be "
+        f"{parts.no_information:.3f} if predictions and outcome were unrelated: "
         f"relative overfitting {parts.overfitting:.2f}, .632+ value "
         f"{parts.plus:.3f}."
     ]

@@ -1,4 +1,4 @@
-"""The types of the arguments of verbs, by the names that an editor shows."""
+"""The types of the verbs' arguments, under the names that an editor shows."""
 
 from __future__ import annotations
 

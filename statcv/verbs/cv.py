@@ -1,4 +1,4 @@
-"""Cross-validation of a model: the verb that joins the rooms."""
+"""Cross-validation of a model."""
 
 from __future__ import annotations
 
@@ -71,126 +71,138 @@ def cv(
     progress: bool | None = None,
     **unknown: NoReturn,
 ) -> CVResult:
-    """Cross-validate a model: one line of formula in, an honest estimate out.
+    """Cross-validate a model given by a formula and a data frame.
 
     Parameters
     ----------
     formula : str or fitted statsmodels result
-        In patsy's language: ``"y ~ age * smoker + bmi"``; ``.`` stands for all other
-        columns, ``Q("odd name")`` for a column that is no Python name. Terms that
-        learn from data (``center``, ``scale``, ``bs``, ``cr``, ``poly``) are learnt
-        on each training set. A result fitted through ``statsmodels.formula.api`` may
-        stand in place of formula, data and model.
+        Model formula in patsy's language, such as ``"y ~ age * smoker + bmi"``. A dot
+        ``.`` stands for all other columns, and ``Q("odd name")`` for a column whose
+        name is not a Python name. Terms with parameters estimated from the data
+        (``center``, ``scale``, ``bs``, ``cr``, ``poly``) are estimated on each training
+        set. A result fitted through ``statsmodels.formula.api`` may be given instead of
+        formula, data and model.
     data : data frame
-        pandas, polars, pyarrow or DuckDB.
+        Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional
-        ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``, ``"mean"``,
-        ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn classifier,
-        regressor or pipeline; a statsmodels class or formula function, with keywords
-        through :class:`statcv.models.Statsmodels` or ``functools.partial``. By default
-        unpenalised logistic regression for classes, least squares for numbers.
+        Model to be fitted: ``"logit"``, ``"linear"``, ``"neighbors"``, ``"xgboost"``,
+        ``"mean"`` or ``"negmean"``; a model of :mod:`statcv.models`; a scikit-learn
+        classifier, regressor or pipeline; or a statsmodels class or formula function,
+        with keywords through :class:`statcv.models.Statsmodels` or
+        ``functools.partial``. The default is unpenalised logistic regression for
+        classes and least squares for a continuous outcome.
     tune : mapping, Tuning or scikit-learn search, optional
-        Hyperparameters chosen anew inside every training set, by an inner plan of
-        its own: a grid such as ``{"C": np.logspace(-3, 3, 7)}`` of a model's
-        arguments or of what ``set_params`` of a scikit-learn estimator takes;
-        :class:`~statcv.Tuning` for the metric, the inner plan or the
+        Hyperparameters to be chosen inside every training set by an inner
+        cross-validation: a grid such as ``{"C": np.logspace(-3, 3, 7)}`` of arguments
+        of the model or of ``set_params`` of a scikit-learn estimator; a
+        :class:`~statcv.Tuning`, which also sets the metric, the inner plan or the
         one-standard-error rule; or an estimator that searches (``GridSearchCV``,
-        ``RandomizedSearchCV``, ``LogisticRegressionCV``), in place of a model, whose
-        inner splits are made here where its ``cv`` is a number or None. What was
-        chosen is ``result.tuned``.
+        ``RandomizedSearchCV``, ``LogisticRegressionCV``), which takes the place of the
+        model. If the ``cv`` of such an estimator is a number or None, statcv makes its
+        inner splits. The chosen values are in ``result.tuned``.
     scheme : str or object, optional
-        A name in ``statcv.folds.SCHEMES``: ``"kfold"``, ``"stratified_kfold"``,
-        ``"rkfold"``, ``"loocv"``, ``"rloocv"``, ``"lpocv"``, ``"stratified_lpocv"``,
-        ``"rlpocv"``, ``"leave_pair_out"``, ``"tournament_leave_pair_out"``,
-        ``"montecarlo"``, ``"bootstrap"``; a scikit-learn splitter, or a list of
-        (training, held-out) pairs of positions; a :class:`statcv.folds.FoldPlan`; the
-        name of a column of fold numbers, or the numbers themselves. By default
-        ``"stratified_kfold"`` for classes, ``"kfold"`` for numbers and where bins or
-        a hash make the folds.
+        Cross-validation scheme: a name in ``statcv.folds.SCHEMES`` (``"kfold"``,
+        ``"stratified_kfold"``, ``"rkfold"``, ``"loocv"``, ``"rloocv"``, ``"lpocv"``,
+        ``"stratified_lpocv"``, ``"rlpocv"``, ``"leave_pair_out"``,
+        ``"tournament_leave_pair_out"``, ``"montecarlo"``, ``"bootstrap"``); a
+        scikit-learn splitter; a list of (training, held-out) pairs of positions; a
+        :class:`statcv.folds.FoldPlan`; or the name of a column of fold numbers, or the
+        numbers themselves. The default is ``"stratified_kfold"`` for classes, and
+        ``"kfold"`` for a continuous outcome or if bins or a hash define the folds.
     k : int, optional
-        Number of folds of the k-fold schemes; 10, or n where that is less.
+        Number of folds of the k-fold schemes; by default 10, or n if n is smaller.
     p : int or float, optional
-        Records held out at a time by the leave-p-out schemes; the share held out by
-        ``"montecarlo"``, 0.25.
+        Number of records held out at a time by the leave-p-out schemes, or the
+        proportion held out by ``"montecarlo"``, which is 0.25 unless given.
     pairs : int, optional
-        Pairs held out by ``"leave_pair_out"``, a balanced sample of all: every record
-        of a class is in as many as another, or in one more. All where not given.
+        Number of pairs held out by ``"leave_pair_out"``. They are a balanced sample of
+        all pairs: within a class, the numbers of pairs that contain each record differ
+        by at most one. All pairs are held out unless given.
     repeats : int, optional
-        The number of times that records are held out, or drawn to be dropped, again;
-        20 for ``"rloocv"`` (1 is the paper's), 25 for ``"montecarlo"``, 100 for
-        ``"bootstrap"``, else 1.
+        Number of times that the allocation to folds, or the random choice of dropped
+        records, is repeated; by default 20 for ``"rloocv"`` (the paper uses 1), 25 for
+        ``"montecarlo"``, 100 for ``"bootstrap"`` and 1 for the other schemes.
     stratify : str, list of str or stratifier, optional
-        The fold-stratifying covariate, whatever its dtype: records with equal values
-        are never divided between training and held-out records, and count as one
-        cluster in every interval, test and comparison (what scikit-learn calls
-        ``groups``; classes are spread evenly by ``scheme="stratified_kfold"``). Several
-        columns count together; under ``"loocv"`` each value is held out by itself.
+        Fold-stratifying covariate, of any dtype. Records with equal values are never
+        divided between training and held-out records, and count as one cluster in
+        every interval, test and comparison (what scikit-learn calls ``groups``; to
+        spread classes evenly, use ``scheme="stratified_kfold"``). Several columns
+        define clusters jointly; under ``"loocv"`` each cluster is held out in turn.
         :func:`~statcv.by_quantile` cuts a covariate into bins instead, and
-        :func:`~statcv.by_hash` is a keyed hash on which hospitals agree.
+        :func:`~statcv.by_hash` allocates by a keyed hash that several hospitals can
+        share.
     rebalance : str or Bags, optional
-        How training sets are given class totals equal to each other: ``"subsample"``
-        (drop the fewest records), ``"weight"``, ``"upsample"``, ``"all"`` (average
-        over every subsample), ``"bag"``. ``"subsample"`` for the schemes whose name
-        begins with r, nothing for others. (``"weight"`` and ``"all"`` mislead nearest
-        neighbours.)
+        Method by which all training sets are given equal class totals:
+        ``"subsample"`` (drop the fewest records), ``"weight"``, ``"upsample"``,
+        ``"all"`` (average over every subsample) or ``"bag"``. The default is
+        ``"subsample"`` for the schemes whose names begin with r, and no rebalancing for
+        the others. Do not use ``"weight"`` or ``"all"`` with nearest neighbours, which
+        they bias.
     positive : optional
-        The level of a binary outcome that counts as positive; the second by default,
-        as in R's ``glm``.
+        Level of a binary outcome that counts as positive; by default the second, as in
+        R's ``glm``.
     na_action : {"drop", "raise", "pass"}
-        What becomes of rows with missing values. ``"pass"`` hands missing covariates
-        on to a pipeline that imputes, or a model that knows them.
+        Treatment of rows with missing values. ``"pass"`` passes missing covariates on
+        to a pipeline that imputes them, or to a model that accepts them.
     metrics : str, callable, or a sequence of them, optional
-        Names in ``statcv.metrics.METRICS``, functions of outcome and prediction,
-        scikit-learn scorers, or what :func:`statcv.metrics.make_metric` makes; the
-        first is the headline. By default those of the kind of outcome; under
-        ``"leave_pair_out"`` first that which pairs have.
+        Metrics to be estimated: names in ``statcv.metrics.METRICS``, functions of
+        outcome and prediction, scikit-learn scorers, or metrics made by
+        :func:`statcv.metrics.make_metric`. The first is the headline metric. The
+        default depends on the kind of outcome; under ``"leave_pair_out"`` the metric
+        that compares pairs comes first.
     threshold : float or str, optional
-        Above which probability a record counts as positive, for accuracy and other
-        metrics of classes: a number, or a rule by which every training set chooses
-        its own, of the predictions for its records: ``"youden"`` (sensitivity plus
-        specificity is largest), ``"f1"``, ``"accuracy"``, ``"prevalence"`` (the share
-        of positives). 0.5 where not given. What was chosen is in ``result.tuned``.
+        Probability above which a record is classified as positive, for accuracy and
+        other metrics of classes. It is a number, or a rule by which every training set
+        chooses its own threshold from the predictions for its records: ``"youden"``
+        (the largest sum of sensitivity and specificity), ``"f1"``, ``"accuracy"`` or
+        ``"prevalence"`` (the proportion of positives). It is 0.5 unless given. The
+        chosen thresholds are in ``result.tuned``.
     weights : str or array-like, optional
-        A column of weights, or a weight a row of the data. They enter the fits, in
-        rebalanced training sets scaled so that a class weighs the same in each; the
-        metrics are unweighted.
+        Weights of the records: a column, or one value per row of the data. They are
+        used in the fits, and in rebalanced training sets are scaled so that each class
+        has the same total weight in every training set. The metrics are unweighted.
     seed : int, numpy.random.Generator or None
-        Same seed, same numbers, whatever ``n_jobs``. The seed used is
-        ``result.seed``.
+        Seed for all random draws. The same seed gives the same numbers for any
+        ``n_jobs``. The seed used is ``result.seed``.
     n_jobs : int, optional
-        Processes, as joblib takes it; ``joblib.parallel_config`` holds where None.
+        Number of processes, as in joblib; if None, ``joblib.parallel_config`` applies.
     checkpoint : str or path, optional
-        A directory that keeps the fits as they are made. After an interruption, of
-        whatever kind, the same call goes on from there, to the same numbers; a call
-        without ``seed`` takes up the one that is kept. A directory of another call,
-        data or version is refused. Code of your own is not compared, only its name.
+        Directory in which the fits are saved as they are made. After an interruption of
+        any kind, the same call resumes from there and gives the same numbers; a call
+        without ``seed`` uses the saved seed. A directory from a different call, data or
+        version is refused. Functions of your own are compared by name only, not by
+        their code.
     progress : bool, optional
-        Show a progress bar; where None, after two seconds and at a terminal only.
+        Whether to show a progress bar; if None, it appears after two seconds, and only
+        in a terminal.
     **unknown
-        Nothing; an argument of R or scikit-learn is an error that names ours.
+        Not used. An argument name from R or scikit-learn raises an error that gives the
+        name used here.
 
     Returns
     -------
     CVResult
+        The held-out predictions, and the estimates, tests and tables computed from
+        them.
 
     Raises
     ------
     StatcvError
-        One of its kinds for every wrong argument; each is also the builtin error
-        that a caller would catch.
+        If an argument is wrong. Every such error is also the builtin error that a
+        caller would catch.
 
     Warns
     -----
     DistributionalBiasWarning
-        If the headline is a rank metric pooled over folds that give held-out labels
-        away, as leave-one-out does (Austin, Pe'er & Korem 2024).
+        If the headline is a rank metric pooled over folds that reveal the held-out
+        labels, as leave-one-out does (Austin, Pe'er & Korem 2024).
     TuningWarning
         If many training sets chose the first or last value of a grid.
     CollinearityWarning
         If columns are constant or determined by others, and the model is not penalised.
     StatcvWarning
-        Others of its kinds: of rows left out, fits that did not converge or are
-        separated, levels that a training set lacks, files of a checkpoint.
+        If rows are omitted, fits do not converge or separate the classes, a training
+        set lacks a level of a covariate, or a checkpoint has files that cannot be used.
 
     Examples
     --------
@@ -228,9 +240,9 @@ def cv(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class CVCall:
-    """The arguments of a call of :func:`cv`, which has the same names and defaults.
+    """The arguments of a call of :func:`cv`, with the same names and defaults.
 
-    It is kept in the result, and can be run again with some of them changed.
+    The call is kept in the result, and can be run again with some arguments changed.
     """
 
     formula: FormulaLike
@@ -266,7 +278,8 @@ class CVCall:
         Parameters
         ----------
         formula, scope, changes
-            As :meth:`statcv.results.call.Call.again` takes them.
+            The formula of the result, the names that a new formula may use, and the
+            changed arguments, as in :meth:`statcv.results.call.Call.again`.
         """
         unknown = [name for name in changes if name not in CV_NAMES]
         refuse_unknown("cv", unknown, CV_NAMES)
@@ -293,19 +306,19 @@ class CVCall:
         )
 
     def unwrapped(self) -> CVCall:
-        """Return the call with data and model of a fitted result of statsmodels.
+        """Return the call with data and model taken from a fitted statsmodels result.
 
         Raises
         ------
         ArgumentTypeError
-            If data or model are given as well, or no data at all.
+            If data or model are given as well, or if there are no data at all.
         """
         call = self
         if hasattr(self.formula, "model") and hasattr(self.formula, "params"):
             if self.data is not None or self.model is not None:
                 raise ArgumentTypeError(
-                    "a fitted result already holds its data and model; leave data and "
-                    "model out, or give cv() the formula as text."
+                    "a fitted result already contains its data and model; omit data "
+                    "and model, or give cv() the formula as text."
                 )
             formula, data, model, weights = unwrap_result(self.formula)
             if self.weights is not None:
@@ -318,12 +331,12 @@ class CVCall:
         return call
 
     def run(self, scope: Mapping[str, Any]) -> CVResult:
-        """Cross-validate, with a scope for the formula.
+        """Cross-validate, with the given scope for names in the formula.
 
         Raises
         ------
         StatcvError
-            One of its kinds for every wrong argument.
+            If an argument is wrong.
         """
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise ArgumentTypeError(
@@ -348,7 +361,7 @@ class CVCall:
             weights = row_weights(given.weights, table, design.kept)
         outcome = design.outcome
         learner = resolve_model(model_to_tune(self.tune, given.model), outcome.kind)
-        choose_metrics(self.metrics, outcome)  # wrong names are refused at once
+        choose_metrics(self.metrics, outcome)  # refuse unknown names before any fit
         holdout.warn(design.kept)
         columns = design.formula.outcome_columns
         plan = holdout.plan(design.kept, outcome, columns, seed)
@@ -393,23 +406,24 @@ CV_NAMES = tuple(field.name for field in fields(CVCall))
 
 
 def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
-    """Refuse weights with balanced training sets of a continuous outcome."""
+    """Refuse weights with rebalanced training sets if the outcome is continuous."""
     if weights is not None and plan.rebalanced and not design.outcome.levels:
         raise SchemeError(
-            "weights= and rebalancing do not go together for a continuous outcome: "
-            "training means would differ again; use a scheme without rebalancing."
+            "weights= cannot be combined with rebalancing for a continuous outcome, "
+            "because the weighted training means would differ; use a scheme without "
+            "rebalancing."
         )
 
 
 def _warn_of_dependence(design: Design, model: Model) -> None:
-    """Name columns whose coefficients an unpenalised model cannot tell apart."""
+    """Name columns whose coefficients an unpenalised model cannot identify."""
     if not model.capabilities.needs_full_rank:
         return
     clauses = dependent_columns(design)
     if clauses:
         warn(
             f"{model.label} cannot determine all coefficients: {in_words(clauses)}. "
-            "Those given are one of many equal solutions; leave such columns out, or "
+            "Those given are one of many equivalent solutions; omit such columns, or "
             "penalise, as Logit(C=1.0) does.",
             CollinearityWarning,
         )

@@ -1,4 +1,4 @@
-"""A fold plan without a fit: who is held out, and on whom each fit trains."""
+"""A fold plan: the held-out records and training records of every fit."""
 
 from __future__ import annotations
 
@@ -37,32 +37,34 @@ def fold_plan(
     seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> FoldPlan:
-    """Say who is held out and on whom each fit trains, and fit nothing.
+    """Make the folds of a cross-validation without fitting a model.
 
-    The plan that :func:`cv` would make with the same arguments: ``cv(…, scheme=plan)``
-    uses it, ``cross_val_predict(…, cv=plan)`` in scikit-learn as well, and
-    ``plan.to_frame()`` takes it anywhere else.
+    The plan is the one that :func:`cv` would make with the same arguments. It can be
+    used by ``cv(…, scheme=plan)`` and, in scikit-learn, by
+    ``cross_val_predict(…, cv=plan)``; ``plan.to_frame()`` exports it as a table.
 
     Parameters
     ----------
     formula : str, optional
-        The outcome, or a whole formula, of which rows that miss a covariate are left
-        out. Schemes that do not look at the outcome need none.
+        Name of the outcome, or a whole formula; with a formula, rows with a missing
+        covariate are omitted. It is not needed for schemes that do not use the outcome.
     data : data frame
-        pandas, polars, pyarrow or DuckDB.
+        Data frame of pandas, polars, pyarrow or DuckDB.
     scheme, k, p, pairs, repeats, stratify, rebalance, positive, na_action, seed
-        As :func:`cv` takes them.
+        Definition of the folds, as in :func:`cv`.
     **unknown
-        Nothing; an argument of R or scikit-learn is an error that names ours.
+        Not used. An argument name from R or scikit-learn raises an error that gives the
+        name used here.
 
     Returns
     -------
     FoldPlan
+        The held-out records and training records of every fit.
 
     Raises
     ------
     StatcvError
-        One of its kinds for every wrong argument.
+        If an argument is wrong.
 
     Examples
     --------
@@ -120,7 +122,8 @@ def warn_of_missing(design: Design) -> None:
     if lost:
         warn(
             f"{lost} of {design.n_given} rows were left out: missing "
-            f"{counted(design.missing)}. na_action='pass' hands missing covariates on "
-            "to a pipeline that imputes inside each fold, or a model that knows them.",
+            f"{counted(design.missing)}. na_action='pass' passes missing covariates on "
+            "to a pipeline that imputes inside each fold, or to a model that accepts "
+            "them.",
             MissingDataWarning,
         )

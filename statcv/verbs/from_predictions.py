@@ -1,4 +1,4 @@
-"""Predictions that were made elsewhere, read as a result."""
+"""Predictions from other software, read as a result."""
 
 from __future__ import annotations
 
@@ -32,26 +32,27 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Elsewhere:
-    """In the part of a model: whatever made the predictions, which is not here."""
+class OtherSoftware:
+    """A placeholder for the unknown model that made the predictions."""
 
-    label: str = "predictions made elsewhere"
+    label: str = "predictions from other software"
     capabilities = Capabilities(refits=False)
 
     def check(self, kind: str) -> None:
-        """Admit every outcome."""
+        """Accept every kind of outcome."""
 
     def fit(self, training: TrainingSet) -> Fit:
-        """Refuse: there is no model to fit.
+        """Raise an error, because there is no model to fit.
 
         Raises
         ------
         ModelError
+            Always.
         """
         raise ModelError(
-            "the predictions were made elsewhere, so that there is no model to fit "
-            "here: what needs refits (permutations, the jackknife, the fit on all "
-            "rows) cannot be had of them."
+            "the predictions come from other software, so that there is no model to "
+            "fit: permutations, the jackknife and the fit on all rows, which need "
+            "refits, are not available."
         )
 
 
@@ -70,59 +71,64 @@ def from_predictions(
     seed: SeedLike | None = None,
     **unknown: NoReturn,
 ) -> CVResult:
-    """Read predictions made elsewhere (in R, in a hospital's pipeline) as a result.
+    """Read predictions from other software (R, a hospital's pipeline) as a result.
 
-    Metrics, intervals, tests, comparisons, summaries and pictures then apply, but for
-    what needs refits.
+    Metrics, intervals, tests, comparisons, summaries and plots are then available,
+    except those that need refits.
 
     Parameters
     ----------
     data : data frame
-        A row a prediction: pandas, polars, pyarrow or DuckDB.
+        Data frame of pandas, polars, pyarrow or DuckDB, with one row per prediction.
     observed : str
-        The column of the outcome.
+        Column of the outcome.
     predicted : str, or list or mapping of them
-        The column of the predictions: of the probability (or score) of the positive
-        class, or of the number. For more than two classes a column a class: a list in
-        the order of the classes, or a mapping from class to column.
+        Column of the predictions: the probability (or score) of the positive class, or
+        the predicted value of a continuous outcome. With more than two classes there is
+        one column per class, given as a list in the order of the classes, or as a
+        mapping from class to column.
     fold : str, optional
-        The column that says in which fold a record was held out; a fold is taken to
-        train on all records that it does not hold out. Where records are in several
-        folds of a repeat, each fold is to hold out two of different outcomes: that is
-        leave-pair-out, and records are compared within a fold. Without it, the
-        predictions are those of one model that was fitted to other records.
+        Column of the fold in which each record was held out. The training set of a fold
+        is assumed to be all records that it does not hold out. If records occur in
+        several folds of a repeat, each fold must hold out two records with different
+        outcomes; this is leave-pair-out, and records are compared within a fold. Unless
+        given, the predictions are those of one model fitted to other records.
     repeat : str, optional
-        The column that tells repeats apart; it needs ``row``.
+        Column that identifies the repeats; it needs ``row``.
     row : str, optional
-        The column that tells records apart; the labels of the rows where not given.
+        Column that identifies the records; the labels of the rows unless given.
     cluster : str, optional
-        The column whose equal values tell records of one source, such as a patient.
+        Column whose equal values identify the records of one cluster, such as a
+        patient.
     positive : optional
-        The level that counts as positive, whose probability (or score) the predictions
-        are; by default the second, as :func:`statcv.cv` takes it. Print and summary
-        say which it was.
+        Level of a binary outcome that counts as positive, to which the predicted
+        probabilities (or scores) refer; by default the second, as in
+        :func:`statcv.cv`. The printed result and the summary show which level it is.
     probabilities : bool, optional
-        Whether predictions for classes are probabilities; where not given, they are
-        if all lie between 0 and 1. Scores count as predicting the positive class above
-        0, and have no Brier score or log-loss.
+        Whether predictions for classes are probabilities. Unless given, they are
+        probabilities if all of them lie between 0 and 1. Scores above 0 count as a
+        prediction of the positive class, and have no Brier score or log-loss.
     metrics : str or sequence, optional
-        As :func:`statcv.cv` takes them.
+        Metrics to be estimated, as in :func:`statcv.cv`.
     seed : int, numpy.random.Generator or None
-        Of what is random in intervals and tests.
+        Seed for intervals and tests that use random draws.
     **unknown
-        Nothing; an argument of R or scikit-learn is an error that names ours.
+        Not used. An argument name from R or scikit-learn raises an error that gives the
+        name used here.
 
     Returns
     -------
     CVResult
+        The predictions, and the estimates, tests and tables computed from them.
 
     Raises
     ------
     ColumnError
-        If the data have no such column.
+        If a named column is not in the data.
     DataError
-        If an outcome, a prediction, a fold or a label is missing, a record occurs
-        twice in a repeat and folds are no pairs, or has different outcomes.
+        If an outcome, a prediction, a fold or a label is missing; if a record occurs
+        twice in a repeat and the folds are not pairs; or if a record has different
+        outcomes.
 
     Examples
     --------
@@ -154,7 +160,7 @@ def from_predictions(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PredictionsCall:
-    """The arguments of a call of :func:`from_predictions`, by the same names."""
+    """The arguments of a call of :func:`from_predictions`, with the same names."""
 
     data: Any
     observed: Any = None
@@ -179,7 +185,7 @@ class PredictionsCall:
         Parameters
         ----------
         formula, scope
-            Not used: predictions have no formula.
+            Not used, because predictions have no formula.
         changes : mapping
             Arguments by name.
         """
@@ -197,7 +203,7 @@ class PredictionsCall:
         Raises
         ------
         StatcvError
-            One of its kinds for every wrong argument.
+            If an argument is wrong.
         """
         for name, column in (("observed", "outcome"), ("predicted", "predictions")):
             if getattr(self, name) is None:
@@ -210,8 +216,8 @@ class PredictionsCall:
                 _check_column(frame, getattr(self, name), name)
         if self.repeat is not None and self.row is None:
             raise ArgumentError(
-                "repeat= needs row=: the column that tells which predictions are of "
-                "the same record."
+                "repeat= needs row=, the column that identifies which predictions "
+                "belong to the same record."
             )
         seed = resolve_seed(self.seed)
         places, labels = _places(frame, self.row)
@@ -229,9 +235,9 @@ class PredictionsCall:
             strata = Strata(self.cluster, codes.astype(np.intp), len(values))
             plan = replace(plan, strata=strata)
         return CVResult(
-            design=replace(design, kept=first),  # where the data have each record
+            design=replace(design, kept=first),  # the first row of each record
             plan=replace(plan, rows=design.labels),
-            learner=Elsewhere(),
+            learner=OtherSoftware(),
             held=held,
             chosen_metrics=choose_metrics(self.metrics, design.outcome),
             weights=None,
@@ -244,7 +250,7 @@ NAMES = tuple(field.name for field in fields(PredictionsCall))
 
 
 def _frame(data: Any, row: str | None) -> pd.DataFrame:
-    """Return the data; their labels may repeat where a column tells records apart."""
+    """Return the data; labels may be repeated if a column identifies the records."""
     if row is not None and isinstance(data, pd.DataFrame) and not data.index.is_unique:
         data = data.reset_index(drop=True)
     return as_frame(data)
@@ -253,12 +259,12 @@ def _frame(data: Any, row: str | None) -> pd.DataFrame:
 def _check_column(frame: pd.DataFrame, column: Any, name: str) -> None:
     if not isinstance(column, str) or column not in frame.columns:
         hint = suggestion(column, frame.columns)
-        raise ColumnError(f"{name}={column!r} is no column of the data.{hint}")
+        raise ColumnError(f"{name}={column!r} is not a column of the data.{hint}")
     absent = int(frame[column].isna().sum())
     if absent:
         raise DataError(
-            f"{name}={column!r} is missing in {absent} of {len(frame)} rows; leave "
-            "those rows out of the data."
+            f"{name}={column!r} is missing in {absent} of {len(frame)} rows; remove "
+            "those rows from the data."
         )
 
 
@@ -279,10 +285,10 @@ def _codes(frame: pd.DataFrame, column: str | None) -> NDArray[np.intp]:
 
 
 def _numbered(values: Any) -> tuple[NDArray[np.intp], Any]:
-    """Return numbers of distinct values, rising where they have an order, and these."""
+    """Return codes of the distinct values, sorted if they can be, and the values."""
     try:
         codes, distinct = pd.factorize(values, sort=True)
-    except TypeError:  # of several types, which have no order
+    except TypeError:  # values of several types, which have no order
         codes, distinct = pd.factorize(values)
     return codes.astype(np.intp), distinct
 
@@ -295,8 +301,8 @@ def _check_constant(
         label = records.index[places[np.flatnonzero(differ)[0]]]
         several = plural(len(np.unique(places[differ])), "record")
         raise DataError(
-            f"{column!r} differs among the rows of {several} (first: {label!r}); a "
-            "record has one value."
+            f"{column!r} differs among the rows of {several} (first: {label!r}); it "
+            "must have one value per record."
         )
 
 
@@ -313,16 +319,17 @@ def _design(records: pd.DataFrame, given: PredictionsCall) -> Design:
 
 @dataclass(frozen=True, eq=False)
 class _Folds:
-    """Which rows are of which fold, and of which record.
+    """The fold, record and repeat of each row.
 
     Attributes
     ----------
     split, place, repeat : numpy.ndarray of int, shape (rows,)
-        The fold, numbered through all repeats, the record, and the repeat of each row.
+        The fold of each row, numbered consecutively over all repeats, its record and
+        its repeat.
     labels : list of sequence
         The names of the folds of each repeat.
     order : numpy.ndarray of int, shape (rows,)
-        Rows by fold, and in a fold by record.
+        The rows sorted by fold, and within a fold by record.
     """
 
     split: NDArray[np.intp]
@@ -358,7 +365,7 @@ class _Folds:
         return np.split(self.place[self.order], np.cumsum(sizes)[:-1])
 
     def again(self, within: NDArray[np.intp]) -> int:
-        """Return how many rows are of a record that was there before."""
+        """Return the number of rows whose record occurred before."""
         cells = within * (self.place.max() + 1) + self.place
         return len(cells) - len(np.unique(cells))
 
@@ -371,19 +378,20 @@ def _plan(folds: _Folds, fold: str | None, design: Design) -> FoldPlan:
     )
     if twice and not in_pairs:
         raise DataError(
-            f"{plural(twice, 'record')} occur more than once in a repeat; repeat= "
-            "tells repeats apart, row= records. (In leave-pair-out, which has them so, "
-            "each fold holds two records of different outcomes.)"
+            f"{plural(twice, 'record')} occur more than once in a repeat; identify "
+            "repeats with repeat= and records with row=. (Records may occur more than "
+            "once in leave-pair-out, where each fold holds out two records with "
+            "different outcomes.)"
         )
     counts = {len(names) for names in folds.labels}
     said = plural(counts.pop(), "fold") if len(counts) == 1 else "folds"
-    scheme, sentence = "given", f"{said} by {fold}, made elsewhere"
+    scheme, sentence = "given", f"{said} by {fold}, from other software"
     if fold is None:
         scheme, sentence = "external", "predictions by a model fitted to other records"
     elif twice:
         scheme, sentence = (
             "leave_pair_out",
-            f"leave-pair-out, {said} by {fold}, made elsewhere",
+            f"leave-pair-out, {said} by {fold}, from other software",
         )
     none = Ragged.empty(len(tests))
     plan = FoldPlan(
@@ -413,13 +421,13 @@ def _held(
     design: Design,
     plan: FoldPlan,
 ) -> Held:
-    """Read predictions, a row a prediction in the order of the plan."""
+    """Read the predictions, one per row, in the order of the plan."""
     outcome = design.outcome
     columns = _predicted_columns(given.predicted, outcome.levels, outcome.kind)
     for column in columns:
         _check_column(frame, column, "predicted")
         if not pd.api.types.is_numeric_dtype(frame[column].dtype):
-            raise DataError(f"predicted={column!r} must hold numbers.")
+            raise DataError(f"predicted={column!r} must be numeric.")
     values = frame[columns].to_numpy(dtype=float)
     if outcome.kind != "multiclass":
         values = values[:, 0]
@@ -428,7 +436,7 @@ def _held(
     if probabilities and outcome.levels and not shares:
         raise DataError(
             f"predicted={given.predicted!r} has values below 0 or above 1, which "
-            "are no probabilities; probabilities=False takes them for scores."
+            "are not probabilities; probabilities=False treats them as scores."
         )
     if probabilities is None:
         probabilities = shares or not outcome.levels
@@ -455,7 +463,9 @@ def _predicted_columns(predicted: Any, levels: tuple[Any, ...], kind: str) -> li
     if isinstance(predicted, Mapping):
         lacking = [level for level in levels if level not in predicted]
         if lacking:
-            raise ArgumentError(f"predicted= names no column for {lacking[0]!r}.")
+            raise ArgumentError(
+                f"predicted= does not name a column for {lacking[0]!r}."
+            )
         predicted = [predicted[level] for level in levels]
         if kind == "binary":
             predicted = predicted[1:]

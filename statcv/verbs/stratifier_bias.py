@@ -1,4 +1,4 @@
-"""The verb that says which covariate should keep records together."""
+"""Choice of a fold-stratifying covariate by the bias that each would cause."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from statcv.results.stratifier_bias.setting import (
     Setting,
     check_metric,
     check_scheme,
-    read_copies,
+    read_duplicates,
 )
 from statcv.results.stratifier_bias.values import values_of
 
@@ -70,68 +70,76 @@ def stratifier_bias(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> StratifierBias:
-    """Say what it costs to stratify folds by each of several covariates.
+    """Estimate the bias caused by stratifying folds by each of several covariates.
 
-    Folds made of a covariate keep copies of a record together, which random folds do
-    not; but they differ in that covariate, and a model that needs it is then tested on
-    values that it has not seen. First all candidates are ranked by one unbiased
-    cross-validation, before anything is fitted on their folds; then the estimate on
-    the folds of each is measured beside the unbiased one.
+    Folds stratified by a covariate do not divide duplicates of a record between
+    training and held-out records, as random folds do. But the folds then differ in that
+    covariate, and a model that needs it is tested on values on which it was not
+    trained. All candidates are first ranked by one unbiased cross-validation, before
+    any model is fitted on their folds. The estimate on the folds of each candidate is
+    then compared with the unbiased estimate.
 
     Parameters
     ----------
     formula, data, model, positive, na_action, weights
-        As :func:`cv` takes them. The formula as text. A dot leaves out columns that
-        identify: those of `duplicates`, and candidates of dates, and of text and
-        categories with as many levels as there are folds or more.
+        Model and data, as in :func:`cv`; the formula must be text. A dot in it excludes
+        columns that identify records: those of `duplicates`, candidates that are dates,
+        and candidates that are text or categories with at least as many levels as there
+        are folds.
     candidates : list, optional
-        Names of columns (bins of a number by :func:`by_quantile`, whole values of
-        anything else), lists of names that count together as whole values, or
-        stratifiers by :func:`by_quantile`, :func:`by_hash`, :func:`by_value`. By
-        default every column of which folds can be made but that of weights, and
-        whole values of those of `duplicates`.
+        Candidate covariates: names of columns (a numeric column is cut into bins by
+        :func:`by_quantile`, any other is used by value), lists of names whose values
+        count jointly, or stratifiers made by :func:`by_quantile`, :func:`by_hash` or
+        :func:`by_value`. By default every column that can define folds, except that of
+        the weights, and the columns of `duplicates` jointly by value.
     duplicates : str, list of str or True, optional
-        Columns whose equal values tell copies of one record; True for all columns. The
-        unbiased estimate keeps them together, and a candidate that parts them is said
-        to leak. By default no copies are known.
+        Columns whose equal values identify duplicates of one record; True for all
+        columns. The unbiased estimate keeps duplicates in one fold, and a candidate
+        that splits them across folds is reported to leak. By default no duplicates are
+        known.
     scheme : {"kfold", "stratified_kfold"}, optional
-        By default as :func:`cv` chooses.
+        Cross-validation scheme; by default the one that :func:`cv` chooses.
     k : int, default 5
         Number of folds.
     metric : str or callable, optional
-        Accuracy for classes, RMSE for numbers where not given.
+        Metric to be estimated; accuracy for classes and RMSE for a continuous outcome
+        unless given.
     how : {"pooled", "per_fold"}, optional
-        In which way it is stated; as suits the unbiased folds where not given.
+        Way in which the folds are combined; the default of the unbiased folds unless
+        given.
     repeats : int, default 10
-        How often random folds are drawn. What is not random, as quantile bins, is
-        fitted once.
+        Number of times that random folds are drawn. Folds that are not random, such as
+        quantile bins, are fitted once.
     measure : bool, default True
-        Whether to fit on the folds of candidates; else they are ranked only.
+        Whether to fit models on the folds of the candidates; if False, the candidates
+        are only ranked.
     per_fold : int or sequence of int, default 1
-        With how many bins a fold columns of numbers are tried.
+        Numbers of bins per fold that are tried for numeric columns.
     key : bytes or str, optional
-        The key by which whole values are hashed; by default they are allocated to
-        folds at random.
+        Key of the hash by which values are allocated to folds; by default they are
+        allocated at random.
     level : float, default 0.95
-        Of the intervals.
+        Confidence level of the intervals.
     seed, n_jobs, progress
-        As :func:`cv` takes them.
+        Seed, number of processes and progress bar, as in :func:`cv`.
 
     Returns
     -------
     StratifierBias
+        The ranking of the candidates and, if measured, their biases.
 
     Raises
     ------
     StatcvError
-        One of its kinds for every wrong argument: of a candidate that is no column, is
-        the outcome, constant, missing somewhere, or has fewer values than folds.
+        If an argument is wrong, for example if a candidate is not a column of the data,
+        is the outcome, is constant, has missing values, or has fewer values than there
+        are folds.
 
     Notes
     -----
-    The unbiased estimate is that of a model trained on the data as they are, with their
-    copies, in random folds that keep known copies together; it has the accuracy for
-    fresh records. It is no more unbiased than `duplicates` is complete.
+    The unbiased estimate is that of a model trained on the data as they are, including
+    duplicates, in random folds that keep known duplicates in one fold. It estimates the
+    accuracy for new records, provided that `duplicates` identifies all duplicates.
 
     References
     ----------
@@ -157,9 +165,9 @@ def stratifier_bias(
     check_level(level)
     table = as_frame(data)
     seed = resolve_seed(seed)
-    copies = read_copies(duplicates, table)
+    same = read_duplicates(duplicates, table)
     weighing = [weights] if isinstance(weights, str) else []
-    known = copies.columns if copies else ()
+    known = same.columns if same else ()
     bins, skipped = _bins(per_fold), dict[str, str]()
     if candidates is None:
         others = table.drop(columns=weighing, errors="ignore")
@@ -185,7 +193,7 @@ def stratifier_bias(
         scheme=scheme,
         k=int(k),
         weights=None if weights is None else row_weights(weights, table, design.kept),
-        copies=copies,
+        duplicates=same,
         seed=seed,
     )
     if candidates is None:
@@ -230,7 +238,7 @@ def _measured(
     n_jobs: int | None,
     progress: bool | None,
 ) -> StratifierBias:
-    """Add what was measured, in the order of the ranking."""
+    """Add the measured biases, in the order of the ranking."""
     place = {name: i for i, name in enumerate(result.ranking["candidate"])}
     ordered = sorted(candidates, key=lambda one: place[one.name])
     total = fits_to_make(result.setting, ordered, repeats, by_chance)
@@ -260,9 +268,11 @@ def _measured(
 def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
     for name, value, least in (("k", k, 2), ("repeats", repeats, 1)):
         if not is_whole(value):
-            raise ArgumentTypeError(f"{name} must be a whole number, not {value!r}.")
+            raise ArgumentTypeError(f"{name} must be an integer, not {value!r}.")
         if value < least:
-            raise ArgumentError(f"{name}={value} is out of range: {least} or more.")
+            raise ArgumentError(
+                f"{name}={value} is out of range: it must be {least} or more."
+            )
     if not isinstance(measure, bool):
         raise ArgumentTypeError(f"measure must be True or False, not {measure!r}.")
     if not (progress is None or isinstance(progress, bool)):
@@ -277,12 +287,12 @@ def _check(k: Any, repeats: Any, measure: Any, how: Any, progress: Any) -> None:
 
 
 def _bins(per_fold: Any) -> tuple[int, ...]:
-    """Return the numbers of bins a fold, each once."""
+    """Return the numbers of bins per fold, without repetition."""
     given = (per_fold,) if is_whole(per_fold) else per_fold
     if not isinstance(given, (list, tuple)) or not given:
         raise ArgumentTypeError(
-            f"per_fold must be a whole number or several, not {per_fold!r}."
+            f"per_fold must be an integer or several, not {per_fold!r}."
         )
     for one in given:
-        by_quantile("a column", one)  # which says what is wrong with a number
+        by_quantile("a column", one)  # raises an error if the number is wrong
     return tuple(dict.fromkeys(int(one) for one in given))

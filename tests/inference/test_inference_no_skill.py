@@ -193,7 +193,7 @@ def test_several_classes():
     data = noise(30, 60).assign(g=rng.permutation(np.repeat(list("pqr"), 20)))
     _, said = warned(data, "g ~ a + b", scheme="loocv", metrics="accuracy")
     assert "accuracy 0.000 where no skill is 0.333" in said
-    assert "shares of the classes" in said
+    assert "class proportions" in said
     call = {"scheme": "rloocv", "repeats": 1, "metrics": ["accuracy", "brier"]}
     res, said = warned(data, "g ~ a + b", **call)
     assert (res.no_skill["bias"] == 0).all()

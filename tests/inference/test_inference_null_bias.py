@@ -247,7 +247,7 @@ def test_the_summary_names_the_call_if_it_is_possible(rloocv):
         table, observed="observed", predicted="predicted", fold="fold"
     )
     assert not any(names in note for note in read.summary().notes)
-    with pytest.raises(StatcvError, match="no model here"):
+    with pytest.raises(StatcvError, match="no model that can be fitted"):
         read.null_bias()
 
 

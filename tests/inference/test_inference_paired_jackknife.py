@@ -128,4 +128,4 @@ def test_predictions_of_other_software_have_no_refits():
     asked = scv.compare(here=first, there=read, test="corrected_jackknife")
     row = asked.differences.iloc[0]
     assert np.isnan(row["p"])
-    assert "other software" in row["caveat"]
+    assert "from other software" in row["caveat"]

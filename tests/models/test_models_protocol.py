@@ -45,7 +45,7 @@ from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
 from statcv.models.tuning.search import Searched
 from statcv.studies.standardised import Standardised
-from statcv.verbs.from_predictions import Elsewhere
+from statcv.verbs.from_predictions import OtherSoftware
 
 
 def training_set():
@@ -100,7 +100,7 @@ AROUND_OTHERS = {
     UserModel: UserModel(Half(), Capabilities()),
 }
 NOT_FITTED = {
-    Elsewhere: Elsewhere(),
+    OtherSoftware: OtherSoftware(),
     Standardised: Standardised(Logit(), "all"),
 }
 EVERY = {**FAMILIES, **AROUND_OTHERS, **NOT_FITTED}

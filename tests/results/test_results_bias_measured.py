@@ -77,7 +77,7 @@ def test_a_date_with_typing_errors_is_flagged(records, found):
             slow += sum((own != one).any() for one in own)
     assert parted == slow / 4 > 0
     assert table.loc["birth_date", "verdict"].startswith(
-        f"leaks: parts {parted:,.0f} known duplicates; "
+        f"leaks: splits {parted:,.0f} known duplicates; "
     )
     assert table.loc["hash of person", "parted"] == 0
     assert "leaks" not in table.loc["hash of person", "verdict"]
@@ -209,8 +209,8 @@ def test_repeats_that_do_not_differ_have_no_interval(records):
         (-0.51, 0.48, 0.1, np.nan, "flatters by 0.5 points (0.03 to 1.0)"),
         (2.0, 0.5, 1.0, 0.0, "costs 2.0 points (1.5 to 2.5)"),
         (2.0, 0.5, 2.5, 0.0, "costs 2.0 points in these records (1.5 to 2.5), within"),
-        (-0.2, 0.5, 0.9, 0.0, "no bias to be seen: at most 1.1 points"),
-        (-3.0, 0.5, 0.9, 1234.0, "leaks: parts 1,234 known duplicates; flatters by 3"),
+        (-0.2, 0.5, 0.9, 0.0, "no bias detected: at most 1.1 points"),
+        (-3.0, 0.5, 0.9, 1234.0, "leaks: splits 1,234 known duplicates; flatters by 3"),
         (1.5, np.nan, 0.9, 0.0, "costs 1.500 points (no interval over folds)"),
         (0.0, np.nan, np.nan, 0.0, "no difference (no interval over folds)"),
         (np.nan, np.nan, np.nan, 0.0, "accuracy has no value"),
@@ -228,7 +228,7 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
 
     dates = ranked("birth_date")
     parted = dates.ranking["parted"].item()
-    said = f"birth_date leaks: parts {parted:,.0f} known duplicates; no prediction of"
+    said = f"birth_date leaks: splits {parted:,.0f} known duplicates; no prediction of"
     last = repr(dates).splitlines()[2]
     assert last == f"{said} what it costs (no term uses it)"
     both = ranked(["x5", "x6"])
@@ -315,7 +315,7 @@ def test_equal_records_are_copies_where_all_columns_are_named(records):
 @pytest.mark.parametrize(
     ("candidates", "more", "error", "says"),
     [
-        (["x66"], {}, errors.ColumnError, "'x66' is no column.*Did you mean 'x6'"),
+        (["x66"], {}, errors.ColumnError, "'x66' is not a column.*Did you mean 'x6'"),
         (["one"], {}, errors.DataError, "'one' is constant"),
         (["few"], {}, errors.SchemeError, "few has 3 distinct values.*k=5"),
         (["lacking"], {}, errors.DataError, "'lacking' is missing in .* of 650"),
@@ -352,7 +352,7 @@ def test_text_and_summary(found):
     assert list(summary.tables) == ["Ranking", "Measured"]
     assert "Monte Carlo, given these records" in str(summary)
     assert "Information is mutual information" in str(summary)
-    assert "known copies parted" in summary.to_markdown()
+    assert "known duplicates split" in summary.to_markdown()
     assert summary.to_latex()
     assert "<table" in summary._repr_html_()
     again = pickle.loads(pickle.dumps(found))

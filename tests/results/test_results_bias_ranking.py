@@ -181,7 +181,7 @@ def test_what_identifies_is_kept_whole_and_weights_are_no_candidate(records):
         "y ~ x3 + x5", table, duplicates="person", weights="w", measure=False, seed=1
     )
     folds = by_name(found)["folds"].to_dict()
-    one = "quantiles, 1 bin a fold"
+    one = "quantiles, 1 bin per fold"
     assert folds == {"person": "whole values", "x3": one, "x5": one}
     with pytest.raises(scv.StatcvError, match="'v'"):
         scv.stratifier_bias("y ~ x3", table, weights="v", measure=False)

@@ -74,6 +74,6 @@ def test_numbers_are_warned_of_where_means_still_tell(scheme: str) -> None:
     """The record that is dropped brings the mean back only nearly."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"a": rng.uniform(size=40), "y": rng.normal(size=40)})
-    said = "concordance 0.* training means of these folds give the held-out values"
+    said = "concordance 0.* training means of these folds reveal the held-out values"
     with pytest.warns(DistributionalBiasWarning, match=said):
         cv("y ~ a", frame, model="mean", scheme=scheme, metrics="concordance", seed=1)

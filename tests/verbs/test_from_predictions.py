@@ -1,4 +1,4 @@
-"""Predictions made elsewhere read as those of cv()."""
+"""Predictions from other software are read like those of cv()."""
 
 import numpy as np
 import pandas as pd
@@ -109,7 +109,7 @@ def test_what_needs_refits_says_so(made_here):
         lambda: read.null_distribution(times=2),
         lambda: read.test(method="permutation", n_permutations=9),
     ):
-        with pytest.raises(ModelError, match="made elsewhere"):
+        with pytest.raises(ModelError, match="from other software"):
             refit()
     test = read.test()
     assert test.p_value == pytest.approx(made_here.test(method="corrected_t").p_value)
@@ -120,7 +120,7 @@ def test_there_are_no_permutations_with_or_without_folds(made_here, more):
     once = made_here.predictions.query("repeat == 1").set_index("row")
     read = elsewhere(once, **more)
     for metric in ("auroc", "brier", "accuracy"):
-        with pytest.raises(ModelError, match=r"no model here .* permuted outcomes"):
+        with pytest.raises(ModelError, match=r"no model that can be fitted to permuted outcomes"):
             read.test(metric, method="permutation")
         with pytest.raises(ModelError, match="without method= tests by the interval"):
             read.null_distribution(metric, times=2)
@@ -159,7 +159,7 @@ def test_scores_are_told_from_probabilities():
     assert float(read.estimate("accuracy")) == 0.75
     with pytest.warns(scv.errors.UndefinedMetricWarning):
         assert np.isnan(read.metrics().set_index("metric")["estimate"]["brier"])
-    with pytest.raises(DataError, match="no probabilities"):
+    with pytest.raises(DataError, match="not probabilities"):
         elsewhere(table, probabilities=True)
 
 

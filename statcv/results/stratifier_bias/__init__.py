@@ -1,1 +1,1 @@
-"""What each stratifier costs."""
+"""The bias that each fold-stratifying covariate causes."""

@@ -1,4 +1,4 @@
-"""What it costs to keep records together by each candidate."""
+"""The bias caused by stratifying folds by each candidate."""
 
 from __future__ import annotations
 
@@ -19,69 +19,76 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class StratifierBias:
-    """What it costs to stratify folds by one candidate, or by another.
+    """The biases caused by stratifying folds by several candidate covariates.
 
-    Made by :func:`statcv.stratifier_bias`; not to be made by hand.
+    It is returned by :func:`statcv.stratifier_bias`, and never constructed by hand.
 
     Attributes
     ----------
     ranking : pandas.DataFrame
-        A row a candidate, the one that is predicted to cost most first. ``predicted``,
-        ``clamp`` and ``permutation`` are losses of the metric: in points (hundredths)
-        where it lies between 0 and 1, else in its own units.
+        The candidates, one per row, in decreasing order of the predicted loss.
+        ``predicted``, ``clamp`` and ``permutation`` are losses of the metric. They are
+        in points (hundredths) if the metric lies between 0 and 1, and otherwise in the
+        units of the metric.
 
-        - ``folds``: how the candidate makes folds; ``in_model``: whether a term of the
-          formula uses it.
-        - ``rank``: from 1, the largest predicted loss; importance decides where it is
-          the same, or where there is none: those come last.
-        - ``predicted``: of accuracy and quantile bins one a fold, 0.40 + 1.01 times
-          ``clamp`` (0 where that is negative) + 0.058 times ``permutation``; else
-          ``clamp`` as it is; 0 where that is negative. NaN where no term uses the
-          candidate: its folds may differ in what terms do use.
-        - ``clamp``: loss of held-out predictions where each value is moved to the
-          nearest one outside its own fold (values without an order: to the commonest
-          one), by models fitted to random folds, and judged in the candidate's folds;
-          ``clamp_se`` its standard error over records. NaN for several columns
-          together.
-        - ``importance``: the model's own, as shares of all columns of the formula;
-          ``total_gain`` and ``gain`` for boosted trees; ``permutation``: loss where
-          held-out values are permuted, the mean of five.
-        - ``mutual_information``: with the outcome, in nats, of ten quantile bins, with
-          Miller and Madow's correction. ``anova_f`` and ``anova_p``: F of one-way
-          analysis of variance of a number over classes, or of the regression of
-          numbers; without an order chi-square over its degrees of freedom. About 1
-          without association. Values without an order that are too many to be cells of
-          a table are taken by the folds that they make.
-        - ``heterogeneity``: cross-validated auROC (Hand and Till's) with which a linear
-          discriminant analysis tells the fold from the other covariates; 0.5 where
-          folds are alike.
-        - ``parted``: records that would be predicted by fits that have seen a known
-          copy; NaN where none are known.
+        - ``folds`` is the way in which the candidate defines folds, and ``in_model``
+          states whether a term of the formula uses it.
+        - ``rank`` is 1 for the largest predicted loss. Ties are broken by importance,
+          as are candidates without a prediction, which come last.
+        - ``predicted`` is 0.40 + 1.01 times ``clamp`` (or 0 if that is negative) +
+          0.058 times ``permutation`` for accuracy and one quantile bin per fold;
+          otherwise it is ``clamp``. Negative predictions are set to 0. It is NaN if no
+          term uses the candidate, whose folds may still differ in columns that terms
+          use.
+        - ``clamp`` is the loss of held-out predictions if each value is moved to the
+          nearest value outside its own fold (or to the commonest one, if values have no
+          order), predicted by models fitted to random folds and evaluated in the
+          candidate's folds; ``clamp_se`` is its standard error over records. Both are
+          NaN for several columns jointly.
+        - ``importance`` is the model's own importance, as a proportion over all columns
+          of the formula; ``total_gain`` and ``gain`` are given for boosted trees.
+          ``permutation`` is the loss if held-out values are permuted, the mean of five
+          permutations.
+        - ``mutual_information`` is the mutual information of ten quantile bins with the
+          outcome, in nats, with Miller and Madow's correction. ``anova_f`` and
+          ``anova_p`` are the F and p-value of a one-way analysis of variance of a
+          numeric candidate over classes, or of the regression of a continuous outcome
+          on it; for values without an order they are chi-square divided by its degrees
+          of freedom, and its p-value. F is about 1 without association. Values
+          without an order that are too many for a contingency table are replaced by
+          their folds.
+        - ``heterogeneity`` is the cross-validated auROC (Hand and Till's) of a linear
+          discriminant analysis that predicts the fold from the other covariates; it is
+          0.5 if the folds are alike.
+        - ``parted`` is the number of records that would be predicted by fits trained on
+          a known duplicate; NaN if no duplicates are known.
     measured : pandas.DataFrame or None
-        A row a candidate, in the same order. ``bias`` is ``estimate`` less
-        ``unbiased``, in points or own units; ``lower`` and ``upper`` its interval over
-        folds, given these records; ``records_lower`` and ``records_upper`` over records
-        (copies together), paired record by record, the fits being given; ``ratio`` of
-        the two estimates with its limits over folds; ``repeats`` how often they were
-        made; ``parted``, and ``verdict`` in words: a bias is one where its interval
-        over folds excludes 0.
+        The measured biases, one row per candidate in the same order. ``bias`` is
+        ``estimate`` minus ``unbiased``, in points or in the units of the metric.
+        ``lower`` and ``upper`` are its interval over folds, given these records;
+        ``records_lower`` and ``records_upper`` are its interval over records (or groups
+        of duplicates), paired by record, given the fits. ``ratio`` is the ratio of the
+        two estimates, with its limits over folds, and ``repeats`` the number of
+        repeats. ``parted`` is as above. ``verdict`` states the bias in words, if its
+        interval over folds excludes 0.
     unbiased : float
-        The unbiased estimate: random folds in which known copies never part.
+        The unbiased estimate, from random folds across which known duplicates are never
+        split.
     chance : MonteCarlo
-        How far it moves with the folds.
+        The Monte Carlo error of the unbiased estimate over random folds.
     plans : dict of str to FoldPlan
-        The folds of every estimate, ``"unbiased"`` too; ``cv(…, scheme=plan)`` fits on
-        them.
+        The folds of every estimate, including ``"unbiased"``; ``cv(…, scheme=plan)``
+        fits on them.
     skipped : dict of str to str
-        Columns that can make no folds, and why, where no candidates were named.
+        Columns that cannot define folds, with the reason, if no candidates were named.
     importance : str
-        What the column of that name is.
+        The kind of importance in the column of that name.
     how : str
-        In which way the metric is stated.
+        The way in which folds are combined.
     level : float
-        Of the intervals.
+        The confidence level of the intervals.
     failed, fits : int
-        Fits that did not converge or were separated, and all.
+        The number of fits that did not converge or were separated, and of all fits.
     """
 
     ranking: pd.DataFrame
@@ -104,20 +111,21 @@ class StratifierBias:
 
     @property
     def unit(self) -> str:
-        """In what losses and bias are told: points, or the metric."""
+        """The unit of losses and bias: points, or the metric."""
         return "points" if self.setting.points else self.metric
 
     @property
     def seed(self) -> int:
-        """The seed that gives the same numbers again."""
+        """The seed that reproduces the same numbers."""
         return self.setting.seed
 
     @property
     def least(self) -> str:
-        """The candidate that costs least, among those that part no known copies.
+        """The candidate with the least bias that does not split known duplicates.
 
-        As measured, else as predicted. Among several without a bias to be seen one
-        that no term uses comes first, then the one that is predicted to cost least.
+        The bias is the measured one if there is one, else the predicted one. Among
+        candidates without a detectable bias, one that no term uses comes first, and
+        then the one with the smallest predicted loss.
         """
         table = self.ranking.set_index("candidate")
         order = pd.DataFrame(
@@ -138,13 +146,16 @@ class StratifierBias:
         return str(order.sort_values(order.columns.tolist()).index[0])
 
     def plot(self, against: str = "importance", ax: Axes | None = None) -> Axes:
-        """Draw :func:`statcv.plots.plot_stratifier_bias`."""
+        """Draw bias against importance or another column of the ranking.
+
+        The arguments are those of :func:`statcv.plots.plot_stratifier_bias`.
+        """
         from statcv.plots import plot_stratifier_bias
 
         return plot_stratifier_bias(self, ax, against=against)
 
     def summary(self) -> Summary:
-        """Return a summary: text in a console, HTML in a notebook."""
+        """Return a summary, which is text in a console and HTML in a notebook."""
         return summarise(self)
 
     def __repr__(self) -> str:

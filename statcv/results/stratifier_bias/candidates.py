@@ -1,4 +1,4 @@
-"""The stratifiers among which a choice is to be made."""
+"""The candidate stratifiers."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UNBIASED = "unbiased"  # the folds with which all candidates are compared
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A stratifier, by the name that tables show.
+    """A stratifier with the name that is shown in tables.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Candidate:
     Raises
     ------
     ArgumentError
-        If its name is that of the unbiased folds.
+        If the name is that of the unbiased folds.
     """
 
     name: str
@@ -57,13 +57,13 @@ class Candidate:
     def __post_init__(self) -> None:
         if self.name == UNBIASED:
             raise ArgumentError(
-                f"a candidate cannot be called {UNBIASED!r}, as the folds are with "
-                "which it is compared; rename the column."
+                f"a candidate cannot be called {UNBIASED!r}, which is the name of the "
+                "folds with which it is compared; rename the column."
             )
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns whose equal values never part."""
+        """The columns whose equal values are never split across folds."""
         return self.stratifier.columns
 
     @property
@@ -73,11 +73,11 @@ class Candidate:
 
     @property
     def folds(self) -> str:
-        """How it makes folds, in a word or two."""
+        """The way in which it defines folds, in a few words."""
         own = self.stratifier
         if isinstance(own, ByQuantile):
-            bins = f"{own.per_fold} bins a fold" if own.per_fold > 1 else "1 bin a fold"
-            return f"quantiles, {bins}"
+            bins = "bins" if own.per_fold > 1 else "bin"
+            return f"quantiles, {own.per_fold} {bins} per fold"
         return "hash" if isinstance(own, ByHash) else "whole values"
 
 
@@ -94,16 +94,16 @@ def read_candidates(
     given : str, Stratifier, or a list of those and of lists of names
     table : pandas.DataFrame
     per_fold : sequence of int
-        Numbers of bins a fold that a column of numbers is tried with.
+        Numbers of bins per fold that are tried for a numeric column.
     key : bytes or str, optional
-        Of hashes.
+        Key of the hash.
 
     Raises
     ------
     ColumnError
-        If there is no such column.
+        If a named column is not in the data.
     ArgumentError, ArgumentTypeError
-        If a candidate is given twice, or is none.
+        If a candidate is given twice, or is not a column, list or stratifier.
     """
     if isinstance(given, (str, Stratifier)):
         given = [given]
@@ -113,7 +113,7 @@ def read_candidates(
             f"{type(given).__name__}."
         )
     if not given:
-        raise ArgumentError("candidates is empty; leave it out for every column.")
+        raise ArgumentError("candidates is empty; omit it to try every column.")
     found = [one for item in given for one in _read(item, table, per_fold, key)]
     return _each_once(found)
 
@@ -124,10 +124,10 @@ def every_candidate(
     key: Key | None,
     identifier: Sequence[str] = (),
 ) -> tuple[list[Candidate], dict[str, str]]:
-    """Return a candidate of each column, and why some columns are none.
+    """Return a candidate for each column, and the reasons why some have none.
 
-    The columns that identify together are one candidate, by hash; a column that
-    identifies alone is no other one, be it a number or not.
+    The columns that jointly identify duplicates are one candidate, by value or by hash;
+    a single column that identifies duplicates is not also used in another way.
     """
     if key is not None:
         check_key(key)
@@ -162,13 +162,13 @@ def _read(
         isinstance(name, str) for name in named
     ):
         raise ArgumentTypeError(
-            f"a candidate is a name of a column, a list of names, or a stratifier, not "
-            f"{item!r}."
+            "a candidate must be the name of a column, a list of names, or a "
+            f"stratifier, not {item!r}."
         )
     for name in named:
         if name not in table.columns:
             raise ColumnError(
-                f"the candidate {name!r} is no column of the data."
+                f"the candidate {name!r} is not a column of the data."
                 + suggestion(name, table.columns)
             )
     if isinstance(item, Stratifier):
@@ -181,7 +181,7 @@ def _read(
 
 
 def _name(stratifier: Stratifier) -> str:
-    """Name what a caller says outright."""
+    """Return the name of a stratifier that the caller gave explicitly."""
     label = stratifier.label
     if isinstance(stratifier, ByQuantile):
         several = stratifier.per_fold > 1
@@ -194,9 +194,10 @@ def _name(stratifier: Stratifier) -> str:
 def not_in_dot(
     candidates: Sequence[Candidate], table: pd.DataFrame, k: int
 ) -> list[str]:
-    """Return the columns that identify, so that they are no predictors in ``y ~ .``.
+    """Return the columns that identify records, to be excluded from ``y ~ .``.
 
-    A factor with fewer levels than there are folds can make none, and stays.
+    A factor with fewer levels than there are folds cannot define folds, and remains a
+    predictor.
     """
     own = [
         one.columns
@@ -218,12 +219,12 @@ def _few_levels(table: pd.DataFrame, columns: Sequence[str], k: int) -> bool:
 
 
 def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
-    """Return the folds of a candidate, one repeat, or say why it can have none.
+    """Return one repeat of the folds of a candidate.
 
     Raises
     ------
     ArgumentError
-        If it is the outcome.
+        If the candidate is the outcome.
     DataError
         If it is constant, or missing in some of the records.
     SchemeError
@@ -233,19 +234,19 @@ def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
     for name in candidate.columns:
         if name in setting.design.formula.outcome_columns:
             raise ArgumentError(
-                f"the candidate {name!r} is the outcome: folds would differ in it as "
-                "much as they can."
+                f"the candidate {name!r} is the outcome, in which its folds would "
+                "differ as much as possible."
             )
         if count := count_missing(kept[name]):
             raise DataError(
                 f"the candidate {name!r} is missing in {count} of {len(kept)} records, "
-                "and all candidates are to be compared on the same ones; leave those "
-                f"rows out (data.dropna(subset=[{name!r}])), or the candidate."
+                "and all candidates must be compared on the same records; remove those "
+                f"rows (data.dropna(subset=[{name!r}])), or the candidate."
             )
     if (candidate.stratifier.values(kept) == 0).all():
         raise DataError(
-            f"the candidate {label!r} is constant: records that never part cannot be "
-            "held out."
+            f"the candidate {label!r} is constant, so that it cannot define more than "
+            "one fold."
         )
     return setting.plan(candidate.stratifier)
 
@@ -253,7 +254,7 @@ def first_plan(candidate: Candidate, setting: Setting) -> FoldPlan:
 def usable_plans(
     candidates: Sequence[Candidate], setting: Setting
 ) -> tuple[dict[str, FoldPlan], dict[str, str]]:
-    """Return the folds of candidates that can make some, and why the others cannot."""
+    """Return the folds of candidates, and the reasons why some cannot define any."""
     found, skipped = {}, {}
     for candidate in candidates:
         if set(candidate.columns) & set(setting.design.formula.outcome_columns):
@@ -264,14 +265,14 @@ def usable_plans(
             skipped[candidate.name] = str(error)
     if not found:
         raise ArgumentError(
-            "no column of the data can make folds: "
-            + " ".join(skipped.values() or ["there is none beside the outcome."])
+            "no column of the data can define folds: "
+            + " ".join(skipped.values() or ["the outcome is the only column."])
         )
     return found, skipped
 
 
 def numbers_of(column: pd.Series[Any]) -> NDArray[np.float64] | None:
-    """Return a column as numbers, dates as days; None where values have no order.
+    """Return a column as numbers, with dates as days; None if values have no order.
 
     Examples
     --------

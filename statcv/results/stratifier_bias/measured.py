@@ -1,4 +1,4 @@
-"""The estimate on the folds of each candidate, beside the unbiased one."""
+"""The estimate on the folds of each candidate, compared with the unbiased one."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from statcv.results.summary import number
 
 
 def shown_to(width: float, setting: Setting) -> float:
-    """Return what decides the digits of a loss that is known to a width.
+    """Return the width of the interval that determines the digits of a loss.
 
-    Of points a tenth is the last that is of use.
+    Losses in points are shown to a tenth of a point at most.
     """
     return float(np.fmax(width, 1.0)) if setting.points else width
 
@@ -39,28 +39,29 @@ def shown_to(width: float, setting: Setting) -> float:
 def verdict(
     cost: float, half: float, of_records: float, parted: float, setting: Setting
 ) -> str:
-    """Say what a candidate costs.
+    """State the bias of a candidate in words.
 
     Parameters
     ----------
     cost : float
-        How much worse the estimate is than the unbiased one, in points or units.
+        Loss compared with the unbiased estimate, in points or units of the metric.
     half, of_records : float
-        Half the width of its interval over folds, and over records; NaN for none.
+        Half the widths of its intervals over folds and over records; NaN if there is no
+        interval.
     parted : float
-        Known copies that it parts; NaN where none are known.
+        Number of known duplicates that it splits; NaN if none are known.
     setting : Setting
     """
     return leaks(parted) + _said(cost, half, of_records, setting)
 
 
 def leaks(parted: float) -> str:
-    """Say first that known copies are parted; nothing where none are, or are known.
+    """Return a warning that known duplicates are split; empty if there are none.
 
     >>> leaks(1234.0), leaks(float("nan"))
-    ('leaks: parts 1,234 known duplicates; ', '')
+    ('leaks: splits 1,234 known duplicates; ', '')
     """
-    return f"leaks: parts {parted:,.0f} known duplicates; " if parted > 0 else ""
+    return f"leaks: splits {parted:,.0f} known duplicates; " if parted > 0 else ""
 
 
 def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
@@ -75,36 +76,37 @@ def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
     digits = shown_to(2 * half, setting)
     if abs(cost) <= half:
         most = number(abs(cost) + np.fmax(half, of_records), digits)
-        return f"no bias to be seen: at most {most} {unit}"
+        return f"no bias detected: at most {most} {unit}"
     low, high = abs(cost) - half, abs(cost) + half
     least = number(low, digits)
-    if float(least) == 0:  # of an interval that excludes 0
+    if float(least) == 0:  # although the interval excludes 0
         least = number(low, 10 * low)
     limits = f"({least} to {number(high, digits)})"
     size = f"{verb} {number(abs(cost), digits)} {unit}"
     if abs(cost) <= of_records:
-        return f"{size} in these records {limits}, within the chance of records"
+        return f"{size} in these records {limits}, within sampling error over records"
     return f"{size} {limits}"
 
 
-# ---- the estimate on the folds of each candidate, beside the unbiased one ----
+# ---- the estimate on the folds of each candidate, and the unbiased one ----
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Cross-validations on the folds of one stratifier, or on unbiased ones.
+    """Cross-validations on the folds of one stratifier, or on unbiased folds.
 
     Attributes
     ----------
     plan : FoldPlan
     scores : list of Scores
-        One, of all repeats; or one a seed of the model, where the folds are fixed.
+        The predictions: one element with all repeats, or one per seed of the model if
+        the folds are fixed.
     failed : int
-        Fits that did not converge, or were separated.
+        The number of fits that did not converge, or were separated.
     fixed : bool
-        Whether values alone make the folds, so that no seed gives others.
+        Whether the folds depend on values alone, and not on the seed.
     """
 
     plan: FoldPlan
@@ -115,14 +117,14 @@ class Runs:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """The estimates of all candidates beside the unbiased one.
+    """The estimates of all candidates, and the unbiased estimate.
 
     Attributes
     ----------
     table : pandas.DataFrame
     unbiased : float
     chance : MonteCarlo
-        How far the unbiased estimate moves with its folds.
+        The Monte Carlo error of the unbiased estimate over folds.
     plans : dict of str to FoldPlan
     failed, fits : int
     """
@@ -155,29 +157,29 @@ def measure_all(
     n_jobs: int | None,
     bar: Any,
 ) -> Measured:
-    """Cross-validate on the folds of every candidate, and on unbiased ones.
+    """Cross-validate on the folds of every candidate, and on unbiased folds.
 
     Parameters
     ----------
     setting : Setting
     candidates : sequence of Candidate
     plans : mapping of str to FoldPlan
-        The folds of each, one repeat.
+        The folds of each candidate, one repeat.
     how : {"pooled", "per_fold"}
     repeats : int
-        How often random folds are drawn.
+        Number of times that random folds are drawn.
     by_chance : bool
-        Whether the model itself depends on the seed: then it is fitted as often on
-        folds that are fixed, too.
+        Whether the model itself depends on the seed, so that it is fitted repeatedly on
+        fixed folds too.
     level : float
-        Of the intervals.
+        Confidence level of the intervals.
     n_jobs, bar
-        As :func:`statcv.engine.run` takes them; a bar to move on.
+        Number of processes, as in :func:`statcv.engine.run`, and the progress bar.
 
     Warns
     -----
     UndefinedMetricWarning
-        If the metric has no value in some folds.
+        If the metric is undefined in some folds.
     """
     plan = setting.unbiased_plan(repeats)
     reference = Runs(plan, *_fitted(setting, plan, 1, n_jobs, bar))
@@ -187,7 +189,7 @@ def measure_all(
         own, fixed = plans[candidate.name], not candidate.stratifier.random
         if not fixed and repeats > 1:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", FoldWarning)  # was given at the start
+                warnings.simplefilter("ignore", FoldWarning)  # already given once
                 own = setting.plan(candidate.stratifier, repeats)
         times = repeats if fixed and by_chance else 1
         runs = alike.get(own.fingerprint) if fixed else None
@@ -205,7 +207,7 @@ def measure_all(
     if lacking:
         warn(
             f"{setting.metric.label} has no value in some folds of "
-            f"{', '.join(lacking)}; they are left out there.",
+            f"{', '.join(lacking)}; these folds are not averaged.",
             UndefinedMetricWarning,
         )
     values = values_of(reference.scores, setting.metric, how)
@@ -222,7 +224,7 @@ def measure_all(
 def _fitted(
     setting: Setting, plan: FoldPlan, times: int, n_jobs: int | None, bar: Any
 ) -> tuple[list[Scores], int]:
-    """Fit a plan, with as many seeds of the model, and count what failed."""
+    """Fit a plan with several seeds of the model, and count the fits that failed."""
     scores, failed = [], 0
     for time in range(times):
         numbers = np.arange(plan.n_fits) + time * plan.n_fits
@@ -274,22 +276,24 @@ def _row(
 def fold_interval(own: Floats, unbiased: Floats, fixed: bool, level: float) -> float:
     """Return half the width of an interval of the bias over folds, given the data.
 
-    Over repeats i the differences of stratified and unbiased estimate; a t interval of
-    their mean. Folds that are fixed have no repeats. They are one set of folds, as
-    much a matter of chance as one set of random ones, so that their estimate counts
-    with the sd of the unbiased repeats, beside the error of the unbiased mean.
+    It is a t interval for the mean difference, over repeats, between the stratified and
+    the unbiased estimate. Fixed folds have no repeats. They are treated as one draw of
+    random folds, so that their estimate has the sd of the unbiased repeats, to which
+    the error of the unbiased mean is added.
 
     Parameters
     ----------
     own, unbiased : numpy.ndarray
-        Estimates by repeat.
+        Estimates, one per repeat.
     fixed : bool
+        Whether the folds are fixed.
     level : float
+        Confidence level of the interval.
 
     Returns
     -------
     float
-        NaN for one repeat, or where repeats do not differ.
+        Half the width; NaN for one repeat, or if the repeats do not differ.
 
     Examples
     --------
@@ -317,7 +321,7 @@ def _records_interval(
     how: str,
     level: float,
 ) -> float:
-    """Return half the width of an interval over records, paired record by record."""
+    """Return half the width of an interval over records, paired by record."""
     from scipy.special import ndtri
 
     own = moved_by_records(runs.scores, metric, how)

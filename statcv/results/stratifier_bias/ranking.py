@@ -1,4 +1,4 @@
-"""What can be said of candidates before any model is fitted on their folds."""
+"""The ranking of candidates before any model is fitted on their folds."""
 
 from __future__ import annotations
 
@@ -48,22 +48,22 @@ MEASURED_IN = METRICS["accuracy"]
 
 
 def predicted_drop(clamp: Any, permutation: Any) -> Any:
-    """Return by how many points accuracy drops where each fold is one quantile bin.
+    """Return the predicted loss of accuracy, in points, with one quantile bin per fold.
 
-    Clamping tells what a model loses on values that it has not seen; permutation, how
-    much of what it knows hangs on the covariate, and is learnt worse without a part of
-    its range.
+    Clamping measures the loss on values on which a model was not trained. Permutation
+    measures how much the model depends on the covariate, whose effect is estimated less
+    well without a part of its range.
 
     Parameters
     ----------
     clamp, permutation : float or array
-        Losses of held-out accuracy in points, where values are moved out of their own
-        bin, and where they are permuted.
+        Losses of held-out accuracy in points if values are moved out of their own bin,
+        and if they are permuted.
 
     Returns
     -------
     float or array
-        At least 0; NaN where either is.
+        The predicted loss, which is at least 0; NaN where either argument is NaN.
 
     Examples
     --------
@@ -76,32 +76,33 @@ def predicted_drop(clamp: Any, permutation: Any) -> Any:
     return np.maximum(drop, 0.0)
 
 
-# ---- what can be said of candidates before any model is fitted on their folds ----
+# ---- the ranking ----
 
-FEW = 50  # levels up to which values without an order are cells of a table
+FEW = 50  # largest number of levels for a contingency table
 
 Codes = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
 class Ranked:
-    """The ranking, and the cross-validation that it was read from.
+    """The ranking, and the cross-validation from which it was computed.
 
     Attributes
     ----------
     table : pandas.DataFrame
+        The ranking, with one row per candidate.
     scores : Scores
-        Of the unbiased cross-validation, one repeat.
+        The predictions of one repeat of the unbiased cross-validation.
     by_chance : bool
         Whether the model itself depends on the seed.
     importance : str
-        What the column of that name is.
+        The kind of importance in the column of that name.
     how : str
-        In which way the metric is stated.
+        The way in which folds are combined.
     plan : FoldPlan
         The unbiased folds.
     failed : int
-        Fits that did not converge, or were separated.
+        The number of fits that did not converge, or were separated.
     """
 
     table: pd.DataFrame
@@ -121,18 +122,18 @@ def rank(
     n_jobs: int | None,
     bar: Any,
 ) -> Ranked:
-    """Rank candidates by what one unbiased cross-validation tells of them.
+    """Rank candidates by the results of one unbiased cross-validation.
 
     Parameters
     ----------
     setting : Setting
     candidates : sequence of Candidate
     plans : mapping of str to FoldPlan
-        The folds of each, one repeat.
+        The folds of each candidate, one repeat.
     how : str or None
-        In which way the metric is stated; None: as suits the folds.
+        The way in which folds are combined; the default for the folds if None.
     n_jobs, bar
-        As :func:`statcv.engine.read_fits` takes them.
+        Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
     """
     plan = setting.unbiased_plan()
     owns = [plans[candidate.name] for candidate in candidates]
@@ -140,7 +141,7 @@ def rank(
         np.random.SeedSequence(setting.seed, spawn_key=(PERMUTED_COLUMN,))
     )
     every: list[tuple[Alteration, FoldPlan]] = []
-    clamped, permuted = [], []  # where those of each candidate stand
+    clamped, permuted = [], []  # positions of each candidate's alterations
     for candidate, own in zip(candidates, owns, strict=True):
         clamp = clamping(setting, candidate, own)
         clamped.append(range(len(every), len(every) + len(clamp)))
@@ -170,11 +171,11 @@ def rank(
     )
 
 
-# ---- what is said of each ----
+# ---- the rows of the ranking ----
 
 
 class _Drops:
-    """How much worse the metric becomes when records are altered."""
+    """The loss of the metric when records are altered."""
 
     def __init__(self, setting: Setting, found: AlteredScores, how: str) -> None:
         self.setting, self.found, self.how = setting, found, how
@@ -195,7 +196,7 @@ class _Drops:
             "clamp": clamp,
             "clamp_se": self._se(clamped),
             "permutation": permutation,
-            # where no term uses it, terms may still tell its folds
+            # if no term uses it, other terms may still predict its folds
             "predicted": float(predicted) if used else np.nan,
         }
 
@@ -220,7 +221,7 @@ class _Drops:
 def _row(
     setting: Setting, candidate: Candidate, own: FoldPlan, plan: FoldPlan
 ) -> dict[str, Any]:
-    """Return what data and folds say, without the model."""
+    """Return the columns that need data and folds only, without the model."""
     fold = own.held_out[0].astype(np.intp)
     information, ratio = _association(setting, candidate, fold)
     design = setting.design
@@ -244,9 +245,9 @@ def _row(
 
 
 def count_parted(plan: FoldPlan, groups: Codes | None) -> float:
-    """Return how many records a repeat predicts by fits that have seen a known copy.
+    """Return the number of records per repeat whose fit was trained on a duplicate.
 
-    NaN where no copies are known.
+    It is NaN if no duplicates are known.
     """
     if groups is None:
         return np.nan
@@ -276,7 +277,7 @@ def _association(
 def _add_importance(
     table: pd.DataFrame, candidates: Sequence[Candidate], found: AlteredScores
 ) -> str:
-    """Add what the fits say of the candidates; return which kind is the importance."""
+    """Add importances from the fits, and return the kind used for the ranking."""
     kinds = {
         kind: shares
         for kind in (*OWN, "gain")
@@ -291,7 +292,7 @@ def _add_importance(
         table["importance"] = table[own]
         return own
     loss = table["permutation"].clip(lower=0)
-    first = table["folds"].map(lambda text: not text.endswith("bins a fold"))
+    first = table["folds"].map(lambda text: not text.endswith("bins per fold"))
     whole = float(loss[first].sum() or loss.sum())
     table["importance"] = loss / whole if whole > 0 else 0.0
     return "permutation"
@@ -305,7 +306,7 @@ COLUMNS = (
 
 
 def _in_order(table: pd.DataFrame) -> pd.DataFrame:
-    """Sort by the predicted loss, then importance; number from 1, the largest."""
+    """Sort by the predicted loss, then by importance, and number from 1."""
     by = ["predicted", "importance", "permutation", "mutual_information"]
     table = table.sort_values(by, ascending=False, kind="stable", ignore_index=True)
     table["rank"] = np.arange(1, len(table) + 1)

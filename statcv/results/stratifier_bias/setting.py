@@ -1,4 +1,4 @@
-"""What is fitted, on which records, and how it is measured: the same throughout."""
+"""The data, model and metric that are the same for all candidates."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ Codes = NDArray[np.intp]
 Floats = NDArray[np.float64]
 
 SCHEMES = ("kfold", "stratified_kfold")
-RECORD = "whole record"  # what copies share where no column is named
+RECORD = "whole record"  # what duplicates share if no column is named
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """A design and a model that all stratifiers meet alike.
+    """The data, model and metric with which all stratifiers are compared.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class Setting:
     scheme : str or None
     k : int
     weights : numpy.ndarray or None
-        Of the kept rows, in the fits.
-    copies : Copies or None
-        Which records are known to be of one source.
+        The weights of the kept rows in the fits.
+    duplicates : Duplicates or None
+        The known duplicates.
     seed : int
     """
 
@@ -54,7 +54,7 @@ class Setting:
     scheme: str | None
     k: int
     weights: Floats | None
-    copies: Copies | None
+    duplicates: Duplicates | None
     seed: int
 
     @cached_property
@@ -64,27 +64,27 @@ class Setting:
 
     @cached_property
     def groups(self) -> Codes | None:
-        """The group of known copies of each kept record; None where none is known."""
-        if self.copies is None:
+        """The group of duplicates of each kept record; None if none are known."""
+        if self.duplicates is None:
             return None
-        codes = pd.factorize(self.copies.codes[self.design.kept])[0]
+        codes = pd.factorize(self.duplicates.codes[self.design.kept])[0]
         return codes.astype(np.intp)
 
     @property
     def distinct(self) -> int:
-        """How many of the kept records are left if copies are counted once."""
+        """The number of kept records if duplicates are counted once."""
         return self.design.n if self.groups is None else int(self.groups.max()) + 1
 
     def plan(self, stratifier: Stratifier, repeats: int = 1) -> FoldPlan:
-        """Return the folds of a stratifier, drawn again where they are random."""
+        """Return the folds of a stratifier, drawn repeatedly if they are random."""
         return self._plan(self.table, stratifier, repeats if stratifier.random else 1)
 
     def unbiased_plan(self, repeats: int = 1) -> FoldPlan:
-        """Return random folds in which known copies never part."""
-        if self.copies is None:
+        """Return random folds across which known duplicates are never split."""
+        if self.duplicates is None:
             return self._plan(self.table, None, repeats)
-        name = self.copies.label
-        table = self.table.assign(**{name: self.copies.codes})
+        name = self.duplicates.label
+        table = self.table.assign(**{name: self.duplicates.codes})
         return self._plan(table, ByValue((name,)), repeats)
 
     def _plan(
@@ -102,24 +102,24 @@ class Setting:
         )
 
     def setup(self, plan: FoldPlan, numbers: Codes | None = None) -> Setup:
-        """Return what the engine fits."""
+        """Return the setup for the engine."""
         return Setup(self.design, plan, self.model, self.seed, self.weights, numbers)
 
     # ---- the metric, as a loss ----
 
     @property
     def points(self) -> bool:
-        """Whether differences of the metric are told in points, hundredths."""
+        """Whether differences of the metric are reported in points, or hundredths."""
         return self.metric.bounds == (0.0, 1.0)
 
     @property
     def scale(self) -> float:
-        """By what differences of the metric are multiplied."""
+        """The factor by which differences of the metric are multiplied."""
         return 100.0 if self.points else 1.0
 
     @property
     def sign(self) -> float:
-        """1 where more is better, else -1."""
+        """1 if larger values of the metric are better, else -1."""
         return 1.0 if self.metric.greater_is_better else -1.0
 
     def drop(self, before: Any, after: Any) -> Any:
@@ -128,15 +128,15 @@ class Setting:
 
 
 @dataclass(frozen=True, eq=False)
-class Copies:
-    """Records that are known to be of one source.
+class Duplicates:
+    """Records that are known to be duplicates.
 
     Attributes
     ----------
     columns : tuple of str
-        What makes them so; empty for all columns.
+        The columns whose equal values identify duplicates; empty for all columns.
     codes : numpy.ndarray of int
-        The source of each row of the data.
+        The group of duplicates of each row of the data.
     """
 
     columns: tuple[str, ...]
@@ -144,43 +144,44 @@ class Copies:
 
     @property
     def label(self) -> str:
-        """What copies share, in words."""
+        """The columns that duplicates share, in words."""
         return " + ".join(self.columns) or RECORD
 
 
-def read_copies(duplicates: Any, table: pd.DataFrame) -> Copies | None:
-    """Return which rows are known copies of each other.
+def read_duplicates(duplicates: Any, table: pd.DataFrame) -> Duplicates | None:
+    """Return which rows are known duplicates of each other.
 
     Parameters
     ----------
     duplicates : str, list of str, bool or None
-        As :meth:`statcv.folds.FoldPlan.audit` takes them; None and False: none known.
+        Columns that identify duplicates, as in :meth:`statcv.folds.FoldPlan.audit`; if
+        None or False, none are known.
     table : pandas.DataFrame
 
     Raises
     ------
     ColumnError
-        If there is no such column.
+        If a named column is not in the data.
     DataError
         If an identifier is missing.
     """
     if duplicates is None or duplicates is False:
         return None
     if duplicates is True:
-        return Copies((), equal_records(table))
+        return Duplicates((), equal_records(table))
     columns = chosen_columns(table, duplicates)
     for name in columns if len(columns) == 1 else ():
         if count := count_missing(table[name]):
             raise DataError(
                 f"duplicates={name!r} is missing in {count} of {len(table)} records, "
-                "which would all count as copies of one; leave those rows out, or "
-                "give each a value of its own."
+                "which would all count as duplicates of one record; remove those rows, "
+                "or give each of them a distinct value."
             )
-    return Copies(tuple(map(str, columns)), equal_records(table, columns))
+    return Duplicates(tuple(map(str, columns)), equal_records(table, columns))
 
 
 def check_scheme(scheme: Any) -> None:
-    """Refuse what is no scheme of k folds that a stratifier makes by itself."""
+    """Check that the scheme is a k-fold scheme in which a stratifier defines folds."""
     if scheme is not None and (not isinstance(scheme, str) or scheme not in SCHEMES):
         raise SchemeError(
             f"scheme={scheme!r}: the bias of a stratifier is measured under "
@@ -189,9 +190,10 @@ def check_scheme(scheme: Any) -> None:
 
 
 def check_metric(metric: Metric) -> None:
-    """Refuse a metric of which neither more nor less is better."""
+    """Check that larger or smaller values of the metric are better."""
     if metric.target is not None:
         raise MetricError(
-            f"of the {metric.label} neither more nor less is better, so that it has "
-            "no bias for better or worse; choose another metric."
+            f"neither larger nor smaller values of the {metric.label} are better, so "
+            "that its bias is neither optimistic nor pessimistic; choose another "
+            "metric."
         )

@@ -1,4 +1,4 @@
-"""The summary of what stratifiers cost: sentences, notes and rounded tables."""
+"""The summary of the biases of stratifiers: sentences, notes and rounded tables."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from statcv.results.summary import Summary, number, p_value
 
 
 class Found(Protocol):
-    """What is read of :class:`statcv.results.stratifier_bias.bias.StratifierBias`."""
+    """The parts of a ``StratifierBias`` from which its summary is made."""
 
     @property
     def ranking(self) -> pd.DataFrame:
-        """A row a candidate, before any fit on its folds."""
+        """The candidates, one per row, before any fit on their folds."""
 
     @property
     def measured(self) -> pd.DataFrame | None:
-        """A row a candidate, fitted on its folds."""
+        """The candidates, one per row, with models fitted on their folds."""
 
     @property
     def unbiased(self) -> float:
@@ -41,7 +41,7 @@ class Found(Protocol):
 
     @property
     def chance(self) -> MonteCarlo:
-        """How far it moves with the folds."""
+        """The Monte Carlo error of the unbiased estimate over folds."""
 
     @property
     def plans(self) -> dict[str, FoldPlan]:
@@ -49,78 +49,79 @@ class Found(Protocol):
 
     @property
     def skipped(self) -> dict[str, str]:
-        """Columns that can make no folds."""
+        """Columns that cannot define folds, with the reason."""
 
     @property
     def importance(self) -> str:
-        """What importance is."""
+        """The kind of importance."""
 
     @property
     def how(self) -> str:
-        """In which way the metric is stated."""
+        """The way in which folds are combined."""
 
     @property
     def level(self) -> float:
-        """Of intervals."""
+        """The confidence level of the intervals."""
 
     @property
     def failed(self) -> int:
-        """Fits that did not converge or were separated."""
+        """The number of fits that did not converge or were separated."""
 
     @property
     def fits(self) -> int:
-        """All fits."""
+        """The number of all fits."""
 
     @property
     def least(self) -> str:
-        """The candidate that costs least."""
+        """The candidate with the least bias."""
 
     @property
     def unit(self) -> str:
-        """Of losses and bias."""
+        """The unit of losses and bias."""
 
     @property
     def setting(self) -> Setting:
-        """What is fitted."""
+        """The data, model and metric."""
 
 
-# ---- what is to be known of the numbers of a summary ----
+# ---- notes on the numbers of a summary ----
 
 OF_DATA = (
     "Information is mutual information with the outcome, in nats. F is about 1 without "
-    "association (of values without an order it is chi-square over its degrees of "
-    "freedom). The auROC of folds is 0.5 where they are alike in the other covariates."
+    "association (for values without an order it is chi-square divided by its degrees "
+    "of freedom). The auROC of folds is 0.5 if the folds are alike in the other "
+    "covariates."
 )
 
 
 def notes_on(found: Found) -> tuple[str, ...]:
-    """Return what is to be known of the numbers, a sentence or two each."""
+    """Return explanations of the numbers, one or two sentences each."""
     setting, table = found.setting, found.ranking
     notes = [_predicted(setting), OF_DATA]
     if (~table["in_model"]).any():
         outside = table.loc[~table["in_model"], "candidate"]
         notes.append(
-            f"No term uses {', '.join(outside)}: there is nothing to clamp or permute, "
-            "and no prediction. Whether folds by them would differ in what matters is "
-            "told by information, F and the auROC of folds."
+            f"No term uses {', '.join(outside)}, so that nothing can be clamped or "
+            "permuted and no loss is predicted. Information, F and the auROC of folds "
+            "show whether such folds would differ in relevant covariates."
         )
     if found.importance == "linear":
         notes.append(
-            "A linear predictor goes on beyond the values on which it was fitted, so "
-            "that folds may cost it less than clamping does."
+            "A linear predictor extrapolates beyond the values to which it was fitted, "
+            "so that folds may cost less than clamping does."
         )
-    notes.append(f"Importance: {LABELS[found.importance]}, as a share.")
+    notes.append(f"Importance: {LABELS[found.importance]}, as a proportion.")
     if found.measured is not None:
         notes += _of_intervals(found)
-    if setting.copies is None:
+    if setting.duplicates is None:
         notes.append(
-            "No copies of records are known, and the unbiased folds part them at "
-            "random: where there are some, name what they share in duplicates=."
+            "No duplicates are known, and the unbiased folds may split them; if there "
+            "are any, name the columns that identify them in duplicates=."
         )
     else:
         notes.append(
-            "The unbiased estimate is of a model trained on the data with their "
-            "copies, and keeps those together that are known."
+            "The unbiased estimate is that of a model trained on the data including "
+            "duplicates, and does not split known duplicates across folds."
         )
     notes += _skipped(found.skipped)
     if found.failed:
@@ -134,55 +135,56 @@ def notes_on(found: Found) -> tuple[str, ...]:
 def _predicted(setting: Setting) -> str:
     if setting.metric == MEASURED_IN:
         return (
-            "Clamp is the loss of held-out accuracy where each value is moved to the "
-            "nearest one outside its own fold. Predicted, of quantile bins one a fold, "
-            f"is {INTERCEPT} + {OF_CLAMP} × clamp + {OF_PERMUTATION} × permutation, as "
-            "measured with boosted trees on 12 000 simulated records; of fewer records "
-            "folds cost more than that, and small losses are not told from chance."
+            "Clamp is the loss of held-out accuracy if each value is moved to the "
+            "nearest value outside its own fold. The predicted loss for one quantile "
+            f"bin per fold is {INTERCEPT} + {OF_CLAMP} × clamp + {OF_PERMUTATION} × "
+            "permutation, as measured with boosted trees on 12 000 simulated records. "
+            "With fewer records folds cost more, and small losses cannot be "
+            "distinguished from chance."
         )
     return (
-        f"Clamp is by how much the held-out {setting.metric.label} becomes worse where "
-        "each value is moved to the nearest one outside its own fold; predicted is the "
-        "same where that is above 0, and 0 elsewhere. How far folds cost more than "
-        "that was measured for accuracy only."
+        f"Clamp is the loss in held-out {setting.metric.label} if each value is moved "
+        "to the nearest value outside its own fold; the predicted loss is the same, or "
+        "0 if clamp is negative. How much more folds cost was measured for accuracy "
+        "only."
     )
 
 
 def _of_intervals(found: Found) -> list[str]:
     assert found.measured is not None
     notes = [
-        "Intervals over folds are Monte Carlo, given these records: t over "
-        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that no seed "
-        "changes count as one draw more. They do not say how far the bias would be "
-        "another one in other records.",
-        "Intervals over records are paired record by record, the fits being given"
-        + ("" if found.setting.copies is None else ", known copies counted together")
-        + "; they do not count that the fits would be others.",
+        "Intervals over folds are Monte Carlo t intervals, given these records, from "
+        f"{plural(found.chance.repeats, 'repeat')} of random folds. Folds that do not "
+        "depend on the seed count as one further draw. These intervals do not cover "
+        "the variation of the bias between samples of records.",
+        "Intervals over records are paired by "
+        + ("record" if found.setting.duplicates is None else "group of duplicates")
+        + " and take the fits as given; they do not cover the variability of the fits.",
     ]
     if found.measured["records_lower"].isna().all():
         notes[1] = (
             f"There is no interval over records for {found.setting.metric.label}, "
-            "which is no mean over records."
+            "which is not a mean over records."
         )
     if len(found.measured) > 1:
         notes.append(
-            f"The {len(found.measured)} verdicts are each by itself, not adjusted for "
-            "their number."
+            f"The {len(found.measured)} verdicts are separate, and not adjusted for "
+            "multiple comparisons."
         )
     return notes
 
 
 def _skipped(skipped: Mapping[str, str]) -> list[str]:
-    return [f"Left out: {reason}" for reason in skipped.values()]
+    return [f"Not a candidate: {reason}" for reason in skipped.values()]
 
 
-# ---- what stratifiers cost, in words and rounded tables ----
+# ---- the biases of stratifiers, in words and rounded tables ----
 
-PARTED = "known copies parted"
+SPLIT = "known duplicates split"
 
 
 def in_three_lines(found: Found) -> str:
-    """Return what was fitted, the unbiased estimate, and the extremes."""
+    """Return the model, the unbiased estimate, and the extreme candidates."""
     setting, table = found.setting, found.ranking
     said = f"{setting.design.formula.text}: {setting.model.label}; {_records(setting)}"
     worst, least = str(table["candidate"].iloc[0]), found.least
@@ -226,14 +228,14 @@ def _unbiased(found: Found) -> str:
     setting, repeats = found.setting, found.plans[UNBIASED].repeats
     metric = f"{setting.metric.label} ({found.how.replace('_', ' ')})"
     folds = f"{setting.k} random folds" + (f" × {repeats}" if repeats > 1 else "")
-    if setting.copies is not None:
-        by = "s" if setting.copies.label == RECORD else ""
-        folds += f", equal {setting.copies.label}{by} together"
+    if setting.duplicates is not None:
+        by = "s" if setting.duplicates.label == RECORD else ""
+        folds += f", equal {setting.duplicates.label}{by} in one fold"
     return f"{metric} {said}{chance}, {folds}"
 
 
 def summarise(found: Found) -> Summary:
-    """Return the summary of what stratifiers cost."""
+    """Return the summary of the biases of stratifiers."""
     setting = found.setting
     tables = {"Ranking": found.ranking.set_index("candidate")}
     shown = {"Ranking, before any fit on the folds of a candidate": _ranking(found)}
@@ -241,13 +243,12 @@ def summarise(found: Found) -> Summary:
         caption = f"Bias in {found.unit}, with {found.level:.0%} intervals"
         tables["Measured"] = found.measured.set_index("candidate")
         shown[caption] = _measured(found, found.measured)
-    copies = "none known"
-    if setting.copies is not None:
+    duplicates = "none known"
+    if setting.duplicates is not None:
         many = setting.design.n - setting.distinct
-        by = "" if setting.copies.label == RECORD else "equal "
-        copies = (
-            f"{plural(many, 'record')} beyond one a source ({by}{setting.copies.label})"
-        )
+        by = "" if setting.duplicates.label == RECORD else "equal "
+        label = setting.duplicates.label
+        duplicates = f"{plural(many, 'record')} beyond the first ({by}{label})"
     return Summary(
         title=f"Stratifiers for {setting.design.formula.text}",
         facts=(
@@ -257,7 +258,7 @@ def summarise(found: Found) -> Summary:
                 f"{setting.design.outcome.name}: {setting.design.outcome.describe()}",
             ),
             ("records", _records(setting)),
-            ("duplicates", copies),
+            ("duplicates", duplicates),
             ("unbiased", _unbiased(found)),
             ("seed", str(setting.seed)),
         ),
@@ -281,7 +282,7 @@ def _ranking(found: Found) -> pd.DataFrame:
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
     if table["parted"].notna().any():
-        columns[PARTED] = [f"{value:.0f}" for value in table["parted"]]
+        columns[SPLIT] = [f"{value:.0f}" for value in table["parted"]]
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 

@@ -1,4 +1,4 @@
-"""A metric of held-out predictions, and how much each record moves it."""
+"""A metric of held-out predictions, and the influence of each record on it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def values_of(runs: Sequence[Scores], metric: Metric, how: str) -> Floats:
 
 
 def mean_value(scores: Scores, metric: Metric, how: str) -> float:
-    """Return the mean over repeats; NaN where one has no value."""
+    """Return the mean over repeats; NaN if the metric is undefined in one."""
     return float(values_by_repeat(scores, metric, how).mean())
 
 
 def undefined_folds(runs: Sequence[Scores], metric: Metric, how: str) -> int:
-    """Count the folds that have no value, where the metric is a mean over folds."""
+    """Count the folds without a value, if the metric is a mean over folds."""
     if how != "per_fold":
         return 0
     values = np.concatenate([values_by_split(run, metric) for run in runs])
@@ -35,10 +35,11 @@ def undefined_folds(runs: Sequence[Scores], metric: Metric, how: str) -> int:
 
 
 def moved_by_records(runs: Sequence[Scores], metric: Metric, how: str) -> Floats | None:
-    """Return by how much each record moves the metric, the mean over runs.
+    """Return the influence of each record on the metric, averaged over runs.
 
-    To first order, the fits being given, so that the sum is 0 and the sum of squares
-    the variance over records. None for a metric of which that is not known.
+    It is computed to first order with the fits taken as given, so that its sum is 0 and
+    its sum of squares is the variance over records. It is None if the influence on the
+    metric is not known.
     """
     each = [_moved(run, metric, how) for run in runs]
     known = [one for one in each if one is not None]
@@ -60,6 +61,6 @@ def _moved(scores: Scores, metric: Metric, how: str) -> Floats | None:
 
 
 def standard_error(moved: Floats, groups: Codes | None) -> float:
-    """Return the standard error over records, or over groups of copies."""
+    """Return the standard error over records, or over groups of duplicates."""
     sums = moved if groups is None else sums_by_cluster(moved, groups)[0]
     return float(np.sqrt((sums**2).sum()))
