@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
-from statcv.folds.schemes.allocation import _exchange, deal, kinds_of_rows
+from statcv.folds.schemes.allocation import _exchange, allocate, kinds_of_rows
 
 
 def held(table, fold, k):
@@ -51,7 +51,9 @@ def units(draw, largest=8, most=40):
 @given(single_records(), st.data(), st.integers(0, 2**32))
 def test_single_records_are_spread_to_within_one(table, data, seed):
     k = data.draw(st.integers(1, len(table)))
-    counts = held(table, deal(table, k, np.random.default_rng(seed), by_class=True), k)
+    counts = held(
+        table, allocate(table, k, np.random.default_rng(seed), by_class=True), k
+    )
     assert np.ptp(counts, axis=0).max() <= 1
     assert np.ptp(counts.sum(axis=1)) <= 1
 
@@ -59,9 +61,9 @@ def test_single_records_are_spread_to_within_one(table, data, seed):
 @given(units(), st.data(), st.booleans(), st.integers(0, 2**32))
 def test_no_fold_is_empty_and_the_seed_decides(table, data, by_class, seed):
     k = data.draw(st.integers(1, len(table)))
-    fold = deal(table, k, np.random.default_rng(seed), by_class=by_class)
+    fold = allocate(table, k, np.random.default_rng(seed), by_class=by_class)
     np.testing.assert_array_equal(np.unique(fold), np.arange(k))
-    again = deal(table, k, np.random.default_rng(seed), by_class=by_class)
+    again = allocate(table, k, np.random.default_rng(seed), by_class=by_class)
     np.testing.assert_array_equal(fold, again)
 
 
@@ -73,7 +75,7 @@ def test_allocations_are_nearly_always_the_best_of_all():
         number = int(rng.integers(k, 9 if k == 3 else 11))
         sizes = rng.integers(1, rng.integers(2, 8), number)
         table = rng.multinomial(sizes, rng.dirichlet(np.ones(rng.integers(1, 4))))
-        fold = deal(table, k, np.random.default_rng(case), by_class=True)
+        fold = allocate(table, k, np.random.default_rng(case), by_class=True)
         ours, best = merit(held(table, fold, k)), best_of_all(table, k)
         assert ours >= best
         excess.append((ours[0] - best[0], ours != best))
@@ -89,7 +91,7 @@ def test_sizes_alone_are_nearly_always_the_best_of_all():
     for case in range(40):
         table = rng.integers(1, 8, (int(rng.integers(3, 9)), 1))
         both = np.hstack([table // 2, table - table // 2])
-        fold = deal(both, 3, np.random.default_rng(case), by_class=False)
+        fold = allocate(both, 3, np.random.default_rng(case), by_class=False)
         same.append(merit(held(table, fold, 3)) == best_of_all(table, 3))
     assert np.mean(same) >= 0.95
 
@@ -102,7 +104,7 @@ def test_classes_are_spread_better_than_by_scikit_learn(number, k):
         table = rng.multinomial(rng.integers(1, 9, number), [0.6, 0.25, 0.15])
         unit = np.repeat(np.arange(number), table.sum(axis=1))
         y = np.concatenate([np.repeat(np.arange(3), row) for row in table])
-        fold = deal(table, k, np.random.default_rng(case), by_class=True)
+        fold = allocate(table, k, np.random.default_rng(case), by_class=True)
         ours.append(merit(held(table, fold, k)))
         other = np.empty(number, dtype=int)
         splitter = StratifiedGroupKFold(k, shuffle=True, random_state=case)
@@ -114,14 +116,14 @@ def test_classes_are_spread_better_than_by_scikit_learn(number, k):
 
 def test_one_big_unit_leaves_the_rest_to_the_other_folds():
     table = np.array([[5], *[[1]] * 10])
-    counts = held(table, deal(table, 3, np.random.default_rng(0), by_class=True), 3)
+    counts = held(table, allocate(table, 3, np.random.default_rng(0), by_class=True), 3)
     assert counts.ravel().tolist() == [5, 5, 5]
 
 
 def test_equal_units_are_exchangeable():
     table = np.array([[2, 0], [2, 0], [1, 1], [1, 1], [0, 3]])
     rng = np.random.default_rng(3)
-    folds = np.array([deal(table, 2, rng, by_class=True) for _ in range(800)])
+    folds = np.array([allocate(table, 2, rng, by_class=True) for _ in range(800)])
     share = folds.mean(axis=0)  # each unit is as often in one fold as in the other
     np.testing.assert_allclose(share, 0.5, atol=4 * 0.5 / np.sqrt(800))
     for other in (2, 3):  # and like units are as often with a third
@@ -132,7 +134,7 @@ def test_equal_units_are_exchangeable():
 def test_single_records_are_allocated_uniformly():
     table = np.ones((6, 1), dtype=int)
     rng = np.random.default_rng(4)
-    folds = np.array([deal(table, 3, rng, by_class=False) for _ in range(3000)])
+    folds = np.array([allocate(table, 3, rng, by_class=False) for _ in range(3000)])
     pairs = [(folds[:, i] == folds[:, j]).mean() for i in range(6) for j in range(i)]
     np.testing.assert_allclose(pairs, 1 / 5, atol=4 * np.sqrt(0.16 / 3000))
 

@@ -19,7 +19,7 @@ from statcv.folds.rebalance.subsample import (
     training_counts,
     upsample,
 )
-from statcv.folds.schemes.allocation import deal
+from statcv.folds.schemes.allocation import allocate
 
 
 def training(split, n, *lists):
@@ -138,7 +138,7 @@ def test_no_allocation_to_groups_of_these_sizes_loses_fewer(counts, k):
         return len(subsample(codes, classes, tests, out, rng).values)
 
     table = np.eye(classes, dtype=int)[codes]
-    ours = lost(deal(table, k, np.random.default_rng(1), by_class=True))
+    ours = lost(allocate(table, k, np.random.default_rng(1), by_class=True))
     sizes = np.arange(n) % k
     every = {
         tuple(p) for p in product(range(k), repeat=n) if sorted(p) == sorted(sizes)
@@ -155,7 +155,7 @@ def test_worked_examples(positives, negatives, p, expected):
     k = len(codes) // p
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        fold = deal(np.eye(2, dtype=int)[codes], k, rng, by_class=True)
+        fold = allocate(np.eye(2, dtype=int)[codes], k, rng, by_class=True)
         tests, out = Ragged.grouped(fold, k), Ragged.empty(k)
         drops = subsample(codes, 2, tests, out, rng)
         joined = Ragged.of(np.r_[tests[s], drops[s]] for s in range(k))

@@ -85,8 +85,8 @@ def test_no_positive_is_a_probability_that_falls_with_either_count(n, data):
 
 def test_share_variances_of_the_chapters_example():
     exact, binomial, stratified = (
-        theory.class_share_variance(1200, 324, 8, dealing)
-        for dealing in ("random", "binomial", "stratified")
+        theory.class_share_variance(1200, 324, 8, allocation)
+        for allocation in ("random", "binomial", "stratified")
     )
     assert round(binomial, 6) == 0.001314
     assert round(exact, 6) == 0.001151
@@ -620,9 +620,9 @@ def test_numpy_integers_do_not_overflow():
     for scheme in ("lpocv", "stratified_lpocv"):
         plain = theory.negative_mean_auroc(200_000, 70_000, 2, scheme)
         assert theory.negative_mean_auroc(n, ones, p, scheme) == plain
-    for dealing in ("random", "binomial", "stratified"):
-        plain = theory.class_share_variance(200_000, 70_000, 7, dealing)
-        assert theory.class_share_variance(n, ones, np.int8(7), dealing) == plain
+    for allocation in ("random", "binomial", "stratified"):
+        plain = theory.class_share_variance(200_000, 70_000, 7, allocation)
+        assert theory.class_share_variance(n, ones, np.int8(7), allocation) == plain
     for k in (np.int8(100), 100):
         assert theory.balanced_error_bias(k, 10, 0.5, 0.1) == pytest.approx(0.18)
         assert theory.cv_mean_variance(1.0, k, 0.5) == pytest.approx(0.505)

@@ -63,7 +63,7 @@ def kinds_of_rows(table: NDArray[np.integer]) -> Kinds:
     return Kinds(table[first].astype(np.int64), of.astype(np.intp, copy=False))
 
 
-def deal(
+def allocate(
     table: NDArray[np.integer], k: int, rng: np.random.Generator, *, by_class: bool
 ) -> NDArray[np.intp]:
     """Allocate units at random to k folds, as evenly as whole units allow.
@@ -99,7 +99,7 @@ def deal(
     --------
     >>> import numpy as np
     >>> sizes = np.array([[3], [1], [1], [1], [2], [2], [2]])
-    >>> fold = deal(sizes, 3, np.random.default_rng(1), by_class=False)
+    >>> fold = allocate(sizes, 3, np.random.default_rng(1), by_class=False)
     >>> np.bincount(fold, sizes[:, 0])
     array([4., 4., 4.])
     """

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, plural, warn
 from statcv.folds.ragged import Ragged
-from statcv.folds.schemes.allocation import deal
+from statcv.folds.schemes.allocation import allocate
 
 Codes = NDArray[np.intp]
 MOST_DRAWS = 1000
@@ -120,7 +120,7 @@ def _folds(
     if records.allocation is not None:
         fold = records.allocation
     else:
-        fold = deal(records.table(), k, rng, by_class=by_class)
+        fold = allocate(records.table(), k, rng, by_class=by_class)
     return Holding.of(Ragged.grouped(fold[records.unit], k), fold)
 
 

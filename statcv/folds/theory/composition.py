@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from statcv.arguments import is_whole
 from statcv.errors import ArgumentError, suggestion
 
-Dealing = Literal["random", "binomial", "stratified"]
+Allocation = Literal["random", "binomial", "stratified"]
 LeavePOut = Literal["lpocv", "stratified_lpocv", "rlpocv"]
 
 
@@ -50,7 +50,7 @@ def no_positive_probability(n: int, positives: int, fold_size: int) -> float:
 
 
 def class_share_variance(
-    n: int, class_count: int, k: int, dealing: Dealing = "random"
+    n: int, class_count: int, k: int, allocation: Allocation = "random"
 ) -> float:
     """Return the variance of a class's share of a fold.
 
@@ -64,26 +64,26 @@ def class_share_variance(
     ----------
     n, class_count, k : int
         All records, those of the class, and the folds.
-    dealing : {"random", "binomial", "stratified"}
+    allocation : {"random", "binomial", "stratified"}
         Random folds exactly or by the approximation, or classes spread evenly.
 
     Raises
     ------
     ArgumentError
-        If k or class_count exceeds n, k < 2, or ``dealing`` is not one of these.
+        If k or class_count exceeds n, k < 2, or ``allocation`` is not one of these.
 
     Examples
     --------
-    >>> [round(class_share_variance(1200, 324, 8, d), 6) for d in get_args(Dealing)]
+    >>> [round(class_share_variance(1200, 324, 8, d), 6) for d in get_args(Allocation)]
     [0.001151, 0.001314, 1.1e-05]
     """
-    _one_of("dealing", dealing, get_args(Dealing))
+    _one_of("allocation", allocation, get_args(Allocation))
     n = _whole("n", n, 2)
     k, count = _whole("k", k, 2, n), _whole("class_count", class_count, 0, n)
-    if dealing == "stratified":
+    if allocation == "stratified":
         return count % k * (k - count % k) / n**2
     spread = count * (n - count) / n**2
-    if dealing == "binomial":
+    if allocation == "binomial":
         return k * spread / n
     sizes = stratified_quotas([n], k)
     return float(np.mean(spread / sizes * (n - sizes) / (n - 1)))
