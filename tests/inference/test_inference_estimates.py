@@ -533,7 +533,7 @@ def test_pairs_of_a_scheme_have_theirs(data, repeats):
             "auroc",
             "per_fold",
             "delong",
-            "'delong' is not available for auROC .per fold.; ",
+            "'delong' is not available for auROC .per fold.; there ",
         ),
         ("brier", "pooled", "influence", "there are 'records', 'bootstrap', 'bca'"),
         ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),

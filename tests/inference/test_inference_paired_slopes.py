@@ -141,9 +141,9 @@ def test_the_jackknife_leaves_each_record_out_and_fits_anew():
         ("bootstrap", "since its pairs are not resampled; there is 'pairs'"),
         (
             "influence",
-            "'influence' is not available for calibration slope .paired",
+            "interval='influence' is not available for calibration slope .paired",
         ),
-        ("delong", "'delong' is not available for calibration slope .paired"),
+        ("delong", "interval='delong' is not available for calibration slope .paired"),
     ],
 )
 def test_other_intervals_are_refused(interval, message):
@@ -169,7 +169,7 @@ def none_of(res):
 
 
 def test_where_there_is_none_it_says_why(monkeypatch):
-    assert "no fit has held-out records of both" in none_of(result(scheme="loocv"))
+    assert "no fit held out records of both" in none_of(result(scheme="loocv"))
     apart = data().assign(a=lambda d: 40.0 * d["y"] - 20)
     assert "the slope is infinite" in none_of(result(apart, scheme="rloocv", repeats=1))
     alike = result(scheme="rloocv", repeats=1, model="mean")
