@@ -592,7 +592,7 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     brier = result.estimate("brier", "pooled")
     expected_se = np.sqrt(30 / 29 * (sums**2).sum()) / 60
     assert brier.se == pytest.approx(expected_se)
-    assert "source" in brier.method
+    assert "cluster" in brier.method
     plain = replace(result.scores, clusters=None)
     for name in ("bootstrap", "influence"):
         own = make_estimate(result.scores, METRICS["auroc"], "pooled", 0.95, name)
