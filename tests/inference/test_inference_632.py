@@ -293,7 +293,8 @@ def test_records_that_are_never_held_out_are_counted(data):
 @pytest.mark.parametrize("how", [".632", ".632+"])
 def test_other_schemes_do_not_have_the_rules(data, scheme, how):
     result = cv("y ~ a", data, scheme=scheme, seed=1)
-    with pytest.raises(MetricError, match="value of bootstrap samples; use scheme="):
+    said = "out-of-bag value of bootstrap samples; use scheme="
+    with pytest.raises(MetricError, match=said):
         result.estimate("accuracy", how)
 
 

@@ -219,5 +219,6 @@ def test_no_interval_is_not_called_a_point():
 
 
 def test_invalid_requests_still_raise_an_error():
-    with pytest.raises(MetricError, match="'delong' is not available for auROC"):
+    said = "interval='delong' is not available for auROC"
+    with pytest.raises(MetricError, match=said):
         result(scheme="rloocv", repeats=1).estimate(interval="delong")

@@ -533,7 +533,7 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
             "auroc",
             "per_fold",
             "delong",
-            "'delong' is not available for auROC .per fold.; ",
+            "'delong' is not available for auROC .per fold.; there ",
         ),
         ("brier", "pooled", "influence", "there are 'records', 'bootstrap', 'bca'"),
         ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),
@@ -592,7 +592,7 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     brier = result.estimate("brier", "pooled")
     expected_se = np.sqrt(30 / 29 * (sums**2).sum()) / 60
     assert brier.se == pytest.approx(expected_se)
-    assert "source" in brier.method
+    assert "cluster" in brier.method
     plain = replace(result.scores, clusters=None)
     for name in ("bootstrap", "influence"):
         own = make_estimate(result.scores, METRICS["auroc"], "pooled", 0.95, name)

@@ -325,7 +325,7 @@ def test_above_a_thousand_records_the_acceleration_hardly_changes(monkeypatch):
         ("stratified_kfold", {"k": 5, "repeats": 2}, "per_fold", "in each repeat"),
         ("stratified_kfold", {"k": 5, "repeats": 2}, "paired", "in each repeat"),
         ("montecarlo", {"repeats": 4}, "pooled", "in each repeat"),
-        ("rloocv", {}, "paired", "meets few others"),
+        ("rloocv", {}, "paired", "is compared with few"),
     ],
 )
 def test_predictions_that_cannot_be_resampled_raise_with_the_reason(

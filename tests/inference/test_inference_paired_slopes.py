@@ -141,9 +141,9 @@ def test_the_jackknife_refits_without_each_record():
         ("bootstrap", "since its pairs are not resampled; there is 'pairs'"),
         (
             "influence",
-            "'influence' is not available for calibration slope .paired",
+            "interval='influence' is not available for calibration slope .paired",
         ),
-        ("delong", "'delong' is not available for calibration slope .paired"),
+        ("delong", "interval='delong' is not available for calibration slope .paired"),
     ],
 )
 def test_other_intervals_raise_an_error(interval, message):

@@ -110,7 +110,7 @@ def test_two_classes_that_are_never_together_have_no_value():
     res = scv.cv("g ~ a", data, scheme=choose_splits(plan, np.array(some)), seed=1)
     found = res.estimate("auroc_hand_till", "paired")
     assert np.isnan(float(found))
-    assert "for some two classes, no fit has held-out records of both" in found.assumes
+    assert "for some two classes, no fit held out records of both" in found.assumes
 
 
 def test_the_interval_of_hand_and_till_sums_the_influence_of_records():

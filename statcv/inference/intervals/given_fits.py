@@ -25,9 +25,9 @@ from statcv.metrics import Metric
 Floats = NDArray[np.float64]
 
 NO_PAIRS: dict[str | None, str] = {
-    "classes": "no fit has held-out records of both classes",
-    "each two classes": "for some two classes, no fit has held-out records of both",
-    "numbers": "no fit has held-out records with different outcomes",
+    "classes": "no fit held out records of both classes",
+    "each two classes": "for some two classes, no fit held out records of both",
+    "numbers": "no fit held out records with different outcomes",
 }
 
 

@@ -350,7 +350,7 @@ def influence_interval(scores: Scores, how: str, level: float) -> Interval:
     what = Compared.of(scores, how)
     value = float(what.value(np.ones((1, len(what.row))))[0])
     if np.isnan(value):
-        return Interval.none("no fit has held-out records of both classes")
+        return Interval.none("no fit held out records of both classes")
     if np.unique(scores.y[what.row], return_counts=True)[1].min() < 2:
         return Interval.none("one class has a single record")
     single, cells = (0, 1) if how == "paired" else what.single()
