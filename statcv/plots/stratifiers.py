@@ -27,7 +27,7 @@ LABELS = {
     "heterogeneity": "auROC of the fold from other covariates",
     "rank": "rank by predicted loss",
 }
-ONE_BIN = "quantiles, 1 bin a fold"
+ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # points of which a correlation says something
 LETTER, LINE = 5.0, 9.0  # how wide a letter of a name is, and how high a line
 

@@ -204,7 +204,7 @@ def test_the_fit_on_all_rows_says_what_it_chose():
     tuned = scv.cv("GRADE ~ GPA", students, tune={"C": [0.1, 1.0]}, k=4, seed=1)
     path = tuned.tuning_path.set_index("C")["score"]
     assert tuned.model.chosen == {"C": path.idxmin(), "score": path.min()}
-    assert f"hyperparameters chosen on all rows: C = {path.idxmin():g}, score" in repr(tuned.model)
+    assert f"chosen on all rows: C = {path.idxmin():g}, score" in repr(tuned.model)
     assert scv.cv("GRADE ~ GPA", students, k=4, seed=1).model.chosen is None
 
 

@@ -30,9 +30,9 @@ def importances(fold: FoldFit) -> dict[str, Shares]:
     The kinds are ``total_gain`` and ``gain`` for boosted trees (the sum and the mean
     over the splits that use a column); ``feature_importances`` for a scikit-learn
     estimator; and ``linear``, the standard deviation of the contribution of a column's
-    terms to the linear predictor, which is ``|coefficient| × sd`` for a single term. The
-    importance of a term of several columns is divided equally among them; in ``linear``
-    it counts in full for each. The importances of each kind sum to one.
+    terms to the linear predictor, which is ``|coefficient| × sd`` for a single term.
+    The importance of a term of several columns is divided equally among them; in
+    ``linear`` it counts in full for each. The importances of each kind sum to one.
 
     Returns
     -------
