@@ -27,7 +27,7 @@ LABELS = {
     "heterogeneity": "auROC of the fold from other covariates",
     "rank": "rank by predicted loss",
 }
-ONE_BIN = "quantiles, 1 bin a fold"
+ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # points that a correlation needs
 LETTER, LINE = 5.0, 9.0  # width of a character and height of a line of names
 

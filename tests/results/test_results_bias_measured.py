@@ -325,7 +325,7 @@ def test_equal_records_are_copies_where_all_columns_are_named(records):
         ([], {}, errors.ArgumentError, "candidates is empty"),
         ([3], {}, errors.ArgumentTypeError, "not 3"),
         (["x6"], {"scheme": "loocv"}, errors.SchemeError, "'stratified_kfold'"),
-        (["x6"], {"metric": "calibration_slope"}, errors.MetricError, "neither more"),
+        (["x6"], {"metric": "calibration_slope"}, errors.MetricError, "neither larger"),
         (["x6"], {"per_fold": 0}, errors.ArgumentError, "per_fold=0"),
         (["x6"], {"repeats": 0}, errors.ArgumentError, "repeats=0"),
         (["x6"], {"how": "paired"}, errors.ArgumentError, "how must be"),
@@ -350,7 +350,7 @@ def test_text_and_summary(found):
     assert lines[2].startswith("x5 costs ")
     summary = found.summary()
     assert list(summary.tables) == ["Ranking", "Measured"]
-    assert "Monte Carlo, given these records" in str(summary)
+    assert "Monte Carlo t intervals, given these" in str(summary)
     assert "Information is mutual information" in str(summary)
     assert "known duplicates split" in summary.to_markdown()
     assert summary.to_latex()

@@ -229,7 +229,7 @@ def test_a_plain_t_test_takes_the_level_and_folds_alone(spector):
     )
     mean, se = values.mean(), values.std(ddof=1) / 2
     assert wide.lower == pytest.approx(mean - 5.840909309733355 * se)  # t of 3 df
-    with pytest.raises(MetricError, match="how='pooled' means nothing"):
+    with pytest.raises(MetricError, match="how='pooled' does not apply"):
         res.test(method="t", how="pooled")
 
 

@@ -1,8 +1,9 @@
 """Held-out predictions when the values of a candidate are moved or permuted.
 
-A fold made of a covariate holds values that its training set lacks. A model then
-predicts from the nearest values that it has seen; moving each record there, and
-predicting again with models that have seen all, tells what that costs.
+A fold defined by a covariate contains values that its training set lacks. A model must
+then predict from the nearest values on which it was trained. The resulting loss is
+estimated by moving each record to those values, and predicting it again with models
+that were trained on all values.
 """
 
 from __future__ import annotations
@@ -27,20 +28,21 @@ Floats = NDArray[np.float64]
 
 
 def nearest_outside(values: Floats, fold: Codes) -> Codes:
-    """Return for each record one of another fold whose value is nearest.
+    """Return for each record the record of another fold with the nearest value.
 
-    Of two equally near values the lower one is taken.
+    If two values are equally near, the lower one is used.
 
     Parameters
     ----------
     values : numpy.ndarray, shape (n,)
     fold : numpy.ndarray of int, shape (n,)
-        Equal values lie in one fold; two folds at least.
+        The fold of each value. Equal values are in one fold, and there are at least two
+        folds.
 
     Returns
     -------
     numpy.ndarray of intp, shape (n,)
-        Positions of records. A missing value stays where it is.
+        Positions of records. A record with a missing value keeps its own position.
 
     Examples
     --------
@@ -66,15 +68,16 @@ def nearest_outside(values: Floats, fold: Codes) -> Codes:
 
 
 def commonest_outside(codes: Codes, fold: Codes) -> Codes:
-    """Return for each record one of another fold with the commonest value there.
+    """Return for each record a record with the commonest value of the other folds.
 
-    For values without an order.
+    This is the counterpart of :func:`nearest_outside` for values without an order.
 
     Parameters
     ----------
     codes : numpy.ndarray of int, shape (n,)
-        Of the values, from 0; equal ones lie in one fold.
+        Codes of the values, from 0. Equal values are in one fold.
     fold : numpy.ndarray of int, shape (n,)
+        The fold of each record.
 
     Examples
     --------
@@ -98,14 +101,14 @@ PERMUTATIONS = 5
 
 @dataclass(frozen=True, eq=False)
 class Alteration:
-    """Columns in which every record gets the values of another one.
+    """Columns in which every record is given the values of another record.
 
     Attributes
     ----------
     columns : tuple of str
-        Of the formula.
+        The altered columns, which the formula uses.
     whose : numpy.ndarray of int, shape (n,)
-        The record whose values each gets.
+        The record whose values each record is given.
     """
 
     columns: tuple[str, ...]
@@ -124,10 +127,10 @@ class Alteration:
 def clamping(
     setting: Setting, candidate: Candidate, plan: FoldPlan
 ) -> list[Alteration]:
-    """Return how a candidate's values move out of their own folds.
+    """Return the alterations that move a candidate's values out of their own folds.
 
-    Nothing moves where no term uses it; how several columns would is not known, and
-    the list is empty.
+    Nothing is moved if no term uses the candidate. The list is empty for several
+    columns, for which there is no nearest value.
     """
     used = used_columns(setting, candidate)
     if not used:
@@ -146,7 +149,7 @@ def clamping(
 def permuting(
     setting: Setting, candidate: Candidate, plan: FoldPlan, rng: np.random.Generator
 ) -> list[Alteration]:
-    """Return how a candidate's values are permuted within held-out records."""
+    """Return permutations of a candidate's values within the held-out records."""
     used = used_columns(setting, candidate)
     made = []
     for _ in range(PERMUTATIONS if used else 0):
@@ -163,12 +166,12 @@ def used_columns(setting: Setting, candidate: Candidate) -> tuple[str, ...]:
     return tuple(c for c in candidate.columns if c in setting.design.terms.columns)
 
 
-# ---- held-out predictions by the models of the folds when covariates are others ----
+# ---- held-out predictions with altered covariates ----
 
 
 @dataclass(frozen=True, eq=False)
 class ReadFold:
-    """What a fit predicted for its held-out records, as they are and altered."""
+    """The predictions of a fit for its held-out records, unaltered and altered."""
 
     predicted: Floats
     altered: tuple[Floats, ...]
@@ -182,17 +185,18 @@ class ReadFold:
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads a fit by predicting its held-out records, as they are and altered.
+    """A function of a fit that predicts its held-out records, unaltered and altered.
 
     Attributes
     ----------
     alterations : tuple of Alteration
+        The alterations to be predicted.
     """
 
     alterations: tuple[Alteration, ...]
 
     def __call__(self, fold: FoldFit) -> ReadFold:
-        """Read one fit."""
+        """Return the predictions of one fit."""
         frame, rows, fit = fold.setup.design.terms.frame, fold.held_out, fold.fit
         predicted = fold.predict(frame.iloc[rows])
         return ReadFold(
@@ -208,7 +212,7 @@ class Reader:
 
 
 def _by_chance(fold: FoldFit, predicted: Floats) -> bool:
-    """Tell whether another seed gives another model."""
+    """Return whether the fitted model depends on the seed."""
     other = replace(fold.training, seed=fold.training.seed + 1)
     again = replace(fold, fit=fold.setup.model.fit(other))
     frame = fold.setup.design.terms.frame.iloc[fold.held_out]
@@ -217,19 +221,20 @@ def _by_chance(fold: FoldFit, predicted: Floats) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class AlteredScores:
-    """Held-out predictions of one cross-validation, as records are and altered.
+    """The held-out predictions of one cross-validation, unaltered and altered.
 
     Attributes
     ----------
     scores : Scores
+        The predictions for unaltered records.
     altered : list of Scores
-        For each alteration, in the folds by which it is judged.
+        The predictions for each alteration, in the folds in which it is evaluated.
     importance : list of dict
-        What each fit says of the columns.
+        The importances of the columns in each fit.
     by_chance : bool
         Whether the model itself depends on the seed.
     failed : int
-        Fits that did not converge, or were separated.
+        The number of fits that did not converge, or were separated.
     """
 
     scores: Scores
@@ -246,17 +251,18 @@ def predict_altered(
     n_jobs: int | None,
     bar: Any,
 ) -> AlteredScores:
-    """Fit every fold once, and predict held-out records as they are and altered.
+    """Fit every fold once, and predict its held-out records, unaltered and altered.
 
     Parameters
     ----------
     setting : Setting
     plan : FoldPlan
-        One fit a split.
+        The folds to be fitted, with one fit per split.
     alterations : sequence of (Alteration, FoldPlan)
-        And the folds in which its predictions are judged, one repeat.
+        The alterations, each with one repeat of the folds in which its predictions are
+        evaluated.
     n_jobs, bar
-        As :func:`statcv.engine.read_fits` takes them.
+        Number of processes and progress bar, as in :func:`statcv.engine.read_fits`.
     """
     setup = setting.setup(plan)
     reader = Reader(tuple(alteration for alteration, _ in alterations))

@@ -1,4 +1,4 @@
-"""How much a candidate tells of the outcome, and how unlike its folds are."""
+"""The association of a candidate with the outcome and with other covariates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NONE = Ratio(np.nan, np.nan)
 
 
 def quantile_codes(values: Floats, bins: int = BINS) -> Codes:
-    """Return the quantile bin of each value; a bin a value where these are few.
+    """Return the quantile bin of each value; one bin per value if they are few.
 
     Examples
     --------
@@ -43,8 +43,9 @@ def quantile_codes(values: Floats, bins: int = BINS) -> Codes:
 def mutual_information(x: Codes, y: Codes) -> float:
     """Return the mutual information of two lists of codes, in nats.
 
-    Each entropy with the correction of Miller (1955) and Madow, the number of cells
-    that occur less one over 2n. It may fall below 0 where there is no association.
+    Each entropy has the correction of Miller (1955) and Madow, which is the number of
+    observed cells minus one, divided by 2n. The estimate may be negative if there is no
+    association.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ def _entropy(codes: Codes) -> float:
 
 
 def anova(values: Floats, groups: Codes) -> Ratio:
-    """Return F of a one-way analysis of variance of numbers by group.
+    """Return F of a one-way analysis of variance of a numeric variable by group.
 
     Parameters
     ----------
@@ -81,8 +82,8 @@ def anova(values: Floats, groups: Codes) -> Ratio:
     Returns
     -------
     Ratio
-        NaN where there is one group, no record beyond one a group, or a number that is
-        not finite.
+        F and its p-value; NaN if there is only one group, if no group has more than one
+        record, or if a value is not finite.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def anova(values: Floats, groups: Codes) -> Ratio:
 
 
 def regression(x: Floats, y: Floats) -> Ratio:
-    """Return F of the regression of one number on another.
+    """Return F of the regression of one numeric variable on another.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def regression(x: Floats, y: Floats) -> Ratio:
 
 
 def chi_square(x: Codes, y: Codes) -> Ratio:
-    """Return Pearson's chi-square of two lists of codes, over its degrees of freedom.
+    """Return Pearson's chi-square of two lists of codes divided by its df.
 
     Examples
     --------
@@ -153,31 +154,32 @@ def chi_square(x: Codes, y: Codes) -> Ratio:
     return Ratio(value / float(freedom), float(chdtrc(freedom, value)))
 
 
-# ---- how unlike the folds of a candidate are in all other covariates ----
+# ---- differences between the folds of a candidate in all other covariates ----
 
-TINY = 1e-9  # of the mean variance, so that dependent columns can be inverted
+TINY = 1e-9  # ridge relative to the mean variance, so that it can be inverted
 
 
 def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
-    """Return how well the fold of a record is told from its covariates.
+    """Return how well the fold of a record is predicted from its covariates.
 
-    A linear discriminant analysis of the folds, cross-validated; of held-out records
-    Hand and Till's auROC, the mean over what was held out together. 0.5 where the
-    folds are alike in the covariates' means.
+    The folds are predicted by a cross-validated linear discriminant analysis. The value
+    is Hand and Till's auROC in held-out records, averaged over the random folds; it is
+    0.5 if the candidate's folds have equal means of the covariates.
 
     Parameters
     ----------
     X : numpy.ndarray, shape (n, p)
-        Covariates without the candidate's own. A missing value counts as the mean.
+        The covariates except the candidate. Missing values are replaced by the mean.
     fold : numpy.ndarray of int, shape (n,)
-        The fold of the candidate in which each record lies, from 0.
+        The candidate's fold of each record, from 0.
     held_out : numpy.ndarray of int, shape (n,)
         The random folds of the cross-validation.
 
     Returns
     -------
     float
-        NaN without covariates, or where no held-out part has records of all folds.
+        The auROC; NaN if there are no covariates, or if no held-out set has records of
+        all folds.
 
     Examples
     --------
@@ -205,7 +207,7 @@ def fold_auroc(X: Floats, fold: Codes, held_out: Codes) -> float:
 
 
 def _posterior(X: Floats, classes: Codes, new: Floats) -> Floats:
-    """Return the shares of the classes at new records by linear discriminants."""
+    """Return the class probabilities of new records by linear discriminants."""
     counts = np.bincount(classes)
     sums = np.zeros((len(counts), X.shape[1]))
     np.add.at(sums, classes, X)

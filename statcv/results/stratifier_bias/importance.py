@@ -1,4 +1,4 @@
-"""How much a fitted model uses each column of the data, as the model itself says."""
+"""The importance of each column of the data in a fitted model."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ from statcv.models import BoostedFit, SklearnFit, TrainingSet, WrappedFit
 Floats = NDArray[np.float64]
 Shares = Mapping[str, float]
 
-OWN = ("total_gain", "feature_importances", "linear")  # the first that a model has
+OWN = ("total_gain", "feature_importances", "linear")  # in order of preference
 LABELS = {
     "total_gain": "total gain",
     "feature_importances": "the estimator's own",
-    "linear": "sd of the column's part of the linear predictor",
+    "linear": "sd of the column's contribution to the linear predictor",
     "permutation": "loss when held-out values are permuted",
 }
 
 
 def importances(fold: FoldFit) -> dict[str, Shares]:
-    """Return what a fit says of each column of the data, as shares that sum to one.
+    """Return the importances of the data's columns in a fit, as proportions.
 
-    ``total_gain`` and ``gain`` of boosted trees (the sum and the mean over the splits
-    that use a column); ``feature_importances`` of a scikit-learn estimator;
-    ``linear``, the standard deviation of what the terms of a column add to the linear
-    predictor, which of a single term is ``|coefficient| × sd``. A term of several
-    columns counts in equal parts for each; in ``linear`` in full.
+    The kinds are ``total_gain`` and ``gain`` for boosted trees (the sum and the mean
+    over the splits that use a column); ``feature_importances`` for a scikit-learn
+    estimator; and ``linear``, the standard deviation of the contribution of a column's
+    terms to the linear predictor, which is ``|coefficient| × sd`` for a single term.
+    The importance of a term of several columns is divided equally among them; in
+    ``linear`` it counts in full for each. The importances of each kind sum to one.
 
     Returns
     -------
     dict
-        By kind, then by column; empty for a model that says nothing.
+        The importances by kind, then by column; empty if the model has none.
     """
     fit: Any = fold.fit
     while isinstance(fit, WrappedFit):
@@ -59,7 +60,7 @@ def importances(fold: FoldFit) -> dict[str, Shares]:
 
 
 def mean_shares(folds: Sequence[Mapping[str, Shares]], kind: str) -> Shares | None:
-    """Return the mean over fits; None where one of them does not have it."""
+    """Return the mean over fits; None if one of them does not have this kind."""
     if not folds or any(kind not in one for one in folds):
         return None
     columns = folds[0][kind]
@@ -69,7 +70,7 @@ def mean_shares(folds: Sequence[Mapping[str, Shares]], kind: str) -> Shares | No
 
 
 def _booster(fit: Any) -> Any:
-    """Return the trees of XGBoost, whichever way they were made; None for others."""
+    """Return the XGBoost trees of a fit; None for other models."""
     if isinstance(fit, BoostedFit):
         return None if fit.linear else fit.booster
     if isinstance(fit, SklearnFit):
@@ -95,7 +96,7 @@ def _with_intercept(own: Floats, training: TrainingSet) -> Floats:
 
 
 def _by_column(terms: Terms, value: Floats) -> Shares:
-    """Share what columns of the matrix have among the columns of the data."""
+    """Divide importances of the matrix's columns among the columns of the data."""
     total = dict.fromkeys(terms.columns, 0.0)
     for j, one in enumerate(value.tolist()):
         used = terms.columns_of(j)
@@ -114,7 +115,7 @@ def _normalised(total: Shares) -> Shares:
 def _linear(
     terms: Terms, training: TrainingSet, coefficients: Mapping[str, float] | None
 ) -> Shares | None:
-    """Return the sd of each column's part of the linear predictor."""
+    """Return the sd of each column's contribution to the linear predictor."""
     if not coefficients:
         return None
     names = training.names
