@@ -42,7 +42,7 @@ def test_published_p_values():
     expected = combine_pvalues([*PUBLISHED.values()], method="stouffer").pvalue
     assert found.combined.loc["Stouffer", "p"] == pytest.approx(expected)
     assert found.pooled is None
-    assert "no direction is known" in str(found)
+    assert "no known direction" in str(found)
 
 
 def test_comparisons(compared):
