@@ -580,7 +580,7 @@ def test_comparing_what_is_no_result(result, data):
     refused(ComparisonError, "'b' is a DataFrame, not a result", compare, a=result,
             b=data)  # fmt: skip
     refused(ComparisonError, "is a str, not a result", compare, result, "y ~ age")
-    alone = "a list of results is compared by itself, but there is 1 more"
+    alone = "a list of results must be given alone, but there is 1 more"
     refused(ArgumentTypeError, alone, compare, [result, result], result)
 
 

@@ -1,4 +1,4 @@
-"""The verb that sets results, or formulas, side by side."""
+"""The verb that compares results, or formulas."""
 
 from __future__ import annotations
 
@@ -53,59 +53,62 @@ def compare(
 ) -> Comparison:
     """Compare results, or formulas, on the same records in pairs.
 
-    Estimates, differences, intervals and p-values are of one metric, stated in one
-    way: that of the headline where all results share it, else pooled. Where several
-    records form a cluster, as ``stratify=`` tells, the clusters are what varies.
+    Estimates, differences, intervals and p-values refer to one metric, computed in one
+    way: that of the headline if all results share it, otherwise pooled. If several
+    records form a cluster, as defined by ``stratify=``, the clusters are the
+    independent units.
 
     Parameters
     ----------
     *results, **named : CVResult or str
-        Two or more; ``compare(a, b)`` and ``compare([a, b])`` name them by what
-        differs, ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})`` as
-        given. Differences are the later minus the earlier.
-        Formulas instead of results, with ``data=`` and other arguments of
-        :func:`statcv.cv` beside them, are fitted here: on the rows that are complete
+        Two or more results. ``compare(a, b)`` and ``compare([a, b])`` name them by
+        what differs; ``compare(old=a, new=b)`` and ``compare({"old": a, "new": b})``
+        use the given names. Differences are the later minus the earlier result.
+        Formulas can be given instead of results, together with ``data=`` and other
+        arguments of :func:`statcv.cv`. They are fitted on the rows that are complete
         for all of them, and on the same folds. ``". ~ . + x"`` changes the first one.
     metric : str, optional
         The metric by which results are compared; by default ``"auroc"`` for two
-        classes, ``"accuracy"`` for more, ``"mse"`` for numbers.
+        classes, ``"accuracy"`` for more, ``"mse"`` for a continuous outcome.
     level : float, default 0.95
         Confidence level of the intervals.
     how : {"pooled", "per_fold", "paired"}, optional
-        The way in which the metric is stated and tested (see
+        How the metric is computed and tested (see
         :meth:`~statcv.results.result.CVResult.estimate`); by default the headline of
-        all results, and ``"pooled"`` where their headlines differ, with a caveat.
+        all results, or ``"pooled"``, with a caveat, if their headlines differ.
     test : str, optional
-        ``"corrected_jackknife"``, for auROC the default where its refits are cheap:
-        the difference of the estimates, by a jackknife that fits both models again
-        without each record, or cluster.
-        ``"delong"``, for auROC the default otherwise: DeLong's test of paired curves,
-        by placements averaged over repeats (within folds, for ``per_fold``), or by
-        pairs that one fit left out; with clusters its clustered form. It takes the
+        ``"corrected_jackknife"``, the default for auROC if its refits are cheap: a
+        test of the difference by a jackknife that refits both models without each
+        record, or cluster.
+        ``"delong"``, the default for auROC otherwise: DeLong's test of paired curves,
+        by placements averaged over repeats (within folds, for ``per_fold``), or over
+        pairs held out by one fit; with clusters, its clustered form. It takes the
         fits as given.
-        ``"t"``, the default for a mean over records: paired t on the differences of
-        the records' losses, averaged over repeats, with clusters on their totals.
-        ``"permutation"``, for every metric: the two predictions of a record, or of a
-        whole cluster, change places at random. It compares the predictions of each
-        record averaged over repeats. Scores of a rank metric are first turned into
-        mid-ranks within each model, which puts them on one scale.
-        ``"corrected_t"``, for every metric, per fold: the differences in each fold,
-        which must be the same folds, by the t test that corrects for overlapping
-        training sets.
+        ``"t"``, the default for a mean over records: a paired t test of the losses of
+        the records, averaged over repeats; with clusters, of their totals.
+        ``"permutation"``, for every metric: a test that swaps the two predictions of
+        a record, or of a whole cluster, at random. It compares the predictions of
+        each record averaged over repeats. For a rank metric, scores are first
+        replaced by mid-ranks within each model, which puts them on one scale.
+        ``"corrected_t"``, for every metric, per fold: a t test of the differences in
+        each fold that corrects for overlapping training sets. All results must have
+        the same folds.
     adjust : {"holm", "bh", "none"}
-        The adjusted p-values that the summary shows: Holm's (some rejection false) or
-        Benjamini and Hochberg's (the share that is false). ``differences`` has both.
+        The adjusted p-values that the summary shows: Holm's, which control the
+        probability of any false rejection, or Benjamini and Hochberg's, which control
+        the expected share of false rejections. ``differences`` has both.
     reference : str, optional
         The result with which all others are compared. ``"null"`` is the model without
-        predictors, which predicts the training mean; it is fitted on the plan of the
-        first result if none is called so. To a metric of ranks it counts as ranking
-        nobody, auROC 0.5, whatever the training means of the folds give away.
+        predictors, which predicts the training mean; unless a result has that name,
+        the model is fitted on the plan of the first result. For a rank metric it
+        ranks all records equally (auROC 0.5), even if the training means of the folds
+        reveal the labels.
     seed : int, numpy.random.Generator or None
-        Seed for the permutations, and for the fits of formulas; that of the first
-        result where None.
+        Seed for the permutations, and for the fits of formulas; None means the seed
+        of the first result.
     n_permutations : int, optional
-        Number of random swaps, 9999 by default; with 16 records (or clusters) or fewer
-        that differ, all swaps are gone through.
+        Number of random swaps, 9999 by default; if at most 16 records (or clusters)
+        differ, all swaps are enumerated.
 
     Returns
     -------
@@ -114,11 +117,11 @@ def compare(
     Raises
     ------
     ComparisonError
-        If the results are not of the same records and outcome, or too few, or the
-        test is not available for them. Where it has no value for a pair, that pair has
-        NaN, and the reason in the column ``caveat``.
+        If there are fewer than two results, their records or outcomes differ, or the
+        test is not available for them. If the test has no value for a pair, this is
+        not an error: the pair has NaN, and the reason in the column ``caveat``.
     ArgumentTypeError
-        If a list or a mapping of results is not the only thing that is compared.
+        If a list or a mapping of results is given together with other results.
 
     References
     ----------
@@ -137,7 +140,7 @@ def compare(
     >>> scv.compare(small=a, large=b).differences["second"].tolist()
     ['large']
 
-    The same two models, fitted by the call itself, and tested by permutation:
+    The same two models can be fitted by the call itself, and tested by permutation:
 
     >>> both = scv.compare(small="GRADE ~ GPA", large=". ~ . + PSI", data=df, seed=1,
     ...                    test="permutation")
@@ -190,16 +193,16 @@ def compare(
 def _unpacked(
     results: tuple[Any, ...], named: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Take a list or a mapping apart, as if its items were given one by one.
+    """Replace a list or a mapping by its items, as if they were given one by one.
 
     Raises
     ------
     ArgumentTypeError
-        If there is anything else to compare.
+        If other results are given too.
     ComparisonError
-        If it is empty, or a name is not a string.
+        If the list or mapping is empty, or a name is not a string.
     ArgumentError
-        If a name means an argument.
+        If a name is that of an argument.
     """
     many = [one for one in results if isinstance(one, (list, tuple, Mapping))]
     if not many:
@@ -208,20 +211,22 @@ def _unpacked(
     others = [name for name in named if name not in CV_NAMES]
     if len(results) > 1 or others:
         raise ArgumentTypeError(
-            f"a {kind} of results is compared by itself, but there "
+            f"a {kind} of results must be given alone, but there "
             f"{'is' if len(results) + len(others) == 2 else 'are'} "
-            f"{len(results) + len(others) - 1} more to compare beside it; put all into "
-            f"one {kind}."
+            f"{len(results) + len(others) - 1} more to compare; put all into one "
+            f"{kind}."
         )
     if not many[0]:
         raise ComparisonError(
-            f"the {kind} is empty; compare() needs two results or more."
+            f"the {kind} is empty; compare() needs at least two results."
         )
     if not isinstance(many[0], Mapping):
         return tuple(many[0]), named
     for name in many[0]:
         if not isinstance(name, str):
-            raise ComparisonError(f"{name!r} names a result, and is not a string.")
+            raise ComparisonError(
+                f"the name of a result must be a string, not {name!r}."
+            )
         if name in named or name in OWN_NAMES:
             of = "compare" if name in OWN_NAMES else "cv"
             raise ArgumentError(
@@ -235,7 +240,7 @@ def _unpacked(
 
 
 def _refuse_taken_names(own: Mapping[str, Any], named: Mapping[str, Any]) -> None:
-    """Explain where a result is called as an argument is."""
+    """Refuse results that have the name of an argument."""
     for name, value in own.items():
         if isinstance(value, CVResult) or (isinstance(value, str) and "~" in value):
             raise ArgumentError(
@@ -254,31 +259,32 @@ def _refuse_taken_names(own: Mapping[str, Any], named: Mapping[str, Any]) -> Non
 def _check_formulas(
     formulas: list[str], compared: list[Any], call: Mapping[str, Any]
 ) -> None:
-    """Refuse arguments of cv() where nothing is to be fitted by them."""
+    """Refuse arguments of cv() unless formulas are fitted with them."""
     results = sum(isinstance(one, CVResult) for one in compared)
     if results and formulas:
         raise ComparisonError(
-            "compare() takes either results or formulas with data=, not both: the "
-            "formulas might not get the rows and folds of the results; use "
+            "compare() takes either results or formulas with data=, not both: the rows "
+            "and folds of the formulas might differ from those of the results; use "
             "result.update(formula=...)."
         )
     if results or not formulas:
         raise ArgumentTypeError(
-            f"{next(iter(call))}= is for formulas, which compare() fits; "
-            "there is none among what is compared."
+            f"{next(iter(call))}= is for formulas, which compare() fits, "
+            "but no formula was given."
         )
     if len(formulas) < len(compared):
         odd = next(one for one in compared if not isinstance(one, str))
         raise ComparisonError(f"a {type(odd).__name__} is not a formula: {odd!r}.")
     if call.get("data") is None:
         raise ArgumentTypeError(
-            "formulas need data: compare(base='y ~ age', full='y ~ age + crp', "
-            "data=df)."
+            "formulas need data, for example compare(base='y ~ age', "
+            "full='y ~ age + crp', data=df)."
         )
     if call.get("checkpoint") is not None:
         raise ArgumentError(
-            "checkpoint= keeps the fits of one call, and each formula is one; call "
-            "cv() for each with a directory of its own, and compare the results."
+            "checkpoint= keeps the fits of one call, and each formula is a call of its "
+            "own; call cv() for each formula with a directory of its own, and compare "
+            "the results."
         )
 
 
@@ -290,8 +296,8 @@ def _on_common_rows(
 ) -> tuple[CVCall, str]:
     """Restrict the data to the rows complete for all formulas.
 
-    And what is given by row, weights or folds, with them. Returns the call, and what
-    was left out in words.
+    Weights and folds that are given by row are restricted too. The call is returned
+    with a sentence on the rows that were left out.
     """
     table = as_frame(call.data)
     call = replace(call, data=table)
@@ -307,7 +313,7 @@ def _on_common_rows(
         used |= dict.fromkeys((*parsed.outcome_columns, *parsed.columns))
     absent = {name: is_missing(table[name]) for name in used}
     incomplete = np.any([*absent.values()], axis=0)
-    if not incomplete.any() or incomplete.all():  # cv() says that none is left
+    if not incomplete.any() or incomplete.all():  # cv() says that no row is left
         return call, ""
     lost = int(incomplete.sum())
     missing = counted({name: int(c.sum()) for name, c in absent.items() if c.any()})
@@ -326,7 +332,7 @@ def _on_common_rows(
 
 
 def _by_row(value: Any) -> bool:
-    """Tell whether an argument holds one value per row."""
+    """Return whether an argument holds one value per row."""
     if value is None or isinstance(value, (str, FoldPlan, type)):
         return False
     pairs = isinstance(value, list) and all(isinstance(v, tuple) for v in value)

@@ -1,4 +1,4 @@
-"""Two ways compared over settings: hyperparameters, balances, or data sets."""
+"""Comparison of two methods over hyperparameters, balances or data sets."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from statcv.results.result import CVResult
 from statcv.results.summary import Summary, number, p_value
 
 ASSUMES = (
-    "The settings count as independent draws, and their differences as symmetric. "
-    "Settings of the same records are not independent: p then describes these "
-    "settings, and says nothing of other data."
+    "The test takes the settings as independent, and the distribution of their "
+    "differences as symmetric. Settings for the same records are not independent: p "
+    "then describes these settings, and says nothing about other data."
 )
 ZEROS = {
-    "pratt": "are ranked with the others and then left out (Pratt 1959)",
-    "wilcox": "are left out",
+    "pratt": "are ranked with the others and then excluded (Pratt 1959)",
+    "wilcox": "are excluded",
 }
 
 
 @dataclass(frozen=True, eq=False)
 class SettingsComparison:
-    """Two ways compared over settings by Wilcoxon's signed-rank test.
+    """Comparison of two methods over settings by Wilcoxon's signed-rank test.
 
-    Made by :func:`statcv.compare_settings`.
+    It is returned by :func:`statcv.compare_settings`.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        A row a setting: the number of either way, and the difference, second less
+        One row per setting: the value of each method, and the difference, second minus
         first.
     test : SignedRank
-        ``statistic``, ``p_value``, the ``median`` of the differences by Hodges and
-        Lehmann with its interval.
+        The test, with ``statistic``, ``p_value``, and the Hodges–Lehmann ``median`` of
+        the differences with its interval.
     label : str
-        What was compared.
+        Name of the values that were compared.
     zeros : str
-        What became of differences of 0.
+        Treatment of differences of 0.
     """
 
     table: pd.DataFrame
@@ -128,37 +128,38 @@ def compare_settings(
     level: float = 0.95,
     **named: Any,
 ) -> SettingsComparison:
-    """Compare two ways over settings by Wilcoxon's signed-rank test.
+    """Compare two methods over settings by Wilcoxon's signed-rank test.
 
-    Such as two schemes over values of a hyperparameter, or two models over data
-    sets: each setting gives a number of either way (Austin, Pe'er & Korem 2024,
+    Examples are two schemes over values of a hyperparameter, or two models over data
+    sets: each setting gives one value for each method (Austin, Pe'er & Korem 2024,
     Fig. 5c).
 
     Parameters
     ----------
     *ways, **named : mapping, series or sequence
-        Two of them, ``compare_settings(loocv=…, rloocv=…)``; differences are second
-        less first. Numbers, estimates, or results of :func:`statcv.cv` by setting: a
-        mapping or a series is matched by its keys, a sequence by its order.
+        The two methods, as in ``compare_settings(loocv=…, rloocv=…)``; differences are
+        second minus first. Each holds numbers, estimates, or results of
+        :func:`statcv.cv`, one per setting: mappings and series are matched by their
+        keys, sequences by their order.
     metric, how : str, optional
-        What is estimated of results, as ``result.estimate`` takes them.
+        The estimate used for results, as in ``result.estimate``.
     alternative : {"two-sided", "greater", "less"}
-        Of the centre of the differences, against 0.
+        The alternative hypothesis on the centre of the differences, relative to 0.
     zeros : {"pratt", "wilcox"}
-        What becomes of differences of 0: ranked with the others and then left out,
-        or left out before.
+        Treatment of differences of 0: they are ranked with the others and then
+        excluded, or excluded before ranking.
     level : float, default 0.95
-        Of the interval of the centre.
+        Confidence level of the interval for the centre.
 
     Returns
     -------
     SettingsComparison
-        p is exact for up to 200 settings, with ties and zeros too.
+        The p-value is exact for up to 200 settings, even with ties and zeros.
 
     Raises
     ------
     ComparisonError
-        If there are not two ways, or their settings differ.
+        If there are not two methods, or their settings differ.
 
     References
     ----------
@@ -178,7 +179,7 @@ def compare_settings(
     given = dict(zip(("first", "second"), ways, strict=False)) | named
     if len(ways) + len(named) != 2 or len(given) != 2:
         raise ComparisonError(
-            f"compare_settings() compares two ways, not {len(ways) + len(named)}: "
+            f"compare_settings() compares two methods, not {len(ways) + len(named)}: "
             "compare_settings(loocv=…, rloocv=…)."
         )
     (first, a), (second, b) = (
@@ -187,8 +188,8 @@ def compare_settings(
     if set(a) != set(b):
         odd = next(key for key in (*a, *b) if (key in a) != (key in b))
         raise ComparisonError(
-            f"{first!r} and {second!r} do not have the same settings: {odd!r} is in "
-            "one only."
+            f"{first!r} and {second!r} do not have the same settings: {odd!r} "
+            "occurs in only one."
         )
     columns = {first: map(float, a.values()), second: (float(b[key]) for key in a)}
     table = pd.DataFrame({name: list(c) for name, c in columns.items()}, index=list(a))
@@ -206,9 +207,9 @@ def compare_settings(
 def _by_setting(
     name: str, way: Any, metric: Any, how: str | None
 ) -> dict[Any, SupportsFloat]:
-    """Return the number, or the estimate, of each setting."""
+    """Return the number, or the estimate, for each setting."""
     if isinstance(way, pd.Series) and not way.index.is_unique:
-        raise ComparisonError(f"{name!r} has a setting twice.")
+        raise ComparisonError(f"a setting occurs more than once in {name!r}.")
     if isinstance(way, (Mapping, pd.Series)):
         items = dict(way.items())
     elif isinstance(way, (Sequence, np.ndarray)) and not isinstance(way, str):
@@ -216,7 +217,7 @@ def _by_setting(
     else:
         kind = type(way).__name__
         raise ComparisonError(
-            f"{name!r} is a {kind}; give a number or a result for every setting, in a "
+            f"{name!r} is a {kind}; give one number or result per setting, in a "
             "mapping or a list."
         )
     return {key: _number(value, key, metric, how) for key, value in items.items()}
@@ -227,8 +228,8 @@ def _number(value: Any, setting: Any, metric: Any, how: str | None) -> SupportsF
         return value.estimate(metric, how)
     if metric is not None or how is not None:
         raise ArgumentError(
-            f"metric= and how= are for results; of the setting {setting!r} there is "
-            f"{value!r}."
+            f"metric= and how= are for results, but the value for the setting "
+            f"{setting!r} is {value!r}."
         )
     if isinstance(value, Estimate):
         return value
@@ -236,6 +237,6 @@ def _number(value: Any, setting: Any, metric: Any, how: str | None) -> SupportsF
         return float(value)
     except (TypeError, ValueError):
         raise ComparisonError(
-            f"of the setting {setting!r} there is {value!r}, which is neither a number "
-            "nor a result."
+            f"the value for the setting {setting!r} is {value!r}, which is neither a "
+            "number nor a result."
         ) from None

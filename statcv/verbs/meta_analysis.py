@@ -1,4 +1,4 @@
-"""Comparisons on several data sets as one."""
+"""Meta-analysis of comparisons on several data sets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from statcv.inference.tests.htest import check_alternative
 from statcv.results.comparison.rows import (
     BARE,
     NUMBERS,
-    alike,
+    common_text,
     named_sets,
     set_row,
     shared_records,
@@ -26,14 +26,15 @@ from statcv.results.summary import Summary, number, p_value
 
 Floats = NDArray[np.float64]
 INDEPENDENT = (
-    "Combined p-values take the data sets as independent of each other: they may not "
-    "share records."
+    "The combined p-values assume that the data sets are independent of each other: "
+    "they may not share records."
 )
 IGNORED = (
     "Two-sided p-values are combined by Fisher's method without regard to direction: "
-    "effects of opposite signs add up. alternative='greater' or 'less' heeds it."
+    "effects of opposite signs add up. alternative='greater' or 'less' accounts for "
+    "direction."
 )
-UNKNOWN = "Of bare p-values no direction is known: they are combined as they are."
+UNKNOWN = "Bare p-values have no known direction: they are combined unchanged."
 NULL = (
     "A small combined p says that the null hypothesis is false in one data set or "
     "more, not that the difference is the same in all."
@@ -42,23 +43,25 @@ NULL = (
 
 @dataclass(frozen=True, eq=False)
 class Combination:
-    """Comparisons on several data sets, and what they say together.
+    """Comparisons on several data sets, with their combined p-values and mean.
 
-    Made by :func:`statcv.meta_analysis`.
+    It is returned by :func:`statcv.meta_analysis`.
 
     Attributes
     ----------
     table : pandas.DataFrame
-        A row a data set: difference, standard error, interval, statistic, two-sided
+        One row per data set: difference, standard error, interval, statistic, two-sided
         p-value, the p-value that is combined, and the number of records.
     tests : tuple of CombinedP
-        Fisher's and Stouffer's.
+        Fisher's and Stouffer's tests.
     pooled : RandomEffects or None
-        The mean difference over data sets; None where there are p-values alone.
+        The mean difference over data sets; None if only p-values are given.
     alternative : str
+        Side of the combined p-values.
     label : str
-        Of what is compared.
+        Name of the quantity that is compared.
     notes : tuple of str
+        Remarks that the summary shows.
     """
 
     table: pd.DataFrame
@@ -70,7 +73,7 @@ class Combination:
 
     @property
     def combined(self) -> pd.DataFrame:
-        """A row a method: statistic, degrees of freedom, p-value."""
+        """One row per method: statistic, degrees of freedom, p-value."""
         return pd.DataFrame(
             [
                 {
@@ -84,7 +87,7 @@ class Combination:
         ).set_index("method")
 
     def summary(self) -> Summary:
-        """Return what was combined as tables with notes."""
+        """Return the data sets and their combination as tables with notes."""
         tables = {"Data sets": self.table, "Combined p-values": self.combined}
         shown = {
             "Data sets": _shown_sets(self.table, self.alternative),
@@ -96,13 +99,13 @@ class Combination:
             tables[caption] = _pooled_table(self.pooled)
             shown[caption] = _shown_pooled(self.pooled)
             notes += [self.pooled.reason] if self.pooled.reason else []
-        told = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(notes)]
+        reasons = [f"{text[0].upper()}{text[1:]}." for text in dict.fromkeys(notes)]
         return Summary(
             title=f"{self.label} over {len(self.table)} data sets",
             facts=(("alternative", self.alternative),),
             tables=tables,
             shown=shown,
-            notes=(*told, *self.notes, INDEPENDENT, NULL),
+            notes=(*reasons, *self.notes, INDEPENDENT, NULL),
         )
 
     def __repr__(self) -> str:
@@ -123,29 +126,31 @@ def meta_analysis(
 ) -> Combination:
     """Combine comparisons, tests or p-values of several data sets.
 
-    By Fisher's and by Stouffer's method; and where they have standard errors, the
-    mean difference over data sets by a random-effects model, with how far the data
-    sets differ.
+    P-values are combined by Fisher's and by Stouffer's method. If there are standard
+    errors, a random-effects model also estimates the mean difference over data sets
+    and the heterogeneity between them.
 
     Parameters
     ----------
     *items, **named : Comparison, HTest or float
-        One a data set, all of one kind; ``meta_analysis(cfs=a, ptb=b)`` names them. A
-        test that is one-sided counts as the p-value that it has.
+        One item per data set, all of one kind; ``meta_analysis(cfs=a, ptb=b)`` names
+        them. A one-sided test contributes its one-sided p-value.
     alternative : {"two-sided", "greater", "less"}
-        Of the difference, second less first: ``"greater"`` turns each p-value into
-        that of its own side. Two-sided, Fisher's method ignores direction, and
-        Stouffer's adds up signed deviates, where effects of opposite sign cancel.
+        The alternative hypothesis on the difference, second minus first. With
+        ``"greater"`` or ``"less"`` each p-value is turned into the one-sided p-value.
+        With ``"two-sided"``, Fisher's method ignores direction, and Stouffer's adds
+        signed deviates, so that effects of opposite sign cancel.
     weights : {"sqrt_n"} or array_like, optional
-        Of Stouffer's deviates: the root of the number of records, or numbers in the
-        order of the data sets; equal where not given.
+        Weights of Stouffer's deviates: the square root of the number of records, or
+        numbers in the order of the data sets; equal unless given.
     pair : (str, str), optional
-        Which results are compared (first, second), where a comparison has several
-        pairs.
+        The results that are compared (first, second), required if a comparison has
+        several pairs.
     method : {"REML", "DL"}
-        Of the random-effects model; see :func:`statcv.inference.random_effects`.
+        Estimator of the random-effects model; see
+        :func:`statcv.inference.random_effects`.
     level : float, default 0.95
-        Of its intervals.
+        Confidence level of the intervals of the random-effects model.
 
     Returns
     -------
@@ -154,8 +159,8 @@ def meta_analysis(
     Raises
     ------
     ComparisonError
-        If there are fewer than two, they are of different kinds or metrics, or one
-        compares several pairs and none is named.
+        If there are fewer than two items, they are of different kinds or metrics, or
+        a comparison has several pairs and ``pair`` is not given.
 
     References
     ----------
@@ -178,8 +183,8 @@ def meta_analysis(
         orient="index",
         dtype=float,
     )
-    label = alike("the same thing", {name: row["label"] for name, row in rows.items()})
-    side = alike("the same side", {name: row["side"] for name, row in rows.items()})
+    label = common_text("quantity", {name: row["label"] for name, row in rows.items()})
+    side = common_text("side", {name: row["side"] for name, row in rows.items()})
     wanted = _side(side, alternative)
     p, direction = table["p"].to_numpy(), table["difference"].to_numpy()
     scale, signed = _weights(weights, table), side == "two-sided"
@@ -208,10 +213,12 @@ def _side(side: str, alternative: str) -> str:
     if side == "two-sided":
         return alternative
     if alternative not in ("two-sided", side):
-        what = "bare p-values have none" if side == BARE else f"these tests are {side}"
+        what = (
+            "bare p-values have no side" if side == BARE else f"these tests are {side}"
+        )
         raise ArgumentError(
-            f"alternative={alternative!r} needs two-sided tests, which can be turned "
-            f"to a side, but {what}; leave it out to combine the p-values as they are."
+            f"alternative={alternative!r} needs two-sided tests, whose p-values can "
+            f"be made one-sided, but {what}; omit it to combine the p-values unchanged."
         )
     return side
 
@@ -226,8 +233,8 @@ def _weights(weights: Any, table: pd.DataFrame) -> Floats | None:
             )
         if table["n"].isna().any():
             raise ArgumentError(
-                "weights='sqrt_n' needs comparisons, which know their records; give "
-                "numbers."
+                "weights='sqrt_n' needs comparisons, whose numbers of records are "
+                "known; otherwise give the weights as numbers."
             )
         weights = np.sqrt(table["n"].to_numpy(dtype=float))
     return np.asarray(weights, dtype=float)

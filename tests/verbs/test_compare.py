@@ -123,9 +123,7 @@ def test_refusals(results, spector):
     with pytest.raises(ComparisonError, match="str"):
         scv.compare(rloocv, "loocv")
     fewer = rloocv.update(data=spector.iloc[:30])
-    with pytest.raises(
-        ComparisonError, match="same records: 32 and 30 rows, of which 2"
-    ):
+    with pytest.raises(ComparisonError, match="same records: 32 and 30 rows, of"):
         scv.compare(rloocv, fewer)
     reversed_ = rloocv.update(positive=0)
     with pytest.raises(ComparisonError, match="outcome"):

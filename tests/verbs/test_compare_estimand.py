@@ -306,11 +306,11 @@ def test_lists_and_mappings_that_are_refused():
         with pytest.raises(ComparisonError, match=f"the {kind} is empty"):
             scv.compare(empty)
     for more, named in (((a,), {}), (([a],), {}), ((), {"c": a})):
-        with pytest.raises(TypeError, match="a list of results is compared by itself"):
+        with pytest.raises(TypeError, match="a list of results must be given alone"):
             scv.compare([a, b], *more, **named)
-    with pytest.raises(TypeError, match="a mapping of results is compared by itself"):
+    with pytest.raises(TypeError, match="a mapping of results must be given alone"):
         scv.compare({"a": a, "b": b}, c=a)
-    with pytest.raises(ComparisonError, match="1 names a result, and is not a string"):
+    with pytest.raises(ComparisonError, match="must be a string, not 1"):
         scv.compare({1: a, 2: b})
     with pytest.raises(ComparisonError, match="needs at least two results, not 1"):
         scv.compare([a])

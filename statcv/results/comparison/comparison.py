@@ -1,4 +1,4 @@
-"""Results side by side: paired differences with intervals and p-values."""
+"""Comparisons of results: paired differences with intervals and p-values."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Results of the same records, compared pair by pair.
+    """Pairwise comparisons of results for the same records.
 
-    Made by :func:`statcv.compare`.
+    It is returned by :func:`statcv.compare`.
 
     Attributes
     ----------
     results : dict of str to CVResult
     contrasts : Contrasts
-        What is compared of them, and how.
+        The estimates and their paired differences.
     adjust : {"holm", "bh", "none"}
         The adjusted p-values that the summary shows.
     left_out : str
-        The rows of the data that no result has, in words.
+        Description of the rows of the data that no result uses; empty if all are used.
     """
 
     results: Mapping[str, CVResult]
@@ -52,15 +52,15 @@ class Comparison:
 
     @property
     def how(self) -> str:
-        """The way in which the metric is stated and tested.
+        """How the metric is computed and tested.
 
-        "pooled", "pooled, averaged", "per_fold" or "paired".
+        It is "pooled", "pooled, averaged", "per_fold" or "paired".
         """
         return self.contrasts.how
 
     @property
     def stated(self) -> str:
-        """The metric and the way in which it is stated, in words."""
+        """The metric, and how it is computed, in words."""
         return self.contrasts.stated
 
     @property
@@ -70,7 +70,7 @@ class Comparison:
 
     @property
     def method(self) -> PairedMethod:
-        """The test, and what it assumes."""
+        """The test, with its assumptions."""
         return self.contrasts.method
 
     @property
@@ -80,16 +80,16 @@ class Comparison:
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per result: estimate with interval, and how it is stated."""
+        """One row per result: estimate with interval, and how it is computed."""
         return self.contrasts.table
 
     @property
     def differences(self) -> pd.DataFrame:
         """One row per pair of results.
 
-        The difference of the two estimates (second minus first), standard error,
-        interval, statistic, p-value, p-values adjusted by Holm and by Benjamini and
-        Hochberg, and caveats.
+        The columns are the difference of the two estimates (second minus first),
+        standard error, interval, statistic, p-value, p-values adjusted by the methods
+        of Holm and of Benjamini and Hochberg, and caveats.
         """
         return self.contrasts.differences
 
@@ -106,7 +106,7 @@ class Comparison:
     def plot(
         self, kind: str | None = None, ax: Axes | None = None, **options: Any
     ) -> Axes:
-        """Draw the results over each other, or their differences.
+        """Draw the curves of all results in one plot, or their differences.
 
         Parameters
         ----------
@@ -116,8 +116,10 @@ class Comparison:
             :func:`statcv.plots.plot_difference` draws it; or all differences with their
             intervals. By default ``"roc"`` for two classes, else ``"forest"``.
         ax : matplotlib.axes.Axes, optional
+            Axes to draw on; new axes unless given.
         **options
-            Of that picture: ``band=``, ``thresholds=``, ``pair=``, ``xlim=``, ….
+            Options of the chosen plot, such as ``band=``, ``thresholds=``, ``pair=``
+            and ``xlim=``.
 
         Raises
         ------
@@ -144,15 +146,16 @@ def make_comparison(
     n_permutations: int | None = None,
     left_out: str = "",
 ) -> Comparison:
-    """Check that results can be compared, and join them.
+    """Check that results can be compared, and compare them.
 
     Raises
     ------
     ComparisonError
-        If there are fewer than two, or they differ in their records, or the metric
-        has no such test.
+        If there are fewer than two results, their records differ, or the test is not
+        available for the metric.
     ArgumentError
-        If ``adjust``, ``reference``, ``how`` or ``n_permutations`` make no sense.
+        If ``adjust``, ``reference``, ``how`` or ``n_permutations`` is out of range or
+        does not fit the test.
     """
     joined = dict(results)
     if reference == NULL and NULL not in joined and joined:
@@ -179,20 +182,21 @@ def make_comparison(
 
 
 def null_result(result: CVResult) -> CVResult:
-    """Return the model without predictors, which predicts the training mean.
+    """Return the result of the model without predictors.
 
-    On the same plan, with the same weights; of classes it predicts the most frequent.
+    It uses the same plan and the same weights. It predicts the training mean, or the
+    most frequent class if the prediction is a class.
 
     Raises
     ------
     ComparisonError
-        If the predictions are those of a model fitted to other records.
+        If the predictions come from a model that was fitted to other records.
     """
     if not (result.plan.n_train > 0).all():
         raise ComparisonError(
             "reference='null' needs the training mean of every fold, but these "
-            "predictions are of a model that was fitted to other records; the test "
-            "against no skill is result.test()."
+            "predictions come from a model that was fitted to other records; "
+            "result.test() tests against no skill."
         )
     mean = resolve_model("mean", result.design.outcome.kind)
     held = run(

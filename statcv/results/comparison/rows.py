@@ -13,27 +13,27 @@ from statcv.inference.paired.records import held_out
 from statcv.inference.tests.htest import HTest
 from statcv.results.comparison.comparison import Comparison
 
-BARE = "as the p-values have it"
+BARE = "that of the p-values"
 NUMBERS = ("difference", "se", "lower", "upper", "statistic", "p", "n")
 
 
 def named_sets(items: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-    """Name the data sets; refuse fewer than two, and items of different kinds."""
+    """Name the data sets; check that there are two or more, all of one kind."""
     given = {f"data set {i}": item for i, item in enumerate(items, start=1)} | named
     if len(given) < 2:
         raise ComparisonError(
-            f"meta_analysis() needs two data sets or more, not {len(given)}."
+            f"meta_analysis() needs at least two data sets, not {len(given)}."
         )
     kinds = {_kind(item) for item in given.values()}
     if "" in kinds:
         name, odd = next(pair for pair in given.items() if not _kind(pair[1]))
         raise ComparisonError(
-            f"{name!r} is a {type(odd).__name__}, neither a comparison, nor a test, "
-            "nor a p-value."
+            f"{name!r} is a {type(odd).__name__}, which is neither a comparison nor a "
+            "test nor a p-value."
         )
     if len(kinds) > 1:
         raise ComparisonError(
-            "meta_analysis() takes items of one kind, not "
+            "meta_analysis() combines items of one kind, not "
             f"{' and '.join(sorted(kinds))}."
         )
     return given
@@ -49,7 +49,7 @@ def _kind(item: Any) -> str:
 
 
 def set_row(name: str, item: Any, pair: tuple[str, str] | None) -> dict[str, Any]:
-    """Return the numbers of a data set, and what they are of."""
+    """Return the numbers of a data set, with their label and side."""
     if isinstance(item, Comparison):
         return _of_comparison(name, item, pair)
     if pair is not None:
@@ -72,7 +72,7 @@ def _of_test(test: HTest) -> dict[str, Any]:
         "statistic": test.statistic,
         "p": test.p_value,
         "n": np.nan,
-        "label": f"{test.label} less its null value",
+        "label": f"{test.label} minus its null value",
         "side": test.alternative,
     }
 
@@ -86,7 +86,7 @@ def _of_comparison(
         for one in pair:
             if one not in item.results:
                 raise ComparisonError(
-                    f"{name!r} has no result {one!r}, but {', '.join(item.results)}."
+                    f"{name!r} has no result {one!r}; it has {', '.join(item.results)}."
                     + suggestion(one, item.results)
                 )
         table = table[(table["first"] == first) & (table["second"] == second)]
@@ -97,7 +97,7 @@ def _of_comparison(
     if len(table) > 1:
         pairs = ", ".join(f"({r.first!r}, {r.second!r})" for r in table.itertuples())
         raise ComparisonError(
-            f"{name!r} compares several pairs; name one of them by pair=: {pairs}."
+            f"{name!r} compares several pairs; choose one with pair=: {pairs}."
         )
     row = table.iloc[0]
     label = f"Differences of {item.stated}, {row['second']} − {row['first']}"
@@ -106,21 +106,21 @@ def _of_comparison(
     return {**numbers, "n": n, "label": label, "side": "two-sided"}
 
 
-def alike(what: str, texts: dict[str, str]) -> str:
-    """Refuse to combine what is not alike; return what it is."""
+def common_text(what: str, texts: dict[str, str]) -> str:
+    """Return the text that all data sets share; refuse data sets that differ in it."""
     (first, text), *others = texts.items()
     for name, other in others:
         if other != text:
             raise ComparisonError(
-                f"{first!r} and {name!r} are not of {what}: {text}; {other}. Compare "
-                "the same two, by the same metric, stated alike (how=) and in the same "
-                "order, and name them alike in every data set."
+                f"{first!r} and {name!r} do not have the same {what}: {text}; {other}. "
+                "Every data set must compare the same two models, in the same order "
+                "and under the same names, by the same metric and the same how=."
             )
     return text
 
 
 def shared_records(sets: dict[str, Any]) -> list[str]:
-    """Say which comparisons are of the same records."""
+    """Say which comparisons use the same records."""
     compared = [pair for pair in sets.items() if isinstance(pair[1], Comparison)]
     same = [
         f"{a!r} and {b!r}"
@@ -130,7 +130,7 @@ def shared_records(sets: dict[str, Any]) -> list[str]:
     if not same:
         return []
     return [
-        f"Caveat: {', '.join(same)} are of the same records, hence not independent."
+        f"Caveat: {', '.join(same)} use the same records, hence are not independent."
     ]
 
 

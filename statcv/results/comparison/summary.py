@@ -1,4 +1,4 @@
-"""A comparison in words and rounded tables."""
+"""The summary of a comparison: sentences and rounded tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from statcv.inference.paired.records import (
 )
 from statcv.results.summary import Summary, decimals, number, p_value
 
-MORE_DIGITS = 2  # that are tried for rounded estimates to subtract
+MORE_DIGITS = 2  # number of further digits tried so that rounded estimates subtract
 
 
 def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Summary:
@@ -26,10 +26,11 @@ def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Sum
     Parameters
     ----------
     compared : Contrasts
+        The estimates and their paired differences.
     adjust : {"holm", "bh", "none"}
         The adjusted p-values that are shown.
     left_out : str
-        The rows of the data that no result has, in words.
+        Description of the rows of the data that no result uses; empty if all are used.
     """
     outcome = compared.records.first.design.outcome
     records = f"{len(compared.records.labels)}, the same in every result"
@@ -54,7 +55,7 @@ def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Sum
 
 
 def _title(compared: Contrasts) -> str:
-    """Name what is compared: schemes where nothing else differs."""
+    """Return the title, which names schemes if nothing else differs."""
     by_schemes = (SCHEMES_DIFFER, DRAWS_DIFFER)
     caveats = compared.differences["caveat"]
     schemes = all(any(text in told for text in by_schemes) for told in caveats)
@@ -64,11 +65,11 @@ def _title(compared: Contrasts) -> str:
 
 
 def shown_tables(compared: Contrasts, adjust: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return both tables rounded, such that the estimates subtract as they are shown.
+    """Return both tables, rounded so that each difference is that of shown estimates.
 
     All estimates and differences have as many digits as the smallest standard error
-    of a difference warrants, or up to two more if then the rounded numbers subtract;
-    if they never do, a difference is that of the rounded estimates.
+    of a difference warrants, or up to two more if the rounded numbers then subtract
+    exactly; if they never do, the difference of the rounded estimates is shown.
     """
     table, pairs = compared.table, compared.differences
     spread = _spread(pairs)
@@ -106,7 +107,7 @@ def shown_tables(compared: Contrasts, adjust: str) -> tuple[pd.DataFrame, pd.Dat
 
 
 def _subtracted(compared: Contrasts, digits: int) -> list[str]:
-    """Subtract the estimates as they are shown with so many digits."""
+    """Return the differences of the estimates rounded to ``digits`` digits."""
     pairs = compared.differences
     rounded = {
         name: float(f"{value:.{digits}f}")
@@ -119,7 +120,7 @@ def _subtracted(compared: Contrasts, digits: int) -> list[str]:
 
 
 def _text(value: float, digits: int) -> str:
-    """Write a number with so many digits; a zero has no sign."""
+    """Format a number with ``digits`` decimals; zero has no sign."""
     if not np.isfinite(value):
         return number(value)
     return f"{round(value, digits) + 0.0:.{digits}f}"
@@ -131,13 +132,13 @@ def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
     notes = [f"Caveat: {text}." for text in caveats]
     if compared.clustered:
         notes.append(
-            "Records of one cluster (equal values of the stratifier) are counted as "
+            "Records in one cluster (equal values of the stratifier) are treated as "
             "dependent."
         )
     if compared.method.name == "permutation":
         notes.append(
-            f"p by {compared.n_permutations} random swaps, by every one where that is "
-            "few; it is never zero (Phipson & Smyth 2010)."
+            f"p is based on {compared.n_permutations} random swaps, or on all swaps if "
+            "these are few; it is never zero (Phipson & Smyth 2010)."
         )
     assumes = compared.method.assumes
     notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
@@ -153,7 +154,7 @@ def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
 
 
 def _measured(compared: Contrasts) -> str | None:
-    """Say how often such a test errs, of models on the same folds."""
+    """Report the error rate of the test in simulations with common folds."""
     first, *others = compared.results.values()
     binary = first.design.outcome.kind == "binary"
     if against_null(compared.results, compared.reference) or not binary:
@@ -161,7 +162,7 @@ def _measured(compared: Contrasts) -> str | None:
     if not all(same_folds(first, other) for other in others):
         return None
     name, how = compared.method.name, compared.how.partition(",")[0]
-    averaged = name in ("delong", "t")  # as they were measured, over repeats
+    averaged = name in ("delong", "t")  # over repeats, which the study does not have
     if averaged and len(first.scores.by_repeat) > 1:
         return None
     share = float(first.design.y.mean())
@@ -169,7 +170,7 @@ def _measured(compared: Contrasts) -> str | None:
 
 
 def _spread(table: pd.DataFrame) -> NDArray[np.float64]:
-    """Return a standard error a row, for the digits to show."""
+    """Return one standard error per row, which determines the digits shown."""
     from_interval = (table["upper"] - table["lower"]) / 4
     if "se" in table:
         from_interval = from_interval.fillna(table["se"])
