@@ -1,4 +1,4 @@
-"""The jackknife with refits, less half of its excess, written out."""
+"""The jackknife with refits, minus half of its excess, written out."""
 
 import math
 

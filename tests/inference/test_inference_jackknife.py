@@ -292,7 +292,7 @@ def test_what_cannot_be_had_says_why():
     logit = jackknife_interval(
         setup, result.scores, rmse, "pooled", 0.95, scale="logit"
     )
-    assert logit.assumes == "RMSE is no share, and has no logit"
+    assert logit.assumes == "RMSE is not a proportion, and has no logit"
     data["perfect"] = data["y"] * 10 + data["a"] / 10
     result = result_of(data, "y ~ perfect", scheme="leave_pair_out")
     interval = jackknife_interval(

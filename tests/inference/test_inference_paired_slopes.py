@@ -151,7 +151,7 @@ def test_other_intervals_are_refused(interval, message):
 def test_intervals_of_shares_and_of_auroc_say_that_they_are_none():
     res = result(scheme="rloocv", repeats=1)
     for interval, reason in (
-        ("jackknife_logit", "calibration slope is no share"),
+        ("jackknife_logit", "calibration slope is not a proportion"),
         ("corrected_jackknife", "is for auROC, not for calibration slope"),
     ):
         found = res.estimate(SLOPE, "paired", interval=interval)
