@@ -132,10 +132,10 @@ def test_fits_are_counted_before():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_what_cannot_be_had_says_why():
+def test_an_impossible_interval_says_why():
     data = frame().assign(who=np.arange(30) // 2)
     setup = setup_of(scv.cv("y ~ a", data, k=3, seed=1))
-    with pytest.raises(MetricError, match="auROC is no mean over records"):
+    with pytest.raises(MetricError, match="auROC is not a mean over records"):
         nested_cv(setup, METRICS["auroc"])
     with pytest.raises(ArgumentTypeError, match="repeats"):
         nested_cv(setup, METRICS["brier"], repeats=2.5)
