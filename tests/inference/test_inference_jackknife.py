@@ -254,7 +254,7 @@ def test_fewer_pairs_or_repeats_where_all_are_too_many():
     np.testing.assert_array_equal(few.values, again.values)
     result = result_of(data, scheme="rloocv", repeats=4)
     some = jackknife_values(setup_of(result), AUROC, "pooled", most_fits=1000)
-    assert some.left_out == "2 of 4 repeats are fitted again"
+    assert some.left_out == "2 of 4 repeats are refitted"
     interval = jackknife_interval(
         setup_of(result), result.scores, AUROC, "pooled", 0.95, most_fits=1000
     )
