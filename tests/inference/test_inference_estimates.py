@@ -581,7 +581,7 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     pooled = result.estimate("auroc", "pooled", interval="delong")
     expected = delong(table["observed"], table["predicted"], clusters=person)
     usual = result.estimate("auroc", "pooled")
-    assert usual.method.endswith("sources deleted whole")
+    assert usual.method.endswith("clusters deleted as a whole")
     assert pooled.method == "clustered DeLong"
     assert pooled.se == pytest.approx(expected.se, abs=1e-14)
     assert (pooled.lower, pooled.upper) == pytest.approx(

@@ -254,7 +254,7 @@ def test_fewer_pairs_or_repeats_are_refitted_if_there_are_too_many():
     np.testing.assert_array_equal(few.values, again.values)
     result = result_of(data, scheme="rloocv", repeats=4)
     some = jackknife_values(setup_of(result), AUROC, "pooled", most_fits=1000)
-    assert some.left_out == "2 of 4 repeats are fitted again"
+    assert some.left_out == "2 of 4 repeats are refitted"
     interval = jackknife_interval(
         setup_of(result), result.scores, AUROC, "pooled", 0.95, most_fits=1000
     )
@@ -292,7 +292,7 @@ def test_unavailable_intervals_have_a_reason():
     logit = jackknife_interval(
         setup, result.scores, rmse, "pooled", 0.95, scale="logit"
     )
-    assert logit.assumes == "RMSE is no share, and has no logit"
+    assert logit.assumes == "RMSE is not a proportion, and has no logit"
     data["perfect"] = data["y"] * 10 + data["a"] / 10
     result = result_of(data, "y ~ perfect", scheme="leave_pair_out")
     interval = jackknife_interval(

@@ -135,7 +135,7 @@ def test_fits_are_counted_in_advance():
 def test_unavailable_intervals_have_a_reason():
     data = frame().assign(who=np.arange(30) // 2)
     setup = setup_of(scv.cv("y ~ a", data, k=3, seed=1))
-    with pytest.raises(MetricError, match="auROC is no mean over records"):
+    with pytest.raises(MetricError, match="auROC is not a mean over records"):
         nested_cv(setup, METRICS["auroc"])
     with pytest.raises(ArgumentTypeError, match="repeats"):
         nested_cv(setup, METRICS["brier"], repeats=2.5)

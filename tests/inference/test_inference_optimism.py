@@ -186,10 +186,10 @@ def test_whole_clusters_are_drawn_with_their_classes():
     for b in range(20):
         rows = study.draw(study.every, 1, b)
         assert data["y"].iloc[rows].sum() == data["y"].sum()
-    with pytest.raises(ArgumentError, match="whole sources"):
+    with pytest.raises(ArgumentError, match="clusters are drawn whole"):
         optimism_corrected(whole, AUROC, stratified=True)
     numbers = setup_of("z ~ a", data, Linear())
-    with pytest.raises(ArgumentError, match="no classes"):
+    with pytest.raises(ArgumentError, match="continuous"):
         optimism_corrected(numbers, METRICS["mse"], stratified=True)
 
 

@@ -154,7 +154,7 @@ def test_other_intervals_raise_an_error(interval, message):
 def test_intervals_of_shares_and_of_auroc_are_unavailable_with_a_reason():
     res = result(scheme="rloocv", repeats=1)
     for interval, reason in (
-        ("jackknife_logit", "calibration slope is no share"),
+        ("jackknife_logit", "calibration slope is not a proportion"),
         ("corrected_jackknife", "is for auROC, not for calibration slope"),
     ):
         found = res.estimate(SLOPE, "paired", interval=interval)

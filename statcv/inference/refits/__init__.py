@@ -1,1 +1,1 @@
-"""Intervals and corrections that fit again."""
+"""Intervals and corrections for which the model is refitted."""

@@ -1,4 +1,4 @@
-"""What it would cost to make all fits again, told before any is made."""
+"""The cost of refitting everything, estimated before any refit is made."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from statcv.engine import Setup
 from statcv.inference.refits.refitting import without_equals
 from statcv.inference.scores import clusters_of
 
-# Multiplications that take as long as what else there is to do
-FIT = 2000  # for a fit
-RECORD = 256  # for a record that is held out, dropped or repeated
-SEPARATED = 2_000_000  # for a fit whose classes are separated, which is made alone
+# Overheads, expressed as the number of multiplications that take as long
+FIT = 2000  # per fit
+RECORD = 256  # per record that is held out, dropped or repeated
+SEPARATED = 2_000_000  # per fit with separated classes, which is made by itself
 
 
 def made_together(setup: Setup) -> bool:
-    """Tell whether the fits of a plan are made as one problem, not one by one."""
+    """Return whether the fits of a plan are made as one problem, not one by one."""
     return setup.fits_together
 
 
 def jackknife_cost(setup: Setup, how: str, separated: float = 0.0) -> float:
-    """Return about how many multiplications take as long as a jackknife with refits.
+    """Return the approximate number of multiplications in a jackknife with refits.
 
-    Of fits that are made together. It errs on the high side, since a few fits are
-    gone with the record that is deleted.
+    The number holds for fits that are made together. It errs on the high side, since
+    deleting a record also removes a few fits.
 
     Parameters
     ----------
     setup : Setup
     how : {"pooled", "per_fold", "paired"}
     separated : float
-        The share of the fits whose classes were separated.
+        Share of the fits in which the classes were separated.
     """
     design, clusters = setup.design, clusters_of(setup.plan)
     plan = without_equals(setup.plan, how, design.y)

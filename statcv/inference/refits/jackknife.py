@@ -1,8 +1,8 @@
 """The jackknife with refits: how an estimate varies with the records and the fits.
 
-Other intervals take the fits as given and count the variation of the held-out records
-alone. Here a record is deleted, and the whole cross-validation is done again without
-it: nobody is predicted by a fit that knew it.
+Other intervals take the fits as given and count only the variation of the held-out
+records. Here a record is deleted and the whole cross-validation is repeated without
+it, so that no prediction comes from a fit that used the deleted record.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 MOST_FITS = 2_000_000
-LEAST = 1e-24  # variance; what is less is rounding
+LEAST = 1e-24  # variance; anything smaller is rounding error
 SCALES = ("identity", "logit")
 ASSUMES = (
-    "fits everything again without each {unit} in turn, so that the fits may vary too; "
-    "takes the estimate as nearly normal{scale}, and tends to be wide where n is small"
+    "refits everything without each {unit} in turn, so that the fits vary too; assumes "
+    "that the estimate is nearly normal{scale}, and tends to be wide when n is small"
 )
 
 
@@ -48,17 +48,17 @@ class Jackknife:
     Attributes
     ----------
     values : numpy.ndarray, shape (units,)
-        NaN where the metric has no value.
+        The estimate after each deletion; NaN where the metric has no value.
     group : numpy.ndarray of int, shape (units,)
-        The class of each record, where classes are samples of their own.
+        The class of each record if the classes are separate samples, otherwise 0.
     unit : str
-        What was deleted: "record" or "cluster".
+        The unit that was deleted: "record" or "cluster".
     n_fits : int
-        How many fits were made.
+        Number of fits made.
     left_out : str
-        What was not done again, to save fits; empty where all was.
+        The part that was not refitted, to save fits; empty if everything was.
     failed : int
-        Fits that did not converge, or whose classes were separated.
+        Number of fits that did not converge or whose classes were separated.
 
     Examples
     --------
@@ -76,36 +76,36 @@ class Jackknife:
 
     @property
     def caveats(self) -> str:
-        """What else is to be said of an interval by it, to be put behind the rest."""
-        told = ""
+        """The caveats of an interval, to be appended to its assumptions."""
+        text = ""
         if self.left_out:
-            told += f"; {self.left_out}, which adds to the width"
+            text += f"; {self.left_out}, which adds to the width"
         if self.failed:
-            told += (
-                f"; {self.failed} of {self.n_fits} fits without a record did not "
-                "converge, or their classes were separated"
+            text += (
+                f"; {self.failed} of {self.n_fits} refits did not converge or had "
+                "separated classes"
             )
-        return told
+        return text
 
     @property
     def variance(self) -> float:
-        """The variance of the estimate; NaN where a value is, or a group has one unit.
+        """The variance of the estimate; NaN if a value is, or a group has one unit.
 
-        The sum over groups of (m - 1)/m times the sum of squares about the group's
-        mean, m being the number of units in it (Efron & Stein 1981; Arvesen 1969 for
-        several samples).
+        It is the sum over groups of (m - 1)/m times the sum of squares about the
+        group's mean, where m is the number of units in the group (Efron & Stein 1981;
+        Arvesen 1969 for several samples).
         """
         return float(self.parts.sum())
 
     @property
     def unmoved(self) -> str:
-        """Say that no deletion moves the estimate; nothing where one does."""
+        """The statement that no deletion changes the estimate; empty if one does."""
         same = f"it is the same whichever {self.unit} is deleted"
         return same if self.variance <= LEAST else ""
 
     @property
     def parts(self) -> Floats:
-        """The part of the variance of each group; NaN of a group with one unit."""
+        """The part of the variance from each group; NaN for a group with one unit."""
         sizes = np.bincount(self.group)[np.unique(self.group)]
         place = np.unique(self.group, return_inverse=True)[1]
         means = np.bincount(place, self.values) / sizes
@@ -114,7 +114,7 @@ class Jackknife:
 
     @property
     def df(self) -> float:
-        """Degrees of freedom of the variance, a sum of parts (Satterthwaite 1946)."""
+        """Degrees of freedom of the variance, by Satterthwaite (1946)."""
         sizes = np.bincount(self.group)[np.unique(self.group)]
         return float(self.variance**2 / (self.parts**2 / (sizes - 1)).sum())
 
@@ -132,39 +132,40 @@ def jackknife_interval(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Interval:
-    """Interval of a cross-validated estimate by a jackknife that fits anew.
+    """Return the interval of a cross-validated estimate by a jackknife with refits.
 
     Parameters
     ----------
     setup : Setup
-        What was fitted.
+        Data, model and plan of the cross-validation.
     scores : Scores
-        What it predicted.
+        Predictions of the cross-validation.
     metric : Metric
-        Any: nothing is needed of it but its value.
+        Any metric; only its value is needed.
     how : {"pooled", "per_fold", "paired"}
     level : float
+        Confidence level of the interval.
     scale : {"identity", "logit"}
-        On which the estimate is taken as normal; a logit keeps an interval of a share
-        within 0 and 1.
+        Scale on which the estimate is assumed normal; the logit scale keeps the
+        interval of a proportion between 0 and 1.
     deleted : Jackknife or str, optional
-        What :func:`try_jackknife` gave, so that fits are not made twice.
+        Result of an earlier :func:`try_jackknife`, so that no fit is made twice.
     most_fits, n_jobs, progress
         As :func:`jackknife_values` takes them.
 
     Returns
     -------
     Interval
-        Without bounds, and with the reason, where there is none.
+        An interval without bounds that gives the reason if there is no interval.
 
     Notes
     -----
-    Where strata tell records of one source, sources are deleted as a whole. Else
-    records are deleted one by one; for metrics of order their classes count as two
-    samples. By Efron and Stein (1981) the jackknife errs on the wide side.
+    If the strata identify clusters, clusters are deleted as a whole. Otherwise records
+    are deleted one by one, and for rank metrics the classes count as two samples. By
+    Efron and Stein (1981) the jackknife errs on the wide side.
 
-    A model that draws random numbers draws the same in a fit that is made again, but
-    what chance there is left in its fits is counted n-fold.
+    A model that draws random numbers draws the same ones in a refit, but any chance
+    variation that remains in its fits is counted n-fold.
 
     References
     ----------
@@ -176,7 +177,7 @@ def jackknife_interval(
     if not math.isfinite(value):
         return Interval.none("the estimate has no value")
     if scale == "logit" and metric.bounds != (0.0, 1.0):
-        return Interval.none(f"{metric.label} is no share, and has no logit")
+        return Interval.none(f"{metric.label} is not a proportion, and has no logit")
     if scale == "logit" and not 0 < value < 1:
         return Interval.none(f"the logit of {value:g} is infinite")
     jack = deleted
@@ -202,14 +203,14 @@ def jackknife_interval(
 def try_jackknife(
     setup: Setup, scores: Scores, metric: Metric, how: str, **running: Any
 ) -> Jackknife | str:
-    """Return the estimate with each record deleted, or why it has no variance.
+    """Return the estimate with each record deleted, or why there is no variance.
 
     Parameters
     ----------
     setup, scores, metric, how
         As :func:`jackknife_interval` takes them.
     **running
-        ``most_fits``, ``n_jobs`` and ``progress``.
+        The arguments ``most_fits``, ``n_jobs`` and ``progress``.
     """
     threshold = fixed_threshold(scores)
     try:
@@ -229,9 +230,9 @@ def jackknife_values(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Jackknife:
-    """Return an estimate with each record, or cluster, deleted and all fits made again.
+    """Return an estimate with each record, or cluster, deleted and all fits repeated.
 
-    Who is held out with whom stays as it was; see
+    The other records remain held out together as before; see
     :func:`statcv.folds.deletion.delete_records`.
 
     Parameters
@@ -240,27 +241,27 @@ def jackknife_values(
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     threshold : float, optional
-        Above what class 1 is predicted, where the model does not choose it; a half
-        where not given.
+        Probability above which class 1 is predicted if the model does not choose it;
+        0.5 unless given.
     most_fits : int
-        Where there would be more, a sample of the pairs of a leave-pair-out scheme is
-        taken, in which every record comes about equally often, or fewer repeats; the
-        same for all deletions.
+        Largest number of fits. If there would be more, a sample of the pairs of a
+        leave-pair-out scheme is used, in which every record occurs about equally
+        often, or fewer repeats; the same ones for all deletions.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
     Raises
     ------
     SchemeError
-        If even that needs more fits.
+        If the smallest such part still needs more fits.
     OutcomeError
-        If a training set lacks a class when a record is deleted.
+        If a training set lacks a class once a record is deleted.
     """
     plan, y = setup.plan, setup.design.y
     sets, group, unit = _units(plan, y, metric)
     plan, left_out = affordable(plan, sets, how, y, setup.seed, most_fits)
     if not left_out and how == "paired" and is_sample(plan):
-        left_out = "the pairs are a sample of all"
+        left_out = "only a sample of the pairs is used"
     if plan is not setup.plan:
         setup = replace(setup, plan=plan)
     values, failed = values_without(
@@ -275,22 +276,22 @@ def jackknife_values(
     return Jackknife(values, group, unit, count_fits(plan, sets), left_out, failed)
 
 
-Kept = dict[tuple[Metric, str], Jackknife | str]  # by metric, and how it is stated
+Kept = dict[tuple[Metric, str], Jackknife | str]  # by metric and way of estimating it
 
 
 def keep_jackknife(
     setup: Setup, scores: Scores, metric: Metric, how: str, kept: Kept, **running: Any
 ) -> Jackknife | str:
-    """Return the jackknife, made before or now, or why there is none.
+    """Return the jackknife, computed now unless kept, or why there is none.
 
     Parameters
     ----------
     setup, scores, metric, how
         As :func:`jackknife_interval` takes them.
     kept : dict
-        Jackknives that were made before; this one is put there.
+        Jackknives that were computed before; a new one is added.
     **running
-        ``n_jobs`` and ``progress``.
+        The arguments ``n_jobs`` and ``progress``.
     """
     key = (metric, how)
     if key not in kept:
@@ -305,13 +306,13 @@ def _value(scores: Scores, metric: Metric, how: str) -> float:
 
 
 def check_scale(scale: str) -> None:
-    """Raise where a scale is none."""
+    """Check that a scale is one of :data:`SCALES`."""
     if scale not in SCALES:
         raise ArgumentError(f"scale must be 'identity' or 'logit', not {scale!r}.")
 
 
 def _unfit(jack: Jackknife) -> str:
-    """Say why there is no variance; nothing where there is one."""
+    """Return why there is no variance; empty if there is one."""
     unknown = int((~np.isfinite(jack.values)).sum())
     if unknown:
         return (
@@ -324,7 +325,7 @@ def _unfit(jack: Jackknife) -> str:
 def _units(
     plan: FoldPlan, y: NDArray[np.generic], metric: Metric
 ) -> tuple[list[Numbers], Numbers, str]:
-    """Return what is deleted together, the sample it comes from, and its name."""
+    """Return the records deleted together, the sample of each set, and its name."""
     strata = plan.strata
     if strata is not None and strata.identifies:
         order = np.argsort(strata.codes, kind="stable")
@@ -338,19 +339,20 @@ def _units(
     return [np.array([row]) for row in range(plan.n)], group, "record"
 
 
-# ---- the jackknife with refits, less half of its excess ----
+# ---- the jackknife with refits, minus half of its excess ----
 
 METHOD = "corrected jackknife with refits on the logit scale"
 CORRECTED_ASSUMES = (
-    "its variance is the mean of the jackknife's, which errs on the wide side, and of "
-    "that which takes the fits as given, which is too narrow"
+    "its variance is the mean of the jackknife variance, which errs on the wide side, "
+    "and of the variance given the fits, which is too small"
 )
 
 
 def corrected_se(deleted: Jackknife, given: float) -> float:
-    """Return the standard error between the jackknife's and that of fits as given.
+    """Return the standard error of the corrected jackknife.
 
-    The root of the mean of both variances, and never less than the latter.
+    It is the root of the mean of the jackknife variance and of the variance given the
+    fits, and never smaller than the standard error given the fits.
     """
     return math.sqrt(max((deleted.variance + given**2) / 2, given**2))
 
@@ -358,13 +360,14 @@ def corrected_se(deleted: Jackknife, given: float) -> float:
 def corrected_jackknife_interval(
     scores: Scores, metric: Metric, how: str, level: float, deleted: Jackknife | str
 ) -> Interval:
-    """Interval of auROC by a jackknife with refits, less half of its excess.
+    """Return the interval of auROC by a jackknife with refits, minus half its excess.
 
-    What an estimate owes to k records at once the jackknife counts k-fold (Efron &
-    Stein 1981), so that its variance errs on the wide side. The variance that takes
-    the fits as given errs on the narrow side. Their mean is taken, and never less than
-    the latter; on the logit scale, by t with the degrees of freedom of the jackknife,
-    which are few where a class is small.
+    The jackknife counts a component of the estimate that depends on k records jointly
+    k-fold (Efron & Stein 1981), so that its variance errs on the wide side. The
+    variance that takes the fits as given errs on the narrow side. The interval uses
+    the mean of the two, or the latter if it is larger. It is computed on the logit
+    scale with Student's t and the degrees of freedom of the jackknife, which are few
+    if a class is small.
 
     Parameters
     ----------
@@ -372,18 +375,19 @@ def corrected_jackknife_interval(
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     level : float
+        Confidence level of the interval.
     deleted : Jackknife or str
-        What :func:`~statcv.inference.refits.jackknife.try_jackknife` gave.
+        Result of :func:`~statcv.inference.refits.jackknife.try_jackknife`.
 
     Returns
     -------
     Interval
-        Without bounds, and with the reason, where there is none.
+        An interval without bounds that gives the reason if there is no interval.
     """
     if metric.name != "auroc":
         return Interval.none(
             f"the corrected jackknife is for auROC, not for {metric.label}; "
-            "interval='jackknife' is for every metric"
+            "interval='jackknife' is available for every metric"
         )
     if isinstance(deleted, str) or deleted.unmoved:
         return Interval.none(deleted if isinstance(deleted, str) else deleted.unmoved)
@@ -394,7 +398,7 @@ def corrected_jackknife_interval(
     if math.isnan(given.se):
         return Interval.none(given.assumes)
     assumes = CORRECTED_ASSUMES + deleted.caveats
-    whole = ", sources deleted whole" if deleted.unit == "cluster" else ""
+    whole = ", clusters deleted as a whole" if deleted.unit == "cluster" else ""
     return symmetric(
         value,
         corrected_se(deleted, given.se),

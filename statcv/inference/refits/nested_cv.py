@@ -1,9 +1,10 @@
 """The nested cross-validation interval of a mean loss (Bates, Hastie & Tibshirani).
 
-The losses of a cross-validation are dependent, as each record trains the fits that
-predict the others. How far an estimate by cross-validation is from the error that it
-estimates is measured in each fold: the rest is cross-validated by itself, and that
-estimate held against the fold, which it has not seen.
+The losses of a cross-validation are dependent, since each record helps to train the
+fits that predict the others. The distance of a cross-validated estimate from the error
+that it estimates is measured in each fold: the other folds are cross-validated by
+themselves, and that estimate is compared with the loss in the fold, which it has not
+used.
 """
 
 from __future__ import annotations
@@ -37,20 +38,20 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class NestedLosses:
-    """The losses of one division into folds, mean by mean.
+    """The mean losses of one division into folds.
 
     Attributes
     ----------
     within : numpy.ndarray, shape (k,)
-        The mean loss by cross-validation of all folds but one.
+        Mean loss by cross-validation of all folds but one.
     outside : numpy.ndarray, shape (k,)
-        The mean loss in that one, by the fit on all others.
+        Mean loss in that fold, by the fit on all the others.
     spread : numpy.ndarray, shape (k,)
-        The variance of the latter mean.
+        Variance of the mean in ``outside``.
     mean, squares, count : float
-        Of the losses within: mean, sum of squares about it, number.
+        Mean, sum of squares about the mean, and number of the losses within.
     cv : float
-        The mean loss by the usual cross-validation.
+        Mean loss by the usual cross-validation.
     """
 
     within: Floats
@@ -63,12 +64,12 @@ class NestedLosses:
 
 
 def fits_each(k: int) -> int:
-    """Return the fits of one division: without each fold, and each pair of folds."""
+    """Return the number of fits of one division: one per fold and pair of folds."""
     return k * (k + 1) // 2
 
 
-def divided_anew(setup: Setup, repeats: int, seed: int) -> FoldPlan:
-    """Divide the records anew, as the scheme does."""
+def new_divisions(setup: Setup, repeats: int, seed: int) -> FoldPlan:
+    """Divide the records into folds at random, as the scheme does."""
     plan, outcome = setup.plan, setup.design.outcome
     return make_plan(
         plan.scheme,
@@ -96,7 +97,7 @@ def nested_tests(folds: Ragged) -> Ragged:
 
 
 def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
-    """Hold out the lists of :func:`nested_tests`, those of a division in a repeat."""
+    """Hold out the lists of :func:`nested_tests`, with one repeat per division."""
     tests = Ragged.joined(parts)
     none = Ragged.empty(len(tests))
     return replace(
@@ -111,14 +112,14 @@ def nested_plan(plan: FoldPlan, parts: list[Ragged]) -> FoldPlan:
 
 
 def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
-    """Sum up the losses of the records of :func:`nested_tests`, in its order."""
+    """Summarise the losses of the records of :func:`nested_tests`, in its order."""
     first, second = np.triu_indices(k, 1)
     sizes = tests.sizes[:k]
     sums = np.bincount(tests.owners, losses, len(tests))
     outside = sums[:k] / sizes
     centred = losses - np.append(outside, np.zeros(len(first)))[tests.owners]
     spread = np.bincount(tests.owners, centred**2, len(tests))[:k]
-    half = np.repeat(  # which of the two folds of a pair a record is of
+    half = np.repeat(  # the fold of a pair to which a record belongs
         np.column_stack([first, second]).ravel(),
         np.column_stack([sizes[first], sizes[second]]).ravel(),
     )
@@ -139,14 +140,14 @@ def nested_losses(tests: Ragged, losses: Floats, k: int) -> NestedLosses:
 # ---- the interval of a mean loss (Bates, Hastie & Tibshirani) ----
 
 
-REPEATS = 200  # where folds are fitted together
-FEW_REPEATS = 50
-PREDICTIONS = 2**20  # of a batch
+REPEATS = 200  # if the folds are fitted together
+FEW_REPEATS = 50  # otherwise
+PREDICTIONS = 2**20  # per batch
 FOLDED = ("kfold", "stratified_kfold")
 ASSUMES = (
-    "is about {value:.3g}, which estimates the error of a fit on all records, for "
-    "independent records; measures the spread by {repeats} random divisions into {k} "
-    "folds, each nested in the next"
+    "is centred near {value:.3g}, an estimate of the error of a fit on all records; "
+    "assumes independent records; measures the spread by nested cross-validation in "
+    "{repeats} random divisions into {k} folds"
 )
 
 
@@ -157,25 +158,28 @@ class NestedCV:
     Attributes
     ----------
     value : float
-        The estimate, corrected for the smaller training sets.
+        Estimate, corrected for the smaller training sets.
     lower, upper : float
+        Bounds of the interval.
     level : float
+        Confidence level of the interval.
     se : float
-        Half the interval's width by the normal quantile.
+        Half of the interval's width divided by the normal quantile.
     nested : float
-        The estimate by cross-validations of all folds but one, not corrected.
+        Uncorrected estimate by cross-validation of all folds but one.
     cv : float
-        The usual estimate, over the same divisions.
+        Usual estimate, averaged over the same divisions.
     mse : float
-        The mean squared error of a cross-validation, as found; it may be negative.
+        Estimated mean squared error of a cross-validation; it may be negative.
     naive_se : float
-        The standard error that takes the losses as independent.
+        Standard error if the losses were independent.
     k, repeats : int
+        Number of folds and of divisions.
 
     Notes
     -----
-    ``se`` is kept between ``naive_se`` and its √k-fold, which hold where folds are
-    independent and where they are all alike.
+    ``se`` is kept between ``naive_se`` and √k times ``naive_se``; these are right for
+    independent folds and for identical folds respectively.
     """
 
     value: float
@@ -192,7 +196,7 @@ class NestedCV:
 
     @property
     def inflation(self) -> float:
-        """By how much the standard error exceeds that of independent losses."""
+        """The ratio of the standard error to that of independent losses."""
         return self.se / self.naive_se if self.naive_se > 0 else math.nan
 
 
@@ -212,28 +216,29 @@ def nested_cv(
     Parameters
     ----------
     setup : Setup
-        With a plan of k random folds, which says k and whether classes are spread
-        evenly; the folds are drawn anew.
+        Setup with a plan of k random folds, from which k and the class stratification
+        are taken; the folds themselves are drawn again.
     metric : Metric
-        A mean over records, as accuracy, the Brier score, log-loss or squared error.
+        Mean over records, such as accuracy, the Brier score, log-loss or squared error.
     level : float, default 0.95
+        Confidence level of the interval.
     repeats : int, optional
-        Divisions into folds, of k(k + 1)/2 fits each: 200 where the model fits folds
-        together, else 50.
+        Number of divisions into folds, with k(k + 1)/2 fits each; 200 by default if
+        the model fits folds together, otherwise 50.
     seed : int, optional
-        Of the divisions; that of the setup where not given.
+        Seed for the divisions; the seed of the setup unless given.
     threshold : float, optional
-        Above what class 1 is predicted, where the model does not choose it; a half
-        where not given.
+        Probability above which class 1 is predicted if the model does not choose it;
+        0.5 unless given.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
     Raises
     ------
     MetricError
-        If the metric is no mean over records.
+        If the metric is not a mean over records.
     SchemeError
-        If the folds are not k random ones of single records, k from 3.
+        If the plan does not have at least 3 random folds of single records.
     OutcomeError
         If a training set lacks a class.
 
@@ -246,10 +251,10 @@ def nested_cv(
     if repeats is None:
         repeats = REPEATS if made_together(setup) else FEW_REPEATS
     if not is_whole(repeats):
-        raise ArgumentTypeError(f"repeats must be a whole number, not {repeats!r}.")
+        raise ArgumentTypeError(f"repeats must be an integer, not {repeats!r}.")
     if repeats < 1:
         raise ArgumentError(f"repeats must be 1 or more, not {repeats}.")
-    divided = divided_anew(setup, int(repeats), setup.seed if seed is None else seed)
+    divided = new_divisions(setup, int(repeats), setup.seed if seed is None else seed)
     k, each = len(divided.labels[0]), fits_each(len(divided.labels[0]))
     size, found, failed = max(1, PREDICTIONS // (plan.n * k)), [], 0
     with progress_bar(int(repeats) * each, progress, "fit") as bar:
@@ -283,8 +288,9 @@ def nested_cv_interval(
 ) -> Interval:
     """Return the interval of :func:`nested_cv`, or the reason why there is none.
 
-    Its middle is the estimate corrected for smaller training sets, not the usual one.
-    That of the root mean squared error is the root of that of the mean.
+    It is centred at the estimate corrected for smaller training sets, not at the usual
+    one. The bounds for the root mean squared error are the roots of those for the mean
+    squared error.
     """
     root = metric.root_of is not None
     try:
@@ -314,7 +320,7 @@ def nested_cv_interval(
 
 
 def nested_fits(k: int, repeats: int) -> int:
-    """Return how many fits :func:`nested_cv` makes.
+    """Return the number of fits that :func:`nested_cv` makes.
 
     Examples
     --------
@@ -325,11 +331,11 @@ def nested_fits(k: int, repeats: int) -> int:
 
 
 def check_nested(plan: FoldPlan, metric: Metric) -> None:
-    """Raise where there is no nested cross-validation of a plan or a metric."""
+    """Check that nested cross-validation is possible for a plan and a metric."""
     if metric.casewise is None:
         raise MetricError(
-            f"{metric.label} is no mean over records, and nested cross-validation is "
-            "for such means."
+            f"{metric.label} is not a mean over records, as nested cross-validation "
+            "requires."
         )
     if plan.scheme not in FOLDED or plan.rebalanced or plan.weighting is not None:
         raise SchemeError(
@@ -338,13 +344,13 @@ def check_nested(plan: FoldPlan, metric: Metric) -> None:
         )
     if plan.strata is not None:
         raise SchemeError(
-            "nested cross-validation is for independent records, and equal "
-            f"{plan.strata.label} never part here."
+            "nested cross-validation is for independent records, but this plan keeps "
+            f"records with equal values of {plan.strata.label} together."
         )
     if len(plan.labels[0]) < 3:
         raise SchemeError("nested cross-validation needs three folds or more.")
     if plan.n < 2 * len(plan.labels[0]):
-        raise SchemeError("nested cross-validation needs two records in every fold.")
+        raise SchemeError("nested cross-validation needs two records or more per fold.")
 
 
 def _joined(found: list[NestedLosses], n: int, k: int, level: float) -> NestedCV:

@@ -1,8 +1,8 @@
 """The apparent value of a metric minus its optimism, by the bootstrap.
 
-A model does better on the records that it was fitted to than on others. By how much is
-seen where it is fitted to bootstrap samples of the records, which stand to all records
-as these do to all others.
+A model performs better on the records to which it was fitted than on others. The
+difference is estimated by fitting it to bootstrap samples, which relate to the records
+as the records relate to the population.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ from statcv.models.thresholds import NAME
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-PREDICTIONS = 2**20  # of a batch
+PREDICTIONS = 2**20  # per batch
 
 
 @dataclass(frozen=True, eq=False)
 class ResampledValues:
-    """A metric of each sample's fit: on the sample, and on what it was drawn from."""
+    """A metric of each sample's fit: on the sample, and on all records drawn from."""
 
     own: Floats
     whole: Floats
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Which samples have both values."""
+        """Whether each sample has both values."""
         return np.isfinite(self.own) & np.isfinite(self.whole)
 
     @property
     def optimism(self) -> Floats:
-        """By how much each sample's fit does better on the sample."""
+        """The optimism of each sample: its value on itself minus that on all records."""
         return (self.own - self.whole)[self.known]
 
 
 class Resampling:
-    """The model, fitted to one sample of the records after the other."""
+    """The model, fitted to one sample of the records after another."""
 
     def __init__(
         self, setup: Setup, metric: Metric, stratified: bool, threshold: float | None
@@ -67,17 +67,17 @@ class Resampling:
         self.by_class = stratified
         self.failed = self.made = 0
         classes = len(setup.design.outcome.levels)
-        self.least = max(classes, 2)  # different outcomes that a fit needs
+        self.least = max(classes, 2)  # distinct outcomes that a fit needs
         if stratified and (self.clusters is not None or not classes):
-            why = "whole sources are drawn" if classes else "the outcome has no classes"
-            raise ArgumentError(f"stratified=True means nothing where {why}.")
+            why = "clusters are drawn whole" if classes else "the outcome is continuous"
+            raise ArgumentError(f"stratified=True is not available when {why}.")
 
     def draw(self, rows: Rows, *key: int) -> Rows:
-        """Draw with replacement as many records as there are, or as many sources."""
+        """Draw as many records, or clusters, as there are, with replacement."""
         stream = np.random.SeedSequence(key[0], spawn_key=(RESAMPLE, *key[1:]))
         rng = np.random.default_rng(stream)
         if self.clusters is not None:
-            return drawn_whole(rows, self.clusters[rows], rng)
+            return drawn_clusters(rows, self.clusters[rows], rng)
         if not self.by_class:
             return rows[rng.integers(len(rows), size=len(rows))]
         parts = [rows[self.y[rows] == code] for code in np.unique(self.y[rows])]
@@ -86,7 +86,7 @@ class Resampling:
     def values(
         self, pairs: Sequence[tuple[Rows, Rows]], n_jobs: int | None, bar: Any
     ) -> ResampledValues:
-        """Fit each sample; return the metric on it and on what it was drawn from."""
+        """Fit each sample; return the metric on it and on the records it came from."""
         own, whole = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
         fitting = [
             b
@@ -109,7 +109,7 @@ class Resampling:
     def _of_fits(
         self, made: ResampledFits, rows: list[Rows], trained: list[Rows]
     ) -> Floats:
-        """Return the metric of each fit on some rows."""
+        """Return the metric of each fit on its rows."""
         metric, fit = self.metric, np.repeat(np.arange(len(rows)), list(map(len, rows)))
         joined = np.concatenate(rows)
         predicted, y = made.predicted[fit, joined], self.y[joined]
@@ -138,7 +138,7 @@ class Resampling:
         return np.asarray(np.bincount(fit, losses) / np.bincount(fit))
 
     def apparent(self) -> float:
-        """Return the metric of the fit on all records, on those same records."""
+        """Return the metric of the fit to all records, on those same records."""
         setup, strata = self.setup, self.setup.plan.strata
         fit = fit_all(
             setup.design,
@@ -160,7 +160,7 @@ class Resampling:
         n_jobs: int | None,
         bar: Any,
     ) -> float:
-        """Return the corrected value that a sample would have given by itself."""
+        """Return the corrected value of a sample, as if it were the data."""
         again = [(self.draw(sample, *key, b), sample) for b in range(times)]
         optimism = self.values(again, n_jobs, bar).optimism
         return own - float(optimism.mean()) if len(optimism) else math.nan
@@ -183,8 +183,8 @@ class Resampling:
         return score(metric, y, read, mean, cuts)
 
 
-def drawn_whole(rows: Rows, clusters: Rows, rng: np.random.Generator) -> Rows:
-    """Draw as many sources as there are, a source drawn twice counting as two."""
+def drawn_clusters(rows: Rows, clusters: Rows, rng: np.random.Generator) -> Rows:
+    """Draw as many clusters as there are; a cluster drawn twice counts as two."""
     order = np.argsort(clusters, kind="stable")
     ends = np.cumsum(np.unique(clusters, return_counts=True)[1])[:-1]
     members = np.split(rows[order], ends)
@@ -198,35 +198,38 @@ def drawn_whole(rows: Rows, clusters: Rows, rng: np.random.Generator) -> Rows:
 INTERVALS = ("location_shifted", "two_stage")
 ASSUMES = {
     "location_shifted": (
-        "takes the spread of the corrected value as that of the apparent one, moved "
-        "by the optimism; too high and too narrow where n is small and there is little "
-        "to find, and for very flexible models"
+        "assumes that the corrected value varies as the apparent one does, shifted by "
+        "the optimism; is too high and too narrow when n is small and the predictors "
+        "carry little information, and for very flexible models"
     ),
     "two_stage": (
-        "corrects the optimism in every bootstrap sample anew; too high where n is "
-        "small and there is little to find, and for very flexible models"
+        "estimates the optimism again in every bootstrap sample; is too high when n is "
+        "small and the predictors carry little information, and for very flexible "
+        "models"
     ),
 }
 
 
 @dataclass(frozen=True)
 class OptimismCorrected:
-    """A metric corrected for optimism; ``float()`` of it is the corrected value.
+    """A metric corrected for optimism; ``float()`` gives the corrected value.
 
     Attributes
     ----------
     metric, label : str
     apparent : float
-        The metric of the fit on all records, on those same records.
+        Metric of the fit to all records, on those same records.
     optimism : float
-        The mean, over bootstrap samples, of the metric of a sample's fit on the
-        sample less that on all records.
+        Mean over bootstrap samples of the metric of a sample's fit on the sample,
+        minus that on all records.
     value : float
-        The apparent value less the optimism.
+        Apparent value minus the optimism.
     lower, upper, se, level : float
+        Bounds of the interval, its standard error and confidence level.
     method, assumes : str
+        Name of the interval, and what it assumes.
     n_boot, n_undefined : int
-        Bootstrap samples, and those of them in which the metric has no value.
+        Number of bootstrap samples, and of those in which the metric has no value.
     optimism_se : float
         Monte Carlo standard error of the optimism.
     """
@@ -273,36 +276,39 @@ def optimism_corrected(
     Parameters
     ----------
     setup : Setup
-        Design, model and weights; of the plan only which records never part: sources
-        are drawn as a whole.
+        Design, model and weights. Only the clusters of its plan are used: clusters are
+        drawn as a whole.
     metric : Metric
     n_boot : int, default 500
-        Bootstrap samples.
+        Number of bootstrap samples.
     level : float, default 0.95
+        Confidence level of the interval.
     interval : {"location_shifted", "two_stage"}
-        The percentiles of the samples' apparent values, less the optimism; or the
-        percentiles of what is made of each sample by ``n_boot`` samples of it in turn,
-        which takes ``n_boot`` times as many fits.
+        Method of the interval. "location_shifted" takes the percentiles of the
+        samples' apparent values, minus the optimism; "two_stage" takes the percentiles
+        of the samples' corrected values, each from ``n_boot`` samples of the sample,
+        which needs ``n_boot`` times as many fits.
     stratified : bool, default False
-        Draw as many of each class as there are.
+        Whether to draw as many records of each class as there are.
     threshold : float, optional
-        Above what class 1 is predicted, where the model does not choose it; a half
-        where not given.
+        Probability above which class 1 is predicted if the model does not choose it;
+        0.5 unless given.
     seed : int, optional
-        Of the samples; that of the setup where not given.
+        Seed for the samples; the seed of the setup unless given.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
     Returns
     -------
     OptimismCorrected
-        NaN, with a warning, where the metric has no value in half of the samples.
+        Its values are NaN, with a warning, if the metric has no value in half of the
+        samples or more.
 
     Raises
     ------
     ArgumentError, ArgumentTypeError
-        If an argument is out of range, or no class can be drawn from as whole sources
-        are.
+        If an argument is out of range, or ``stratified`` is asked for although clusters
+        are drawn or the outcome is continuous.
     FitError
         If the model fails.
 
@@ -338,7 +344,7 @@ def optimism_corrected(
 
 def _check(n_boot: object, interval: str) -> None:
     if not is_whole(n_boot):
-        raise ArgumentTypeError(f"n_boot must be a whole number, not {n_boot!r}.")
+        raise ArgumentTypeError(f"n_boot must be an integer, not {n_boot!r}.")
     if n_boot < 2:
         raise ArgumentError(f"n_boot must be 2 or more, not {n_boot}.")
     if interval not in INTERVALS:
@@ -361,7 +367,7 @@ def _finish(
     if undefined:
         warn(
             f"{label} has no value in {undefined} of {n_boot} bootstrap samples"
-            f"{'' if 2 * undefined >= n_boot else '; they are left out'}.",
+            f"{'' if 2 * undefined >= n_boot else '; these are ignored'}.",
             UndefinedMetricWarning,
         )
     optimism, moved, flat = np.nan, 0.0, False
@@ -373,7 +379,7 @@ def _finish(
         tails = ((1 - level) / 2, (1 + level) / 2)
         lower, upper = (np.quantile(spread, tails) - moved).tolist()
         se = float(spread.std(ddof=1))
-        flat = se <= 1e-7 * max(1.0, abs(apparent))  # a slope that is 1 by its fit
+        flat = se <= 1e-7 * max(1.0, abs(apparent))  # such as a slope fitted to be 1
         least, most = study.metric.bounds
         lower, upper = max(lower, least), min(upper, most)
     method, assumes = f"{interval.replace('_', '-')} bootstrap", ASSUMES[interval]
@@ -383,7 +389,7 @@ def _finish(
         lower = upper = se = np.nan
         method, assumes = "none", "its apparent value is the same in every sample"
         if interval == "location_shifted":
-            assumes += "; interval='two_stage' does not rest on that"
+            assumes += "; interval='two_stage' does not depend on it"
     return OptimismCorrected(
         metric=study.metric.name,
         label=label,

@@ -1,4 +1,4 @@
-"""A metric with some records deleted and everything fitted again without them."""
+"""A metric with some records deleted and everything refitted without them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Numbers = NDArray[np.intp]
 
 
 def without_equals(plan: FoldPlan, how: str, y: NDArray[np.generic]) -> FoldPlan:
-    """Leave out pairs of equal classes where only the others are compared.
+    """Omit pairs of equal classes if only pairs of different classes are compared.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def affordable(
     seed: int,
     most: int,
 ) -> tuple[FoldPlan, str]:
-    """Return a plan that needs no more fits, and what was left out of it.
+    """Return a plan that needs at most so many fits, and what was left out of it.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ def affordable(
     how : {"pooled", "per_fold", "paired"}
     y : numpy.ndarray, shape (n,)
     seed : int
-        Of the pairs that are taken.
+        Seed for the choice of pairs.
     most : int
-        Fits.
+        Largest number of fits.
 
     Raises
     ------
@@ -75,20 +75,18 @@ def affordable(
         wanted = int(share * plan.n_splits)
         if wanted >= plan.n:
             chosen = choose_splits(plan, _some_pairs(plan, y, wanted, seed))
-            return chosen, f"{wanted:,} of {plan.n_splits:,} pairs are fitted again"
+            return chosen, f"{wanted:,} of {plan.n_splits:,} pairs are refitted"
     elif int(share * plan.repeats) >= 1:
         repeats = int(share * plan.repeats)
         chosen = choose_splits(plan, np.arange(plan.fits.first_split[repeats]))
-        return chosen, f"{repeats} of {plan.repeats} repeats are fitted again"
-    raise SchemeError(
-        f"{fits:,} fits would have to be made again, more than most_fits={most:,}."
-    )
+        return chosen, f"{repeats} of {plan.repeats} repeats are refitted"
+    raise SchemeError(f"{fits:,} refits would be needed, more than most_fits={most:,}.")
 
 
 def _some_pairs(
     plan: FoldPlan, y: NDArray[np.generic], wanted: int, seed: int
 ) -> Numbers:
-    """Choose pairs: evenly from all of two classes, at random from other pairs."""
+    """Choose pairs: evenly if they are all pairs of two classes, else at random."""
     sizes = np.unique(y, return_counts=True)[1]
     if len(sizes) == 2 and plan.n_splits == sizes.prod():
         return balanced_pairs(plan, y, wanted, seed)
@@ -99,24 +97,25 @@ def _some_pairs(
 def balanced_pairs(
     plan: FoldPlan, y: NDArray[np.generic], wanted: int, seed: int
 ) -> Numbers:
-    """Choose pairs of different classes, every record in about as many as its like.
+    """Choose pairs of different classes in which records occur about equally often.
 
-    Both classes are dealt round in random order; each time the two rounds begin
-    together again, one is shifted by a record.
+    The records of each class are used in turn, in random order. Each time that both
+    orders start from the beginning together, one is shifted by a record.
 
     Parameters
     ----------
     plan : FoldPlan
-        Of pairs of different classes.
+        Plan of pairs of different classes.
     y : numpy.ndarray, shape (n,)
     wanted : int
-        Pairs.
+        Number of pairs.
     seed : int
+        Seed for the order of the records.
 
     Returns
     -------
     numpy.ndarray of int
-        Splits, rising.
+        Numbers of the chosen splits, in increasing order.
     """
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(PAIR_SAMPLE,)))
     pairs = plan.tests.values.reshape(-1, 2).astype(np.int64)
@@ -126,18 +125,18 @@ def balanced_pairs(
     ones, zeros = (rng.permutation(np.unique(members)) for members in pairs.T)
     turn = np.arange(len(ones) * len(zeros))
     shift = turn // math.lcm(len(ones), len(zeros))
-    dealt = ones[turn % len(ones)] * plan.n + zeros[(turn + shift) % len(zeros)]
-    place = np.searchsorted(cells[order], dealt)
+    chosen = ones[turn % len(ones)] * plan.n + zeros[(turn + shift) % len(zeros)]
+    place = np.searchsorted(cells[order], chosen)
     place[place == len(cells)] = 0
-    there = cells[order][place] == dealt  # equals are no pair
+    there = cells[order][place] == chosen  # equals are not a pair
     return np.sort(order[place[there][:wanted]])
 
 
-# ---- a metric with records deleted and everything fitted again ----
+# ---- a metric with records deleted and everything refitted ----
 
 Floats = NDArray[np.float64]
 
-PREDICTIONS = 2**20  # of a batch
+PREDICTIONS = 2**20  # per batch
 
 
 def values_without(
@@ -150,7 +149,7 @@ def values_without(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> tuple[Floats, int]:
-    """Return a metric with each set of records deleted, and all fits made again.
+    """Return a metric with each set of records deleted and everything refitted.
 
     Parameters
     ----------
@@ -167,14 +166,14 @@ def values_without(
     Returns
     -------
     values : numpy.ndarray, shape (sets,)
-        NaN where the metric has no value.
+        Metric after each deletion; NaN where it has no value.
     failed : int
-        Fits that did not converge, or whose classes were separated.
+        Number of fits that did not converge or whose classes were separated.
 
     Raises
     ------
     OutcomeError
-        If a training set then lacks a class.
+        If a training set lacks a class after a deletion.
     FitError
         If the model fails.
     """
@@ -194,7 +193,9 @@ def values_without(
 def mean_values(
     scores: Scores, metric: Metric, how: str, of_repeat: Numbers, groups: int
 ) -> Floats:
-    """Return the mean over the repeats (or folds) of each group that have a value.
+    """Return the mean of a metric over the repeats, or folds, of each group.
+
+    Repeats, or folds, in which the metric has no value are ignored.
 
     Parameters
     ----------
@@ -204,6 +205,7 @@ def mean_values(
     of_repeat : numpy.ndarray of int, shape (repeats,)
         The group of each repeat.
     groups : int
+        Number of groups.
     """
     group = of_repeat
     if how == "per_fold":
@@ -219,9 +221,10 @@ def mean_values(
 def run_quietly(
     setup: Setup, plan: FoldPlan, n_jobs: int | None, numbers: Numbers | None = None
 ) -> Held:
-    """Fit another plan of the same records; what goes wrong is for the caller to tell.
+    """Fit another plan of the same records without warnings about the fits.
 
-    ``numbers`` are those by which the fits get their seeds.
+    The caller reports failed fits. ``numbers`` are the numbers from which the fits
+    derive their seeds.
     """
     with warnings.catch_warnings():
         for category in OF_THE_FITS:
@@ -241,7 +244,7 @@ def run_quietly(
 def scores_of(
     plan: FoldPlan, held: Held, y: NDArray[Any], threshold: float | None = None
 ) -> Scores:
-    """Read what the fits of a plan predicted, with their thresholds.
+    """Return the predictions of the fits of a plan, with their thresholds.
 
     Parameters
     ----------
@@ -249,7 +252,7 @@ def scores_of(
     held : Held
     y : numpy.ndarray, shape (n,)
     threshold : float, optional
-        Above what class 1 is predicted, where the model does not choose it.
+        Probability above which class 1 is predicted if the model does not choose it.
     """
     scores = Scores.of(plan, held, y)
     if held.chosen is not None and NAME in held.chosen:
@@ -261,23 +264,22 @@ def scores_of(
 
 
 def fixed_threshold(scores: Scores) -> float | None:
-    """Return the threshold of all predictions; what models choose is no matter."""
+    """Return the first prediction's threshold, which all share unless models choose."""
     cuts = scores.threshold
     return None if cuts is None or not len(cuts) else float(cuts[0])
 
 
 def warn_of_refits(failed: int, fits: int) -> None:
-    """Warn of fits, of those made again, that had no optimum."""
+    """Warn of refits that did not converge or whose classes were separated."""
     if failed:
         warn(
-            f"{failed} of {fits} fits made again did not converge, or their classes "
-            "were separated.",
+            f"{failed} of {fits} refits did not converge or had separated classes.",
             ConvergenceWarning,
         )
 
 
 def _batches(plan: FoldPlan, sets: Sequence[Any]) -> Iterator[Numbers]:
-    """Yield numbers of sets whose fits together predict no more than memory holds."""
+    """Yield the numbers of sets in batches whose predictions fit in memory."""
     predicted = len(plan.fits.tests_by_fit.values) + len(plan.dropped.values)
     size = max(1, PREDICTIONS // max(predicted, 1))
     for start in range(0, len(sets), size):
