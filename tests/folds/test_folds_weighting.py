@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq
 
 from statcv.errors import SchemeError
+from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.folds.rebalance.weighting import Tilting, class_weights, tilting
 
@@ -139,3 +140,18 @@ def test_weights_take_little_memory_and_pickle():
     assert isinstance(pickle.loads(pickle.dumps(tilt)), Tilting)
     weights = class_weights((y > 0).astype(int), 2, tests, out)
     assert len(pickle.dumps(weights)) < 4 * 8 * n
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "continuous"])
+def test_weighted_means_of_all_training_sets_are_those_of_each(kind):
+    rng = np.random.default_rng(2)
+    y = {
+        "binary": np.arange(30) % 3 // 2,
+        "multiclass": np.arange(30) % 4 // 2 + np.arange(30) % 3 // 2,
+        "continuous": rng.normal(size=30),
+    }[kind]
+    values = rng.normal(2, 3, size=30)
+    plan = make_plan("kfold", y, kind, k=5, rebalance="weight", seed=1)
+    fits = [(fit, plan.train(fit)) for fit in range(plan.n_fits)]
+    expected = [np.average(values[r], weights=plan.weights(f, r)) for f, r in fits]
+    np.testing.assert_allclose(plan.training_means(values), expected)

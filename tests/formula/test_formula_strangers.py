@@ -201,3 +201,27 @@ def test_fold_plans_read_formulas_as_strictly(data, tmp_path):
     with pytest.raises(FormulaError, match="to_csv"):
         fold_plan(f"x.to_csv('{tmp_path / 'made'}') ~ z", data)
     assert not any(tmp_path.iterdir())
+
+
+def test_what_is_handed_to_a_function_is_checked_as_what_is_called(data):
+    handed = []
+
+    def hand(function, x):
+        handed.append(function)
+        return 2 * x
+
+    scope = {"hand": hand, "twice": twice, "system": os.system, "os": os}
+    design = make_design("y ~ hand(twice, x)", data, scope=scope)
+    assert handed[0] is twice
+    np.testing.assert_array_equal(design.matrix[:, 1], 2 * data["x"])
+    handed.clear()
+    for name in ("system", "os.system", "os"):
+        with pytest.raises(FormulaError):
+            make_design(f"y ~ hand({name}, x)", data, scope=scope)
+    assert not handed
+
+
+@pytest.mark.parametrize("code", ["as.factor(x)", "s(x)"])
+def test_a_function_of_r_is_answered_with_what_does_the_same(data, code):
+    with pytest.raises(FormulaError, match=r"there is no [a-z.]+\(\) in formulas"):
+        make_design(f"y ~ {code}", data, scope={})

@@ -11,6 +11,7 @@ from scipy import stats
 
 from statcv.errors import MetricError
 from statcv.metrics import auroc, delong, delong_covariance, delong_test
+from statcv.metrics.areas.placements import symmetric_limits
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 DEGENERATE = "statcv.errors.DegenerateVarianceWarning"
@@ -156,6 +157,14 @@ def test_wald_interval_is_clipped():
     d = delong([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
     assert d.upper == 1
     assert delong([1, 1, 1, 0, 0, 0], [1, 2, 4, 3, 5, 6]).lower == 0
+
+
+def test_limits_are_symmetric_on_the_scale_of_the_value_unless_it_is_named():
+    half = stats.norm.ppf(0.95) * 0.1
+    assert symmetric_limits(0.7, 0.1, 0.9) == pytest.approx((0.7 - half, 0.7 + half))
+    half = stats.t.ppf(0.95, 5) * 0.1
+    limits = symmetric_limits(0.7, 0.1, 0.9, df=5)
+    assert limits == pytest.approx((0.7 - half, 0.7 + half))
 
 
 def test_logit_interval_by_hand():
