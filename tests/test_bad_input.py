@@ -586,10 +586,10 @@ def test_comparing_what_is_no_result(result, data):
 
 def test_comparing_other_rows_or_outcomes(result, data):
     fewer = cv("y ~ age", data.head(30), seed=1)
-    words = ["not of the same records: 40 and 30 rows, 10 of them in one only"]
+    words = ["not have the same records: 40 and 30 rows, of which 10 occur in only one"]
     refused(ComparisonError, words, compare, whole=result, part=fewer)
     moved = cv("y ~ age", data.set_axis(ROWS + 1), seed=1)
-    refused(ComparisonError, "2 of them in one only", compare, a=result, b=moved)
+    refused(ComparisonError, "of which 2 occur in only one", compare, a=result, b=moved)
     turned = cv("y ~ age", data, seed=1, positive=0)
     refused(ComparisonError, "not have the same outcome", compare, a=result, b=turned)
     number = cv("amount ~ age", data, seed=1)
@@ -600,7 +600,14 @@ def test_comparing_by_what_cannot_be_compared(result):
     other = result.update(formula="y ~ amount")
     refused(MetricError, ["no metric 'aurok'", "'auroc'"], compare, result, other,
             metric="aurok")  # fmt: skip
-    refused(ComparisonError, "no paired test", compare, result, other, metric="auprc")
+    refused(
+        ComparisonError,
+        "no default paired test",
+        compare,
+        result,
+        other,
+        metric="auprc",
+    )
     refused(MetricError, "'y' is binary", compare, result, other, metric="rmse")
     refused(ComparisonError, "between 0 and 1", compare, result, other, level=95)
 

@@ -591,7 +591,10 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         ((*BOTH, "--schemes", "loocv,rloocv", "-k", "3"), "k=3 means nothing"),
         ((*BOTH, "--models", "logit,men"), "no model 'men'.*Did you mean 'mean'"),
         ((*BOTH, "--models", "logit,mean", "--model", "mean"), "means nothing"),
-        ((*BOTH, "--models", "logit,mean", "--metrics", "auprc"), "no paired test"),
+        (
+            (*BOTH, "--models", "logit,mean", "--metrics", "auprc"),
+            "no default paired test",
+        ),
         (("data", "spectr"), "no file and no data set 'spectr'.*'spector'"),
         (("data", "spector", "--fetch"), "needs no download"),
         (("data", "--fetch"), "need the name of a data set"),

@@ -319,10 +319,10 @@ def test_net_benefits_are_at_the_threshold_of_the_results(small, large):
         np.testing.assert_allclose(curve(ax)[1], np.sort(change))
         named = f"difference in net benefit (threshold {cut:g}, pooled)"
         assert f"{named} {change.mean():.3f}" in ax.get_title()
-    with pytest.raises(MetricError, match="at thresholds that differ"):
+    with pytest.raises(MetricError, match="the thresholds differ"):
         scv.plots.plot_difference(small, second, metric="net_benefit")
     chosen = small.update(threshold="youden")
-    with pytest.raises(MetricError, match="at thresholds that differ"):
+    with pytest.raises(MetricError, match="the thresholds differ"):
         scv.plots.plot_difference(chosen, chosen, metric="net_benefit")
 
 

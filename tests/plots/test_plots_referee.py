@@ -256,7 +256,7 @@ def test_the_legend_of_decision_curves_is_below_them():
 
 def test_several_results_must_be_for_the_same_records(result):
     fewer = scv.cv("GRADE ~ GPA", SPECTOR[:-1], k=4, seed=1)
-    with pytest.raises(ComparisonError, match="not of the same records"):
+    with pytest.raises(ComparisonError, match="not have the same records"):
         scv.plots.plot_decision({"all": result, "fewer": fewer})
     with pytest.raises(ArgumentTypeError, match="by name"):
         scv.plots.plot_decision([result, result])
