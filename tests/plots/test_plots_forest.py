@@ -244,7 +244,7 @@ def test_what_is_no_forest(results):
 
 def null_test(values, **changes):
     told = {
-        "method": "Permutation of the outcome, everything fitted again",
+        "method": "Permutation of the outcome, with refits",
         "about": "y ~ x",
         "label": "auROC (pooled)",
         "estimate": 0.8,

@@ -50,7 +50,7 @@ class ResampledValues:
 
     @property
     def optimism(self) -> Floats:
-        """The optimism of each sample: its value on itself minus that on all records."""
+        """The values on the samples minus those on the records drawn from, if known."""
         return (self.own - self.whole)[self.known]
 
 
