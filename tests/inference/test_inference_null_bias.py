@@ -1,4 +1,4 @@
-"""By how much estimates lean without skill, against loops that permute y themselves."""
+"""The bias of estimates without skill, against loops that permute y themselves."""
 
 import warnings
 from itertools import combinations
@@ -57,7 +57,7 @@ def test_models_without_predictors_lean_alike_in_every_permutation(model, scheme
     assert ("there is no bias" in found.sentence) == (bias == 0)
 
 
-def test_leave_one_out_leans_far_rebalanced_a_little_and_pairs_not(rloocv):
+def test_leave_one_out_is_biased_more_than_rebalanced_and_pairs_are_not(rloocv):
     loocv = rloocv.update(scheme="loocv")
     far = loocv.null_bias("auroc", n_permutations=1000)
     little = rloocv.null_bias("auroc", "pooled", n_permutations=1000)
@@ -66,9 +66,9 @@ def test_leave_one_out_leans_far_rebalanced_a_little_and_pairs_not(rloocv):
     assert -0.06 < little.bias < -0.02
     assert pairs.how == "paired"
     assert not pairs.clear
-    assert "which does not differ from 0.5" in str(pairs)
+    assert "within two Monte Carlo standard errors of 0.5" in str(pairs)
     assert f"{-little.bias:.3f} below 0.5" in little.sentence
-    assert "which is not their bias where there is skill" in little.sentence
+    assert "which is not their bias when there is skill" in little.sentence
 
 
 @pytest.mark.parametrize("scheme", ["loocv", "stratified_kfold"])
@@ -240,7 +240,7 @@ def test_the_summary_names_the_call_where_it_can_be_made(rloocv):
         brier.summary(null_bias=5)
     bins = rloocv.update(scheme="rkfold", k=3, stratify=scv.by_quantile("a"))
     assert not any(names in note for note in bins.summary().notes)
-    with pytest.raises(StatcvError, match="folds that are bins of"):
+    with pytest.raises(StatcvError, match="outcomes cannot be permuted"):
         bins.null_bias(n_permutations=5)
     table = rloocv.predictions
     read = scv.from_predictions(
@@ -305,12 +305,12 @@ def test_permutations_without_a_value_are_counted_and_one_has_no_error():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_few_ways_to_deal_outcomes_to_sources_are_told():
+def test_few_distinct_permutations_among_clusters_are_stated():
     data = noise(n=12).assign(who=np.repeat(np.arange(4), 3))
     data["y"] = np.array([0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0, 1])
     res = scv.cv("y ~ a", data, scheme="kfold", k=2, stratify=scv.by_value("who"))
     found = res.null_bias("auroc", "pooled", n_permutations=4, seed=1)
-    assert "to the sources in 24 ways only" in found.sentence
+    assert "among the clusters in only 24 distinct ways" in found.sentence
 
 
 def test_a_fixed_threshold_holds_for_permuted_outcomes_too():

@@ -1,4 +1,4 @@
-"""Metrics under permuted outcomes against the whole cross-validation, done anew."""
+"""Metrics under permuted outcomes against repeats of the whole cross-validation."""
 
 import warnings
 from itertools import permutations
@@ -14,9 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 import statcv as scv
 from statcv.errors import StatcvError
 from statcv.inference.tests.permutation import (
+    distinct_permutations,
     made_for_outcome,
     permuted_places,
-    ways_to_deal,
 )
 
 TIMES = 4
@@ -154,20 +154,20 @@ def test_clusters_change_places_as_a_whole(codes, seed):
     codes=st.lists(st.integers(0, 3), min_size=2, max_size=7),
     outcomes=st.lists(st.integers(0, 1), min_size=7, max_size=7),
 )
-def test_ways_to_deal_are_those_that_are_found_by_going_through_all(codes, outcomes):
+def test_distinct_permutations_are_those_of_an_enumeration(codes, outcomes):
     clusters = np.unique(codes, return_inverse=True)[1]
     y = np.array(outcomes[: len(clusters)])
     groups = [y[clusters == code] for code in range(clusters.max() + 1)]
-    dealt = {
+    distinct = {
         tuple(map(tuple, order))
         for order in permutations(groups)
         if [len(one) for one in order] == [len(one) for one in groups]
     }
-    assert ways_to_deal(clusters, y) == len(dealt)
+    assert distinct_permutations(clusters, y) == len(distinct)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_more_permutations_begin_with_the_fewer_and_the_seed_tells_them():
+def test_more_permutations_begin_with_the_fewer_and_depend_on_the_seed():
     result = scv.cv("y ~ a", frame(), scheme="loocv", seed=5)
     few = result.null_distribution(times=5)
     more = result.null_distribution(times=9)
@@ -177,7 +177,7 @@ def test_more_permutations_begin_with_the_fewer_and_the_seed_tells_them():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_leave_one_out_leans_and_its_rebalanced_pairs_do_not():
+def test_leave_one_out_is_biased_and_its_rebalanced_pairs_are_not():
     data = frame(seed=8, n=40)
     ridge = scv.models.Logit(C=0.1)
     plain = scv.cv("y ~ a + b", data, model=ridge, scheme="loocv", seed=1)
@@ -232,7 +232,7 @@ def test_outcomes_that_cannot_be_fitted_are_counted_as_no_value():
         assert any(few)
 
 
-def test_why_an_outcome_could_not_be_fitted_is_told():
+def test_why_an_outcome_could_not_be_fitted_is_stated():
     data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)
     result = scv.cv(
         "rare ~ a",
@@ -247,16 +247,16 @@ def test_why_an_outcome_could_not_be_fitted_is_told():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_sources_of_which_none_can_change_places_are_refused():
-    data = frame().iloc[:28].assign(source=np.repeat(np.arange(7), np.arange(1, 8)))
+def test_clusters_of_different_sizes_are_refused():
+    data = frame().iloc[:28].assign(who=np.repeat(np.arange(7), np.arange(1, 8)))
     call = {"scheme": "kfold", "k": 3, "seed": 1}
-    result = scv.cv("y ~ a", data, stratify=scv.by_value("source"), **call)
-    with pytest.raises(StatcvError, match="no two of the 7 sources that source tells"):
+    result = scv.cv("y ~ a", data, stratify=scv.by_value("who"), **call)
+    with pytest.raises(StatcvError, match="no two of the 7 clusters of who"):
         result.null_distribution(times=3)
 
 
 @pytest.mark.parametrize("times", [0, True, 2.5, "10"])
-def test_times_is_a_whole_number(times):
+def test_times_is_an_integer(times):
     result = scv.cv("z ~ a", frame(), seed=1)
     with pytest.raises(StatcvError, match="times must be"):
         result.null_distribution(times=times)

@@ -104,7 +104,7 @@ def test_replicates_are_tested_as_scipy_does(side):
     assert ours.df == 11
     interval = stats.ttest_1samp(values, 0.5).confidence_interval()
     assert (ours.lower, ours.upper) == pytest.approx((interval.low, interval.high))
-    assert "the mean excludes 1 missing value" in str(ours)
+    assert "The mean excludes 1 missing value" in str(ours)
 
 
 def test_replicates_that_do_not_vary():

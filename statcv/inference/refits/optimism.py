@@ -50,7 +50,7 @@ class ResampledValues:
 
     @property
     def optimism(self) -> Floats:
-        """The values on the samples minus those on the records drawn from, if known."""
+        """The optimism of each sample whose values are both known."""
         return (self.own - self.whole)[self.known]
 
 
