@@ -21,7 +21,7 @@ from statcv.errors import (
 from statcv.inference import BOOTSTRAPS, NullBias, make_estimate, permuted_values
 from statcv.inference.refits.cost import made_together
 from statcv.inference.tests.null_bias import make_null_bias
-from statcv.inference.tests.permutation import Permuted, few_ways
+from statcv.inference.tests.permutation import Permuted, few_permutations
 from statcv.metrics import Metric
 from statcv.results.refits import Wanted
 
@@ -167,7 +167,7 @@ def _null_biases(
             return values[order, how]
         return no_skill_value(result, metric) or 0.0
 
-    ways = few_ways(result.plan, result.design.y)
+    n_distinct = few_permutations(result.plan, result.design.y)
     return [
         make_null_bias(
             metric,
@@ -176,7 +176,7 @@ def _null_biases(
             no_skill(metric, how),
             seed=seed,
             about=f"{about(result)}: {result.plan.sentence}",
-            ways=ways,
+            n_distinct=n_distinct,
         )
         for metric, how in wanted
     ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup, fit_all
 from statcv.inference.refits.jackknife import Kept
-from statcv.inference.tests.permutation import Permuted, warn_of_unknown
+from statcv.inference.tests.permutation import Permuted, warn_of_undefined
 from statcv.metrics import Metric
 from statcv.models import Fit
 from statcv.models.thresholds import Thresholded, ThresholdedFit
@@ -137,5 +137,5 @@ class Permutations:
         for (metric, how), values in zip(wanted, found, strict=True):
             if not metric.is_of_random_order:
                 why = self._kept[metric, how, seed][1]
-                warn_of_unknown(values, metric, how, why)
+                warn_of_undefined(values, metric, how, why)
         return found

@@ -19,7 +19,7 @@ from statcv.inference import (
     wald_test,
 )
 from statcv.inference.tests.htest import check_alternative
-from statcv.inference.tests.permutation import said_of_few_ways
+from statcv.inference.tests.permutation import few_permutations_caveat
 from statcv.metrics import Metric
 from statcv.results.estimates import named_estimate
 from statcv.results.permutations import (
@@ -137,7 +137,7 @@ def _by_permutation(
             found, [], alternative=side, about=about(result), reason=str(error)
         )
     test = permutation_test(found, values, alternative=side, about=about(result))
-    coarse = said_of_few_ways(result.plan, result.design.y)
+    coarse = few_permutations_caveat(result.plan, result.design.y)
     test = replace(test, notes=(*test.notes, *filter(None, [coarse])))
     return _with_size(result, test, metric, found.how, "permutation")
 

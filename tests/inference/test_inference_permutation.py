@@ -14,9 +14,9 @@ from sklearn.model_selection import StratifiedKFold
 import statcv as scv
 from statcv.errors import StatcvError
 from statcv.inference.tests.permutation import (
+    distinct_permutations,
     made_for_outcome,
     permuted_places,
-    ways_to_deal,
 )
 
 TIMES = 4
@@ -158,12 +158,12 @@ def test_the_number_of_distinct_permutations_agrees_with_enumeration(codes, outc
     clusters = np.unique(codes, return_inverse=True)[1]
     y = np.array(outcomes[: len(clusters)])
     groups = [y[clusters == code] for code in range(clusters.max() + 1)]
-    dealt = {
+    distinct = {
         tuple(map(tuple, order))
         for order in permutations(groups)
         if [len(one) for one in order] == [len(one) for one in groups]
     }
-    assert ways_to_deal(clusters, y) == len(dealt)
+    assert distinct_permutations(clusters, y) == len(distinct)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
@@ -248,10 +248,10 @@ def test_the_reason_why_an_outcome_could_not_be_fitted_is_reported():
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_clusters_that_cannot_be_permuted_raise_an_error():
-    data = frame().iloc[:28].assign(source=np.repeat(np.arange(7), np.arange(1, 8)))
+    data = frame().iloc[:28].assign(who=np.repeat(np.arange(7), np.arange(1, 8)))
     call = {"scheme": "kfold", "k": 3, "seed": 1}
-    result = scv.cv("y ~ a", data, stratify=scv.by_value("source"), **call)
-    with pytest.raises(StatcvError, match="no two of the 7 sources that source tells"):
+    result = scv.cv("y ~ a", data, stratify=scv.by_value("who"), **call)
+    with pytest.raises(StatcvError, match="no two of the 7 clusters of who"):
         result.null_distribution(times=3)
 
 

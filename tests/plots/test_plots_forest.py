@@ -244,7 +244,7 @@ def test_invalid_arguments_of_forest_plots_raise_an_error(results):
 
 def null_test(values, **changes):
     told = {
-        "method": "Permutation of the outcome, everything fitted again",
+        "method": "Permutation of the outcome, with refits",
         "about": "y ~ x",
         "label": "auROC (pooled)",
         "estimate": 0.8,

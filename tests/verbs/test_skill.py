@@ -86,12 +86,12 @@ def test_clusters_that_cannot_change_places_leave_no_test():
     res = scv.cv("y ~ x", odd, **kfold)
     test = res.test(n_permutations=19)
     assert np.isnan(test.p_value)
-    assert "as many records" in str(test)
+    assert "the same number of records" in str(test)
     alike = scv.cv("y ~ x", df, **kfold)
     assert alike.test(n_permutations=19).p_value > 0
 
 
-def of_sources(sizes, outcomes):
+def of_clusters(sizes, outcomes):
     who = np.repeat(np.arange(len(sizes)), sizes)
     df = pd.DataFrame({"who": who, "x": np.arange(len(who)) * 7 % 11, "y": outcomes})
     stratify = scv.by_value("who")
@@ -99,29 +99,29 @@ def of_sources(sizes, outcomes):
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_sources_that_can_change_places_but_change_nothing_leave_no_test():
-    """All permutations are one: p would be 1 whatever the predictors tell."""
+def test_clusters_whose_permutations_change_nothing_leave_no_test():
+    """All permutations are one: p would be 1 whatever the predictors are."""
     first, last = [0, 1, 1, 0, 0, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0]
-    res = of_sources([2, 3, 4, 6, 6], [*first, *last, *last])
+    res = of_clusters([2, 3, 4, 6, 6], [*first, *last, *last])
     test = res.test(n_permutations=19)
     assert np.isnan(test.p_value)
     assert "have the same outcomes" in test.reason
-    with pytest.raises(SchemeError, match="5 sources that who tells, those with as"):
+    with pytest.raises(SchemeError, match="5 clusters of who, those with the same"):
         res.test(method="permutation", n_permutations=19)
     with pytest.raises(SchemeError, match="nothing changes"):
         res.null_distribution(times=3)
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-def test_few_ways_to_deal_outcomes_are_counted():
+def test_few_distinct_permutations_are_counted():
     first, last = [0, 1, 1, 0, 0, 0, 1, 1, 0], [1, 0, 1, 1, 0, 0]
-    res = of_sources([2, 3, 4, 6, 6], [*first, *last, *last[::-1]])
+    res = of_clusters([2, 3, 4, 6, 6], [*first, *last, *last[::-1]])
     test = res.test(n_permutations=99)
     assert len(set(test.replicates.round(9))) <= 2
     assert test.p_value > 0.3
-    assert "in 2 ways only" in str(test)
+    assert "in only 2 distinct ways" in str(test)
     assert "below 0.5" in str(test)
-    many = of_sources([2] * 20, [0, 0, 0, 1, 1, 1, 1, 0] * 5)
+    many = of_clusters([2] * 20, [0, 0, 0, 1, 1, 1, 1, 0] * 5)
     assert "ways" not in str(many.test(n_permutations=19))
 
 

@@ -50,7 +50,7 @@ class ResampledValues:
 
     @property
     def optimism(self) -> Floats:
-        """The optimism of each sample: its value on itself minus that on all records."""
+        """The optimism of each sample whose values are both known."""
         return (self.own - self.whole)[self.known]
 
 

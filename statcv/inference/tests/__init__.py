@@ -1,1 +1,1 @@
-"""Tests against no skill, and over settings."""
+"""Hypothesis tests against no skill, and the tests on which others are built."""

@@ -1,6 +1,6 @@
-"""A hypothesis test as a thing: what it found, of what, and what it takes for granted.
+"""The result of a hypothesis test: what was tested, the numbers, and the assumptions.
 
-A test that cannot be had is one too: its numbers are NaN, and it says why.
+A test that is not possible is a result too: its numbers are NaN, and it states why.
 """
 
 from __future__ import annotations
@@ -21,33 +21,35 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 @dataclass(frozen=True, eq=False)
 class HTest:
-    """A test of one null hypothesis, as R's ``htest``; ``print`` shows it.
+    """The test of one null hypothesis, similar to R's ``htest``; ``print`` shows it.
 
     Attributes
     ----------
     method, about : str
-        What was done, and to what.
+        Name of the test, and a description of what was tested.
     label : str
-        Of the number that is tested, such as "auROC (paired)".
+        Name of the tested quantity, such as "auROC (paired)".
     estimate, null : float
-        The number, and its value under the null hypothesis.
+        Estimate of the quantity, and its value under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
     statistic : float
     statistic_name : str
-        "z", "t", or the label where the number itself is the statistic.
+        "z", "t", or the label if the estimate itself is the statistic.
     df : float
-        Degrees of freedom of t; NaN for others.
+        Degrees of freedom of t; NaN for other statistics.
     p_value : float
     lower, upper, level : float
-        Confidence interval of the number; NaN where the test gives none.
+        Confidence interval of the quantity, with its level; the bounds are NaN if the
+        test gives no interval.
     assumes : str
-        What must hold, and when it fails.
+        Assumptions of the test, and when they fail.
     notes : tuple of str
+        Further remarks, printed after the assumptions.
     reason : str
-        Why there is no test, or why it says little; empty where all is well.
+        Reason why there is no test, or why it says little; empty otherwise.
     replicates : numpy.ndarray
-        The values on which it stands, where it stands on such: of permuted
-        outcomes, of folds, of independent replicates.
+        Values on which the test is based, such as those under permuted outcomes, of
+        folds, or of independent replicates; empty if there are none.
     """
 
     method: str
@@ -81,10 +83,10 @@ class HTest:
                     f"{self.upper:.4f}"
                 )
             lines.append(f"  estimate: {self.estimate:.4f}")
-        told = [self.assumes, *self.notes]
+        texts = [self.assumes, *self.notes]
         if self.reason and not math.isnan(self.p_value):
-            told.append(self.reason)
-        lines += ["", *(_sentence(text) for text in told if text)]
+            texts.append(self.reason)
+        lines += ["", *(_sentence(text) for text in texts if text)]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -103,7 +105,7 @@ class HTest:
         return f"{side.get(self.alternative, 'less than')} {self.null:.4g}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers by name, as a row of a table."""
+        """Return the numbers by name, as one row of a table."""
         names = ("estimate", "null", "statistic", "df", "p_value", "lower", "upper")
         return {
             "method": self.method,
@@ -115,7 +117,7 @@ class HTest:
 
 
 def check_alternative(alternative: str) -> None:
-    """Raise where a side is none.
+    """Check that an alternative is one of :data:`ALTERNATIVES`.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Tests of a cross-validated metric against one value, as that of no skill."""
+"""Tests of a cross-validated metric against one value, such as that of no skill."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from statcv.metrics.areas.placements import p_at_end, symmetric_limits
 Floats = NDArray[np.float64]
 
 EXACT = (
-    "valid where records (or the sources that a stratifier tells) are exchangeable "
-    "under the null hypothesis; then its size is at most the nominal one, for any "
-    "scheme and model"
+    "valid if the records (or the clusters that a stratifier identifies) are "
+    "exchangeable under the null hypothesis; its size is then at most the nominal "
+    "level, for any scheme and model"
 )
-FEW_FITS = "takes the values of the folds as independent, which they are not"
+FEW_FITS = "treats the values of the folds as independent, which they are not"
 
 
 def permutation_test(
@@ -32,23 +32,26 @@ def permutation_test(
 ) -> HTest:
     """Compare an estimate with its values under permuted outcomes.
 
-    The outcome as it is counts as one of the permutations, so that p is never zero
-    (Phipson & Smyth 2010): with b values as extreme among B, p = (1 + b) / (1 + B). A
-    two-sided p is twice the smaller of both sides, and at most 1.
+    The observed outcome counts as one of the permutations, so that p is never zero
+    (Phipson & Smyth 2010): if b of B values are at least as extreme, then
+    p = (1 + b) / (1 + B). A two-sided p is twice the smaller one-sided p, and at most
+    1.
 
     Parameters
     ----------
     estimate : Estimate
     values : array_like
-        Under permuted outcomes; NaN where there was none, which are left out.
+        Values of the metric under permuted outcomes. NaN stands for no value, and is
+        ignored.
     alternative : {"two-sided", "greater", "less"}
     about, reason : str
-        What was tested, in words, and why it cannot be, where that is known.
+        Description of what was tested, and the reason why it cannot be tested, if that
+        is known.
 
     Returns
     -------
     HTest
-        ``null`` is the mean of the values, which is not 0.5 where pooling leans.
+        ``null`` is the mean of the values, which is not 0.5 if pooling causes bias.
 
     References
     ----------
@@ -71,12 +74,13 @@ def permutation_test(
         sd = float(known.std(ddof=1)) if len(known) > 1 else np.nan
         notes.append(
             f"under {plural(len(known), 'permuted outcome')} the mean is "
-            f"{centre:.3f}, the sd {sd:.3f}"
+            f"{centre:.3f} and the standard deviation {sd:.3f}"
         )
     if len(known) < len(every):
-        notes.append(f"{len(every) - len(known)} permutations gave no value")
+        lost = len(every) - len(known)
+        notes.append(f"{plural(lost, 'permutation')} gave no value")
     return HTest(
-        method="Permutation of the outcome, everything fitted again",
+        method="Permutation of the outcome, with refits",
         about=about,
         label=_named(estimate),
         estimate=estimate.value,
@@ -94,9 +98,9 @@ def permutation_test(
 
 
 def permutation_p(value: float, permuted: Floats, alternative: str) -> float:
-    """Return the p-value of a value among those of permuted outcomes.
+    """Return the p-value of a value among those under permuted outcomes.
 
-    Values that are equal but for rounding count as ties.
+    Values that are equal except for rounding count as ties.
 
     Examples
     --------
@@ -115,17 +119,20 @@ def wald_test(
 ) -> HTest:
     """Compare an estimate with one value by its standard error.
 
-    By t where the interval is, else by the normal distribution; on the logit scale
-    where the interval is symmetric there. An auROC of exactly 1 or 0, whose interval
-    is the bound on pairs that share no record, is tested by them, exactly.
+    The test uses Student's t if the interval does, otherwise the normal distribution,
+    and the logit scale if the interval is symmetric on that scale. An auROC of exactly
+    1 or 0, whose interval is based on pairs that share no record, is tested exactly by
+    these pairs.
 
     Parameters
     ----------
     estimate : Estimate
-        With a standard error, or without one and with the reason.
+        Estimate with a standard error, or with the reason why it has none.
     null : float
+        Value under the null hypothesis.
     alternative : {"two-sided", "greater", "less"}
     about : str
+        Description of what was tested.
 
     Returns
     -------
@@ -142,7 +149,7 @@ def wald_test(
         distance, se = estimate.value - null, estimate.se
         on_logits = estimate.interval.scale == "logit"
         if on_logits and not 0 < null < 1:
-            reason = f"the logit of the null value {null:g} is infinite, or none"
+            reason = f"the logit of the null value {null:g} is infinite or undefined"
         else:
             if on_logits:
                 distance = _logit(estimate.value) - _logit(null)
@@ -150,7 +157,7 @@ def wald_test(
             statistic = ratio(distance, se)
             p = tail(statistic, estimate.interval.df, alternative)
         if np.isinf(statistic):
-            reason = "the standard error is 0, and the p-value no evidence"
+            reason = "the standard error is 0, so that the p-value is not evidence"
     return HTest(
         method=f"Wald test: {estimate.method}",
         about=about,
@@ -173,7 +180,7 @@ def wald_test(
 def _test_at_end(
     estimate: Estimate, null: float, alternative: str, about: str
 ) -> HTest:
-    """Test an auROC of exactly 1 or 0 by its pairs that share no record."""
+    """Test an auROC of exactly 1 or 0 by pairs that share no record."""
     pairs = estimate.interval.pairs
     return HTest(
         method=f"Exact test: {estimate.method}",
@@ -204,18 +211,18 @@ def plain_t_test(
 ) -> HTest:
     """Compare the mean of the folds' values with one value, as if independent.
 
-    It rejects far too often, and is here because it is widely used. ``measured`` is
-    what is known of how often.
+    The test rejects far too often; it is included because it is widely used.
+    ``measured`` describes its measured size, if that is known.
 
     Warns
     -----
     FoldWarning
-        With the size that was measured.
+        Always, with the measured size if that is known.
     """
     check_alternative(alternative)
     check_level(level)
     warn(
-        "a t test over folds takes them as independent, but their training sets "
+        "a t test over folds treats them as independent, but their training sets "
         f"overlap{f'; {measured}' if measured else ''}. Use method='permutation'.",
         FoldWarning,
     )
@@ -249,7 +256,7 @@ def t_test(
     statistic = p = lower = upper = np.nan
     df, reason = float(len(known) - 1), ""
     if len(known) < 2:
-        reason = f"{plural(len(known), 'value')} only; a t test needs two"
+        reason = f"a t test needs at least two values, not {len(known)}"
         df = np.nan
     else:
         se = float(known.std(ddof=1) / np.sqrt(len(known)))
@@ -257,7 +264,7 @@ def t_test(
         p = tail(statistic, df, alternative)
         lower, upper = symmetric_limits(mean, se, level, df=df)
         if se == 0:
-            reason = "all values are equal, so that they measure no variation"
+            reason = "all values are equal, so that no variation can be estimated"
     return HTest(
         method=method,
         about=about,
@@ -273,14 +280,14 @@ def t_test(
         lower=lower,
         upper=upper,
         level=level,
-        notes=(f"{lost} without a value are left out",) if lost else (),
+        notes=(f"the mean excludes {plural(lost, 'missing value')}",) if lost else (),
         reason=reason,
         replicates=values,
     )
 
 
 def tail(statistic: float, df: float, alternative: str) -> float:
-    """Return the p-value of a statistic of t, or of the normal where df is NaN."""
+    """Return the p-value of a t statistic, or of a normal one if df is NaN."""
     from scipy.special import ndtr, stdtr
 
     def below(x: float) -> float:
@@ -297,7 +304,7 @@ def _logit(share: float) -> float:
 
 
 def ratio(difference: float, se: float) -> float:
-    """Return a difference over its standard error: 0 for no difference, or ±inf."""
+    """Return a difference over its standard error; if that is 0, 0 or ±inf."""
     if se == 0:
         return float(np.sign(difference) * np.inf) if difference else 0.0
     return difference / se

@@ -1,4 +1,4 @@
-"""By how much an estimate leans where there is no skill."""
+"""The bias of an estimate without skill, from permuted outcomes."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ WIDTH = 78
 
 @dataclass(frozen=True)
 class NullBias:
-    """The bias of an estimate where outcomes are permuted; ``float()`` of it is that.
+    """The bias of an estimate under permuted outcomes; ``float()`` gives the bias.
 
-    Where outcome and predictors are unrelated no predictions are of use, so that what
-    lies between the mean estimate and the value of no skill is the work of the folds
-    and of how predictions of different fits are put together. It is not the bias
-    where there is skill, and nothing to be taken off an estimate.
+    If outcome and predictors are unrelated, no prediction is useful, so that any
+    difference between the mean estimate and the value of no skill is due to the folds
+    and to how predictions of different fits are combined. It is not the bias when there
+    is skill, and must not be subtracted from an estimate.
 
     Attributes
     ----------
     metric, label, how : str
-        What was estimated.
+        Name and label of the metric, and how it is estimated.
     about : str
-        Of what: formula, model, and the plan's sentence.
+        Description of the cross-validation: formula, model, and the plan's sentence.
     mean : float
-        Of the estimate over permuted outcomes.
+        Mean of the estimate over permuted outcomes.
     no_skill : float
-        What it would be without bias: 0.5 for auROC; for average precision, its mean
-        over all orders of as many records, which is somewhat above the share of
-        positives (Bestgen 2015).
+        Expected value without skill and without bias. It is 0.5 for auROC; for average
+        precision it is the mean over all orders of the same number of records, which
+        is somewhat above the share of positives (Bestgen 2015).
     bias, se : float
-        The mean less the value of no skill, with its Monte Carlo standard error,
-        which more permutations make smaller.
+        Mean minus the value of no skill, with its Monte Carlo standard error, which
+        more permutations reduce.
     n_permutations, n_undefined : int
-        Permutations, and those that gave no value.
+        Number of permutations, and of those that gave no value.
     seed : int
-        Of the permutations.
-    ways : float
-        The number of distinct permutations of outcomes over clusters, where these are
-        few; infinite elsewhere.
+        Seed for the permutations.
+    n_distinct : float
+        Number of distinct permutations of the outcomes among the clusters if these are
+        few; otherwise infinite.
     in_order : bool
         Whether the value of no skill is the mean over random orders.
 
@@ -75,7 +75,7 @@ class NullBias:
     n_permutations: int
     n_undefined: int
     seed: int
-    ways: float = math.inf
+    n_distinct: float = math.inf
     in_order: bool = False
 
     @property
@@ -93,11 +93,11 @@ class NullBias:
         text = f"{named}: {self._stated(known)}, {self._compared()}"
         if self.n_undefined:
             text += f" {self.n_undefined} of {self._permutations} gave no value."
-        if math.isfinite(self.ways):
+        if math.isfinite(self.n_distinct):
             text += (
-                " Outcomes can be dealt to the sources in "
-                f"{plural(int(self.ways), 'way')} only, of which what was observed is "
-                "one."
+                " Outcomes can be permuted among the clusters in only "
+                f"{plural(int(self.n_distinct), 'distinct way')}, including the "
+                "observed one."
             )
         return text
 
@@ -114,20 +114,20 @@ class NullBias:
         digits = self._digits
         of_chance = "a random order" if self.in_order else "no skill"
         reference = f"{self.no_skill:.{digits}g}, the value of {of_chance}"
-        side, way = ("below", "down") if self.bias < 0 else ("above", "up")
+        side, way = ("below", "downwards") if self.bias < 0 else ("above", "upwards")
         off = f"{abs(self.bias):.{digits}f} {side} {reference}"
         if math.isnan(self.se):
-            return f"{off}; a single one does not tell its Monte Carlo error."
+            return f"{off}; a single permutation gives no Monte Carlo error."
         if self.clear:
             return (
-                f"{off}: without skill this plan and model lean {way} by that much, "
-                "which is not their bias where there is skill."
+                f"{off}: without skill this plan and model are biased {way} by that "
+                "much, which is not their bias when there is skill."
             )
         if self.se == 0:
-            return f"which is {reference}: without skill there is no bias."
+            return f"which is {reference}: there is no bias without skill."
         return (
-            f"which does not differ from {reference}, by more than two Monte Carlo "
-            "standard errors: no bias is seen without skill."
+            f"within two Monte Carlo standard errors of {reference}: there is no sign "
+            "of bias without skill."
         )
 
     @property
@@ -158,7 +158,7 @@ def make_null_bias(
     *,
     seed: int,
     about: str,
-    ways: float = math.inf,
+    n_distinct: float = math.inf,
 ) -> NullBias:
     """Return the bias of values under permuted outcomes.
 
@@ -167,19 +167,24 @@ def make_null_bias(
     metric : Metric
     how : {"pooled", "per_fold", "paired"}
     values : numpy.ndarray
-        Under permuted outcomes; NaN where there was none, which are left out.
+        Values of the metric under permuted outcomes. NaN stands for no value, and is
+        ignored.
     no_skill : float or numpy.ndarray
-        The value of no skill, or one for each permutation.
+        Value of no skill, or one value per permutation.
     seed : int
+        Seed for the permutations.
     about : str
-    ways : float
+        Description of the cross-validation.
+    n_distinct : float
+        Number of distinct permutations of the outcomes among the clusters if these are
+        few; otherwise infinite.
     """
     reference = np.broadcast_to(np.asarray(no_skill, dtype=float), values.shape)
     off = values - reference
     known = ~np.isnan(off)
     count = int(known.sum())
     se = float(off[known].std(ddof=1) / math.sqrt(count)) if count > 1 else math.nan
-    if se < 1e-14:  # all the same, but for rounding
+    if se < 1e-14:  # all the same except for rounding
         se = 0.0
     return NullBias(
         metric=metric.name,
@@ -193,6 +198,6 @@ def make_null_bias(
         n_permutations=len(values),
         n_undefined=len(values) - count,
         seed=seed,
-        ways=ways,
+        n_distinct=n_distinct,
         in_order=metric.in_random_order is not None,
     )

@@ -1,9 +1,9 @@
 """A metric under permuted outcomes, with refits.
 
-Outcomes are dealt anew to the records and the whole cross-validation is done again,
-with refits. Folds that were made for the outcome go with it: what was held out and
-dropped then is random among records of the same outcome, as if drawn anew. Others
-stay with the records.
+The outcomes are permuted among the records and the whole cross-validation is repeated,
+with refits. Folds that were made for the outcome move with it: which records are held
+out and dropped is then random among records with the same outcome, as if drawn again.
+Other folds stay with the records.
 """
 
 from __future__ import annotations
@@ -41,19 +41,19 @@ from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics import Metric
 
 Numbers = NDArray[np.intp]
-FEW = 100  # ways to deal outcomes, below which p is coarse
+FEW = 100  # distinct permutations, below which p is coarse
 
 
-def exchanged_sources(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
-    """Return the source of each record, where sources change places as a whole.
+def permuted_clusters(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
+    """Return the cluster of each record if clusters are permuted as a whole.
 
-    None where every record is exchanged by itself.
+    Return None if records are permuted one by one.
 
     Raises
     ------
     SchemeError
-        If no two sources have as many records, or those that have also have the same
-        outcomes: every permutation then leaves all as it is.
+        If no two clusters have the same number of records, or those that do also have
+        the same outcomes, so that no permutation changes the outcomes.
     """
     strata = plan.strata
     if strata is None or not strata.identifies:
@@ -61,24 +61,24 @@ def exchanged_sources(plan: FoldPlan, y: NDArray[np.generic]) -> Numbers | None:
     sizes = np.bincount(strata.codes)
     if len(np.unique(sizes)) == len(sizes):
         raise SchemeError(
-            f"no two of the {plural(len(sizes), 'source')} that {strata.label} tells "
-            "have as many records, so that none can change places."
+            f"no two of the {plural(len(sizes), 'cluster')} of {strata.label} have "
+            "the same number of records, so that their outcomes cannot be permuted."
         )
-    if ways_to_deal(strata.codes, y) == 1:
+    if distinct_permutations(strata.codes, y) == 1:
         raise SchemeError(
-            f"of the {plural(len(sizes), 'source')} that {strata.label} tells, those "
-            "with as many records have the same outcomes, so that nothing changes "
-            "where they change places."
+            f"among the {plural(len(sizes), 'cluster')} of {strata.label}, those with "
+            "the same number of records have the same outcomes, so that permuting "
+            "them changes nothing."
         )
     return strata.codes
 
 
-def ways_to_deal(clusters: Numbers, y: NDArray[np.generic]) -> float:
-    """Count the distinct outcomes that arise where clusters of a size change places.
+def distinct_permutations(clusters: Numbers, y: NDArray[np.generic]) -> float:
+    """Count the distinct outcomes if clusters of equal size are permuted.
 
     Examples
     --------
-    >>> ways_to_deal(np.array([0, 1, 1, 2, 2]), np.array([1, 0, 1, 1, 1]))
+    >>> distinct_permutations(np.array([0, 1, 1, 2, 2]), np.array([1, 0, 1, 1, 1]))
     2.0
     """
     order = np.argsort(clusters, kind="stable")
@@ -87,50 +87,51 @@ def ways_to_deal(clusters: Numbers, y: NDArray[np.generic]) -> float:
     logarithm = 0.0
     for size in np.unique(sizes[sizes > 0]):
         alike = starts[sizes == size]
-        dealt = y[order][alike[:, None] + np.arange(size)]
-        counts = np.unique(dealt, axis=0, return_counts=True)[1]
+        outcomes = y[order][alike[:, None] + np.arange(size)]
+        counts = np.unique(outcomes, axis=0, return_counts=True)[1]
         logarithm += math.lgamma(len(alike) + 1)
         logarithm -= sum(math.lgamma(count + 1) for count in counts.tolist())
     return float(round(math.exp(logarithm))) if logarithm < math.log(1e9) else math.inf
 
 
-def few_ways(plan: FoldPlan, y: NDArray[np.generic]) -> float:
-    """Count the ways to deal outcomes to sources; infinite where they are not few."""
-    clusters = exchanged_sources(plan, y)
-    ways = math.inf if clusters is None else ways_to_deal(clusters, y)
-    return ways if ways < FEW else math.inf
+def few_permutations(plan: FoldPlan, y: NDArray[np.generic]) -> float:
+    """Count the distinct permutations among clusters; infinite unless they are few."""
+    clusters = permuted_clusters(plan, y)
+    count = math.inf if clusters is None else distinct_permutations(clusters, y)
+    return count if count < FEW else math.inf
 
 
-def said_of_few_ways(plan: FoldPlan, y: NDArray[np.generic]) -> str:
-    """Say that p is coarse, where sources are too few for more; else nothing."""
-    ways = few_ways(plan, y)
-    if math.isinf(ways):
+def few_permutations_caveat(plan: FoldPlan, y: NDArray[np.generic]) -> str:
+    """Return the caveat that p is coarse if clusters are few; otherwise nothing."""
+    count = few_permutations(plan, y)
+    if math.isinf(count):
         return ""
     return (
-        f"outcomes can be dealt to the sources in {plural(int(ways), 'way')} only, so "
-        f"that p cannot be expected far below {1 / ways:.2g}"
+        "outcomes can be permuted among the clusters in only "
+        f"{plural(int(count), 'distinct way')}, so that p cannot be expected far below "
+        f"{1 / count:.2g}"
     )
 
 
-# ---- a metric where the outcome has nothing to do with the predictors ----
+# ---- a metric when the outcome is unrelated to the predictors ----
 
 Floats = NDArray[np.float64]
 
-PREDICTIONS = 2**20  # of a batch
-WORK = 2**30  # multiplications of an iteration of a batch
+PREDICTIONS = 2**20  # per batch
+WORK = 2**30  # multiplications per iteration of a batch
 
 
 @dataclass(frozen=True, eq=False)
 class Permuted:
-    """Metrics under outcomes that were dealt anew to the records.
+    """Metrics under permuted outcomes.
 
     Attributes
     ----------
     values : numpy.ndarray, shape (metrics, times)
-        Means over repeats; NaN where the model could not be fitted, as in a training
-        set that lacks a class, or the metric had no value.
+        Means over repeats; NaN if the model could not be fitted, for example because a
+        training set lacks a class, or if the metric had no value.
     why : str
-        What kept the model from being fitted, the first time; empty where nothing did.
+        Reason of the first failure to fit the model; empty if there was none.
     """
 
     values: Floats
@@ -149,49 +150,49 @@ def permuted_values(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Permuted:
-    """Return metrics under outcomes that are dealt anew to the records.
+    """Return metrics under outcomes that are permuted among the records.
 
     Parameters
     ----------
     setup : Setup
-        What was fitted.
+        Data, model and plan of the cross-validation.
     held : Held
-        What it gave.
+        Predictions of the cross-validation.
     wanted : sequence of (Metric, str)
-        Metrics, and how each is had: "pooled", "per_fold" or "paired". All are read
-        from the same fits.
+        Metrics, each with how it is estimated: "pooled", "per_fold" or "paired". All
+        are computed from the same fits.
     times : int
-        Permutations, numbered from 0.
+        Number of permutations, which are numbered from 0.
     seed : int
-        Of the permutations.
+        Seed for the permutations.
     first : int
-        The first of them that is made.
+        Number of the first permutation to compute.
     threshold : float, optional
-        Above what class 1 is predicted, where the model does not choose it.
+        Probability above which class 1 is predicted if the model does not choose it.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
     Returns
     -------
     Permuted
-        Of ``times - first`` permutations.
+        Values under ``times - first`` permutations.
 
     Raises
     ------
     SchemeError
-        If folds were made both for the outcome and by bins of a predictor, or no
-        two clusters have as many records, or only such as have the same outcomes.
+        If folds were made both for the outcome and from bins of a predictor, or if no
+        two clusters of the same number of records have different outcomes.
     """
     plan, design = setup.plan, setup.design
     with_plan = made_for_outcome(plan)
     if not is_permutable(plan):
         assert plan.strata is not None
         raise SchemeError(
-            f"folds that are bins of {plan.strata.label} and were made for the outcome "
-            "as well say neither how they would go with another outcome nor without; "
-            "use scheme='kfold', or a stratifier by value or by hash."
+            "outcomes cannot be permuted, since the folds depend on the outcome and on "
+            f"bins of {plan.strata.label} as well; use scheme='kfold', or a stratifier "
+            "by value or by hash."
         )
-    clusters = exchanged_sources(plan, design.y)
+    clusters = permuted_clusters(plan, design.y)
     scores = scores_of(plan, held, design.y, threshold)
     cost = plan.n_fits * plan.n * design.matrix.shape[1]
     size = max(1, min(WORK // cost, PREDICTIONS // max(len(held.row), 1)))
@@ -233,8 +234,8 @@ def permuted_values(
     return Permuted(values[:, first:], why)
 
 
-def warn_of_unknown(values: Floats, metric: Metric, how: str, why: str) -> None:
-    """Warn where permutations gave no value, with their count."""
+def warn_of_undefined(values: Floats, metric: Metric, how: str, why: str) -> None:
+    """Warn of permutations that gave no value, with their number."""
     unknown = int(np.isnan(values).sum())
     if unknown:
         warn(
@@ -247,23 +248,23 @@ def warn_of_unknown(values: Floats, metric: Metric, how: str, why: str) -> None:
 def _warn_of_fits(failed: int, fits: int) -> None:
     if failed:
         warn(
-            f"{failed} of {fits} fits under permuted outcomes did not converge, or "
-            "their classes were separated.",
+            f"{failed} of {fits} fits under permuted outcomes did not converge or had "
+            "separated classes.",
             ConvergenceWarning,
         )
 
 
 def made_for_outcome(plan: FoldPlan) -> bool:
-    """Tell whether who is held out, or dropped, was chosen by the outcome."""
+    """Return whether the outcome determined which records are held out or dropped."""
     scheme = SCHEMES.get(plan.scheme)
     spreads = "stratified" in plan.scheme.lower() if scheme is None else scheme.spreads
     return spreads or plan.rebalanced or plan.fits.holds_out_pairs
 
 
 def is_permutable(plan: FoldPlan) -> bool:
-    """Tell whether outcomes can be dealt anew to the records of a plan.
+    """Return whether outcomes can be permuted among the records of a plan.
 
-    They cannot where folds are bins of a number and were made for the outcome as well.
+    They cannot if the folds are bins of a covariate and were also made for the outcome.
     """
     strata = plan.strata
     return strata is None or strata.identifies or not made_for_outcome(plan)
@@ -272,15 +273,16 @@ def is_permutable(plan: FoldPlan) -> bool:
 def permuted_places(
     n: int, clusters: Numbers | None, seed: int, number: int
 ) -> Numbers:
-    """Return the record that takes the place of each of n records.
+    """Return a permutation of n records: the record that takes the place of each.
 
     Parameters
     ----------
     n : int
     clusters : numpy.ndarray of int, shape (n,), optional
-        Clusters change places as a whole, each with one of its size.
+        Cluster of each record. Clusters are permuted as a whole, among those of the
+        same size.
     seed, number : int
-        Of all permutations, and of this one.
+        Seed for all permutations, and the number of this one.
 
     Examples
     --------
@@ -307,7 +309,7 @@ def permuted_places(
 
 
 def _trains_all(plan: FoldPlan, y: NDArray[np.generic], setup: Setup) -> bool:
-    """Tell whether each training set has every class, or numbers that differ."""
+    """Return whether every training set has all classes, or an outcome that varies."""
     design = setup.design
     most_out = int((plan.n - plan.n_train + plan.copied.sizes).max())
     if design.outcome.levels and np.unique(y, return_counts=True)[1].min() > most_out:
@@ -327,9 +329,9 @@ def _side_by_side(
     metric: Metric,
     how: str,
 ) -> Scores:
-    """Take the cross-validation of each outcome for more repeats of one.
+    """Combine the cross-validations of all outcomes as if they were repeats of one.
 
-    Records are numbered anew for each outcome.
+    Each outcome has record numbers of its own.
     """
     times, n = outcomes.shape
     splits, repeats = scores.n_splits, plan.repeats
@@ -371,7 +373,7 @@ def _side_by_side(
 
 
 def _thresholds(scores: Scores, plan: FoldPlan, made: PermutedFits) -> Floats | None:
-    """Return the threshold of each prediction, chosen anew or fixed."""
+    """Return the threshold of each prediction, whether chosen again or fixed."""
     if made.thresholds is not None:
         cuts = [plan.fits.mean_by_split(one)[scores.split] for one in made.thresholds]
         return np.concatenate(cuts)

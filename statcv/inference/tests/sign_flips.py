@@ -1,8 +1,8 @@
 """Tests that swap the predictions of two models at random.
 
 Under the null hypothesis the two predictions of a record, or of a whole cluster of
-records, may change places. For a mean of casewise differences, and for the difference
-of two auROCs of ranks, a swap turns the sign of a term of a sum.
+records, are exchangeable. For a mean of casewise differences, and for the difference
+of two auROCs of ranks, a swap changes the sign of one term of a sum.
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from statcv.metrics import midrank, round_significant
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-EXACT_UNITS = 16  # with at most so many units every pattern of signs is gone through
-CELLS = 2**21  # random signs that are held at a time
+EXACT_UNITS = 16  # with at most this many units, all patterns of signs are enumerated
+CELLS = 2**21  # random signs held in memory at a time
 SLACK = 1e-12  # sums that differ by less, relative to their terms, are equal
 
 
 @dataclass(frozen=True)
 class Swaps:
-    """What swapping gave.
+    """The result of a test by swapping.
 
     Attributes
     ----------
     p_value : float
-        Two-sided.
+        Two-sided p-value.
     sd : float
-        Of the difference under swaps.
+        Standard deviation of the difference under swaps.
     times : int
-        Patterns looked at.
+        Number of patterns evaluated.
     exact : bool
-        Whether these are all that there are.
+        Whether these are all possible patterns.
     undefined : int
-        Patterns without a value, which count as extreme.
+        Number of patterns without a value, which count as extreme.
     """
 
     p_value: float
@@ -54,18 +54,18 @@ def flip_signs(
     times: int,
     rng: np.random.Generator,
 ) -> Swaps:
-    """Test a sum by turning the signs of its terms, those of a cluster together.
+    """Test a sum by changing the signs of its terms, jointly within a cluster.
 
-    With at most 16 terms that are not 0, by all patterns of signs; else by random
-    ones, and the pattern as it is counts as one of them: with b sums as extreme among
-    B, p = (1 + b) / (1 + B), which is never zero (Phipson & Smyth 2010).
+    With at most 16 nonzero terms all patterns of signs are used. Otherwise they are
+    random, and the observed pattern counts as one of them: if b of B sums are at least
+    as extreme, then p = (1 + b) / (1 + B), which is never zero (Phipson & Smyth 2010).
 
     Parameters
     ----------
     terms : numpy.ndarray, shape (n,)
     clusters : numpy.ndarray of int, shape (n,), optional
     times : int
-        Random patterns.
+        Number of random patterns.
     rng : numpy.random.Generator
 
     Examples
@@ -107,22 +107,23 @@ def _random_sums(terms: Floats, times: int, rng: np.random.Generator) -> Floats:
 
 
 def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
-    """Return a term a record whose sum is the auROC of b less that of a.
+    """Return one term per record; their sum is the auROC of b minus that of a.
 
-    Each model's scores are turned into mid-ranks among all records, which puts the
-    two on one scale. Swapping a record's two ranks then turns the sign of its term,
-    since of a pair of records either both models' own comparisons change places, or
-    those across models do.
+    The scores of each model are replaced by mid-ranks among all records, which puts
+    both models on one scale. Swapping the two ranks of a record then changes the sign
+    of its term, since in a pair of records either the comparisons within the models
+    are exchanged, or those across models are.
 
     Parameters
     ----------
     y : numpy.ndarray, shape (n,)
-        0 or 1.
+        Class of each record, 0 or 1.
     a, b : numpy.ndarray, shape (n,)
+        Scores of the two models.
 
     References
     ----------
-    Venkatraman & Begg (1996), Biometrika 83:835 (ranks that change places); Bandos,
+    Venkatraman & Begg (1996), Biometrika 83:835 (ranks that are exchanged); Bandos,
     Rockette & Gur (2005), Statistics in Medicine 24:2873 (the difference of areas).
 
     Examples
@@ -143,7 +144,7 @@ def auroc_terms(y: NDArray[np.generic], a: Floats, b: Floats) -> Floats:
 
 
 def _below(ordered: Floats, values: Floats) -> Floats:
-    """Count how many of the ordered numbers lie below each value, ties as halves."""
+    """Count the ordered numbers below each value; a tie counts as one half."""
     left = np.searchsorted(ordered, values, side="left")
     return (left + np.searchsorted(ordered, values, side="right")) / 2
 
@@ -158,15 +159,16 @@ def swap(
 ) -> Swaps:
     """Test the difference of a metric by swapping the predictions of two models.
 
-    For metrics whose difference is no sum over records; one evaluation of either
-    model's metric a pattern. A pattern without a value counts as extreme.
+    It serves metrics whose difference is not a sum over records, and evaluates the
+    metric of either model once per pattern. A pattern without a value counts as
+    extreme.
 
     Parameters
     ----------
     metric : callable
-        Of predictions of all records.
+        Function of the predictions of all records.
     a, b : numpy.ndarray, shape (n,) or (n, classes)
-        On one scale.
+        Predictions of the two models, on one scale.
     clusters, times, rng
         As :func:`flip_signs` takes them.
     """

@@ -1,4 +1,4 @@
-"""Wilcoxon's signed-rank test of paired numbers, exact with ties and zeros too."""
+"""Wilcoxon's signed-rank test of paired differences, exact with ties and zeros."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from statcv.metrics.areas.placements import normal_quantile
 
 Floats = NDArray[np.float64]
 ZEROS = ("pratt", "wilcox")
-LARGEST_EXACT = 200  # differences; above, the normal approximation is as good
+LARGEST_EXACT = 200  # differences; with more, the normal approximation is as good
 
 
 @dataclass(frozen=True)
 class SignedRank:
-    """Wilcoxon's signed-rank test.
+    """The result of Wilcoxon's signed-rank test.
 
     Attributes
     ----------
@@ -29,14 +29,15 @@ class SignedRank:
     p_value : float
     alternative : str
     median, lower, upper, level : float
-        Hodges and Lehmann's estimate of the centre of the differences, the median of
-        all means of two of them, and its interval, which reaches its level or more.
+        Hodges and Lehmann's estimate of the centre of the differences, which is the
+        median of all pairwise means, and its interval, which has at least its nominal
+        level.
     n, n_zero : int
-        Differences, and how many of them are 0.
+        Number of differences, and of those that are 0.
     exact : bool
-        Whether p is exact, or by the normal approximation.
+        Whether p is exact rather than by the normal approximation.
     reason : str
-        Why a number is missing or says little; empty where all is well.
+        Reason why a number is missing or says little; empty otherwise.
     """
 
     statistic: float
@@ -61,30 +62,31 @@ def signed_rank(
 ) -> SignedRank:
     """Test whether paired differences are symmetric about 0.
 
-    Differences are ranked by size, ones that are equal to 12 significant digits
-    sharing a mid-rank. With up to 200 of them p is exact given the ranks: every
-    pattern of signs is counted, ties and zeros or not.
+    Differences are ranked by absolute value; those that are equal to 12 significant
+    digits share a mid-rank. With up to 200 differences p is exact given the ranks,
+    even with ties and zeros, since all patterns of signs are counted.
 
     Parameters
     ----------
     differences : array_like of shape (n,)
     alternative : {"two-sided", "greater", "less"}
-        Of the centre of the differences, against 0.
+        Alternative for the centre of the differences, compared with 0.
     zeros : {"pratt", "wilcox"}
-        Rank differences of 0 with the others and then leave them out, or before.
+        Treatment of differences of 0: "pratt" ranks them with the others and then
+        omits them, "wilcox" omits them before ranking.
     level : float, default 0.95
-        Of the interval of the centre.
+        Confidence level of the interval of the centre.
 
     Returns
     -------
     SignedRank
-        With NaN and the reason where there is no difference, or one is NaN; p is 1
-        where all are 0.
+        Its numbers are NaN, with the reason, if there are no differences or one is not
+        finite; p is 1 if all are 0.
 
     Raises
     ------
     DataError
-        If these are no numbers in one dimension.
+        If the differences are not one-dimensional.
     ArgumentError
         If an argument is out of range.
 
@@ -108,11 +110,13 @@ def signed_rank(
     check_level(level)
     given = np.asarray(differences, dtype=float)
     if given.ndim != 1:
-        raise DataError(f"differences must be a list of numbers, not {given.shape}.")
+        raise DataError(
+            f"differences must be one-dimensional, not of shape {given.shape}."
+        )
     values = round_significant(given)
     missing = int((~np.isfinite(values)).sum())
     if missing or not len(values):
-        why = f"{missing} of {len(values)} differences are no finite numbers"
+        why = f"{missing} of {len(values)} differences are not finite"
         return _nothing(alternative, level, len(values), why if missing else "no pairs")
     n_zero = int((values == 0).sum())
     ranked = values if zeros == "pratt" else values[values != 0]
@@ -148,7 +152,7 @@ def _nothing(alternative: str, level: float, n: int, reason: str) -> SignedRank:
 
 
 def _null(doubled: NDArray[np.intp]) -> Floats:
-    """Return the null probability of each doubled sum of positive ranks, from 0."""
+    """Return the null distribution of twice the sum of the positive ranks."""
     share = np.zeros(int(doubled.sum()) + 1)
     share[0] = 1.0
     for rank in doubled:
@@ -178,20 +182,20 @@ def _normal_tails(rank: Floats, statistic: float) -> tuple[float, float]:
 
 
 def _walsh(values: Floats) -> Floats:
-    """Return the means of all pairs of values, each with itself too, rising."""
+    """Return the sorted means of all pairs of values, each with itself included."""
     first, second = np.triu_indices(len(values))
     return np.sort((values[first] + values[second]) / 2)
 
 
 def _interval(walsh: Floats, n: int, level: float) -> tuple[float, float, str]:
-    """Return the interval between ordered means of pairs, as the test inverts."""
+    """Return the interval between sorted pairwise means that inverts the test."""
     if n <= LARGEST_EXACT:
         reached = np.cumsum(_null(2 * np.arange(1, n + 1))[::2])
         cut = int(np.searchsorted(reached, (1 - level) / 2 * (1 + 1e-12), side="right"))
     else:
         spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
         below = n * (n + 1) / 4 - normal_quantile(level) * spread
-        cut = int(np.ceil(below - 0.5))  # as p is corrected for continuity
+        cut = int(np.ceil(below - 0.5))  # with the continuity correction that p has
     if cut < 1:
         why = f"{n} differences are too few for an interval of level {level:g}"
         return np.nan, np.nan, why
