@@ -166,7 +166,7 @@ def none_of(res):
 
 
 def test_where_there_is_none_it_says_why(monkeypatch):
-    assert "no fit left out records of both" in none_of(result(scheme="loocv"))
+    assert "no fit held out records of both" in none_of(result(scheme="loocv"))
     apart = data().assign(a=lambda d: 40.0 * d["y"] - 20)
     assert "the slope is infinite" in none_of(result(apart, scheme="rloocv", repeats=1))
     alike = result(scheme="rloocv", repeats=1, model="mean")
