@@ -246,7 +246,7 @@ def test_a_class_that_has_no_weight_in_training_is_named(data):
     ],
 )
 def test_numbers_are_balanced_or_weighted_but_not_both(data, arguments):
-    with pytest.raises(SchemeError, match="weights= and rebalancing do not go toget"):
+    with pytest.raises(SchemeError, match="weights= cannot be combined with rebal"):
         cv("z ~ a", data, weights="w", **arguments)
     assert cv("z ~ a", data, **arguments).plan.rebalanced
     plain = {**arguments, "scheme": "loocv", "rebalance": None}

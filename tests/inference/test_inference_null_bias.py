@@ -296,7 +296,7 @@ def test_permutations_without_a_value_are_counted_and_one_has_no_error():
     one = make_null_bias(METRICS["auroc"], "pooled", values[:2], 0.5, seed=1, about="")
     assert np.isnan(one.se)
     assert not one.clear
-    assert "does not tell its Monte Carlo error" in one.sentence
+    assert "gives no Monte Carlo error" in one.sentence
     none = make_null_bias(
         METRICS["auroc"], "pooled", values[1:2], 0.5, seed=1, about=""
     )

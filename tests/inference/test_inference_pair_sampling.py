@@ -133,7 +133,7 @@ def test_pairs_all_ranked_correctly_have_no_monte_carlo_error():
     found = result("y ~ a", data, pairs=60)
     assert float(found.estimate()) == 1
     assert np.isnan(found.monte_carlo().se)
-    assert "repeats=20 shows how far another one" in " ".join(
+    assert "repeats=20 shows how much it varies" in " ".join(
         str(found.summary()).split()
     )
 
@@ -173,7 +173,8 @@ def test_other_intervals_of_a_sample_say_that_they_are_conservative():
     found = result("y ~ a", data, pairs=60)
     assert "adds to the width" in found.estimate(interval="influence").assumes
     for name in ("jackknife", "corrected_jackknife"):
-        assert "sample of all, which adds" in found.estimate(interval=name).assumes
+        wide = found.estimate(interval=name).assumes
+        assert "a sample of the pairs is used, which adds to the width" in wide
     whole = result("y ~ a", data)
     for name in ("influence", "jackknife"):
         assert "adds" not in whole.estimate(interval=name).assumes
@@ -201,7 +202,7 @@ def test_a_summary_says_that_averages_over_fits_compare_fits():
     rng = np.random.default_rng(1)
     data = pd.DataFrame({"y": np.arange(20) % 2, "x": rng.normal(size=20)})
     call = {"scheme": "leave_pair_out", "seed": 1}
-    said = "has the mean of its predictions by all fits"
+    said = "the mean over all fits that held it out"
     for metrics, there in ((("auroc",), False), (("auroc", "auprc"), True)):
         result = scv.cv("y ~ x", data, metrics=metrics, **call)
         assert any(said in note for note in result.summary().notes) == there

@@ -94,7 +94,7 @@ def test_within_folds_it_is_weighted_by_pairs():
     expected = areas[~np.eye(3, dtype=bool)].mean()
     found = res.estimate("auroc_hand_till", "paired")
     assert float(found) == pytest.approx(expected)
-    assert "no interval is known" in found.assumes
+    assert "no interval for the pairs" in found.assumes
     one = scv.cv("g ~ a + b", frame(60), scheme="montecarlo", p=0.5, repeats=1, seed=1)
     rows = one.scores.row
     whole = auroc_hand_till(one.design.y[rows], one.scores.predicted)

@@ -84,7 +84,7 @@ def test_rounds_can_be_tuned_but_have_no_path(stopped):
     ends = table.groupby(["repeat", "fold"])["round"].max()
     tuned = stopped.tuned.set_index(["repeat", "fold"])["rounds"]
     assert tuned.to_dict() == ends.to_dict()
-    with pytest.raises(NotTunedError, match="by tune="):
+    with pytest.raises(NotTunedError, match="with tune="):
         _ = stopped.tuning_path
 
 

@@ -282,7 +282,7 @@ Kept = dict[tuple[Metric, str], Jackknife | str]  # by metric and way of estimat
 def keep_jackknife(
     setup: Setup, scores: Scores, metric: Metric, how: str, kept: Kept, **running: Any
 ) -> Jackknife | str:
-    """Return the jackknife, computed now unless kept, or why there is none.
+    """Return the jackknife, kept or computed now, or why it cannot be computed.
 
     Parameters
     ----------

@@ -286,7 +286,7 @@ def nested_cv_interval(
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Interval:
-    """Return the interval of :func:`nested_cv`, or the reason why there is none.
+    """Return the interval of :func:`nested_cv`, or why it cannot be computed.
 
     It is centred at the estimate corrected for smaller training sets, not at the usual
     one. The bounds for the root mean squared error are the roots of those for the mean

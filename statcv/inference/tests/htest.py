@@ -49,7 +49,7 @@ class HTest:
         Reason why there is no test, or why it says little; empty otherwise.
     replicates : numpy.ndarray
         Values on which the test is based, such as those under permuted outcomes, of
-        folds, or of independent replicates; empty if there are none.
+        folds, or of independent replicates; otherwise empty.
     """
 
     method: str
