@@ -10,6 +10,7 @@ from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.estimating import (
     BOOTSTRAPS,
     HOWS,
+    resolve_how,
 )
 from statcv.inference.estimates.estimating import estimate as make_estimate
 from statcv.inference.estimates.groups import among, group_estimate, joined_groups
@@ -37,7 +38,7 @@ from statcv.inference.operating_characteristics import (
     measured_coverage,
     measured_size,
 )
-from statcv.inference.readable import Readable
+from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import LeftOut, Scores
 from statcv.inference.tests.htest import HTest
 from statcv.inference.tests.no_skill import (
@@ -80,6 +81,7 @@ __all__ = [
     "measured_comparison",
     "measured_coverage",
     "measured_size",
+    "metric_of",
     "monte_carlo",
     "pairs_interval",
     "permutation_test",
@@ -88,6 +90,7 @@ __all__ = [
     "possible_intervals",
     "random_effects",
     "record_influence",
+    "resolve_how",
     "values_by_split",
     "wald_test",
 ]

@@ -18,7 +18,7 @@ from statcv.inference.estimates.no_skill import NoSkill
 from statcv.inference.refits.jackknife import Jackknife
 from statcv.inference.scores import Scores
 from statcv.inference.tests.htest import HTest
-from statcv.metrics import Metric
+from statcv.metrics import Metric, get_metric
 from statcv.models import Model
 
 
@@ -109,3 +109,23 @@ class Readable(Protocol):
         method: str | None = None,
     ) -> HTest:
         """Return a test against no skill."""
+
+
+def metric_of(result: Readable, name: str | Metric) -> Metric:
+    """Return a metric by its name, preferably one of the result's own.
+
+    Parameters
+    ----------
+    result : Readable
+    name : str or Metric
+
+    Raises
+    ------
+    MetricError
+        If the metric is unknown, or not available for the outcome.
+    """
+    own = {metric.name: metric for metric in result.chosen_metrics}
+    found = own.get(name) if isinstance(name, str) else None
+    found = found or get_metric(name)
+    found.check_outcome(result.design.outcome.kind, result.design.outcome.name)
+    return found

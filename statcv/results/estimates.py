@@ -16,40 +16,18 @@ from statcv.inference import (
     Scores,
     bootstrap_estimate,
     make_estimate,
+    resolve_how,
 )
 from statcv.inference.intervals.methods import Asked
-from statcv.inference.refits.cost import jackknife_cost, made_together
+from statcv.inference.refits.cost import jackknife_cost
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
-from statcv.metrics import Metric, get_metric
+from statcv.metrics import Metric
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 USUAL = "corrected_jackknife"  # the interval of auROC if its refits are cheap
 CHEAP = 300_000_000  # multiplications, which take a second or two
-
-
-def metric_of(result: CVResult, name: str | Metric | None) -> Metric:
-    """Return a metric by its name, preferably one of the result's own.
-
-    Parameters
-    ----------
-    result : CVResult
-    name : str, Metric or None
-        Name of the metric; the headline metric if None.
-
-    Raises
-    ------
-    MetricError
-        If the metric is unknown, or not available for the outcome.
-    """
-    own = {metric.name: metric for metric in result.chosen_metrics}
-    if name is None:
-        return result.chosen_metrics[0]
-    metric = own[name] if isinstance(name, str) and name in own else None
-    metric = metric or get_metric(name)
-    metric.check_outcome(result.design.outcome.kind, result.design.outcome.name)
-    return metric
 
 
 def named_estimate(
@@ -152,7 +130,7 @@ def refits_are_cheap(result: CVResult, metric: Metric, how: str) -> bool:
     scheme = result.plan.made_by
     judged = scheme is not None and scheme.refits_judged
     judged = judged and result.plan.rebalance != "bag"
-    if not judged or not made_together(setup):
+    if not judged or not setup.fits_together:
         return False
     separated = float(result.held.separated.mean())
     return jackknife_cost(setup, how, separated) <= CHEAP
@@ -179,7 +157,7 @@ def jackknife(
     MetricError
         If the estimate cannot be jackknifed; the message gives the reason.
     """
-    way = make_estimate(result.scores, metric, how).how
+    way = resolve_how(result.scores, metric, how)
     check_refits(result, "the jackknife")
     found = keep_jackknife(
         result.refits.setup_for(metric),

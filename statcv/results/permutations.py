@@ -18,8 +18,7 @@ from statcv.errors import (
     ModelError,
     warn,
 )
-from statcv.inference import BOOTSTRAPS, NullBias, make_estimate, permuted_values
-from statcv.inference.refits.cost import made_together
+from statcv.inference import BOOTSTRAPS, NullBias, permuted_values, resolve_how
 from statcv.inference.tests.null_bias import make_null_bias
 from statcv.inference.tests.permutation import Permuted, few_permutations
 from statcv.metrics import Metric
@@ -252,7 +251,7 @@ def permutable_how(result: CVResult, metric: Metric, how: str | None) -> str:
             f"how={how!r} needs a fit on all rows in addition to those in the folds, "
             "which is not made for permuted outcomes; use how='per_fold'."
         )
-    return make_estimate(result.scores, metric, how).how
+    return resolve_how(result.scores, metric, how)
 
 
 def check_times(result: CVResult, times: int, name: str = "n_permutations") -> None:
@@ -291,7 +290,7 @@ def warn_of_cost(result: CVResult, times: int) -> None:
     times : int
         Permutations that are still to be made.
     """
-    if made_together(result.refits.setup):
+    if result.refits.setup.fits_together:
         return
     once = float(result.held.seconds.sum())
     if once * times > LONG:

@@ -22,7 +22,8 @@ from statcv.inference import (
     NullBias,
     RandomEffects,
     Scores,
-    make_estimate,
+    metric_of,
+    resolve_how,
 )
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
@@ -49,7 +50,6 @@ from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise
 
 UNCHANGED = object()
-Seed = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -934,10 +934,10 @@ class CVResult:
     # ---- defaults of arguments ----
 
     def _metric(self, name: str | Metric | None) -> Metric:
-        return estimates.metric_of(self, name)
+        return self.chosen_metrics[0] if name is None else metric_of(self, name)
 
     def _how(self, metric: Metric, how: str | None) -> str:
-        return make_estimate(self.scores, metric, how).how
+        return resolve_how(self.scores, metric, how)
 
-    def _seed(self, seed: Seed) -> int:
+    def _seed(self, seed: int | np.random.Generator | None) -> int:
         return self.seed if seed is None else resolve_seed(seed)

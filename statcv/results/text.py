@@ -20,6 +20,7 @@ from statcv.inference import (
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.tests.permutation import is_permutable
 from statcv.models.tuning import choices
+from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, column
 
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
@@ -271,7 +272,7 @@ def _and_needed(
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:
     """State the parts of the .632+ estimate of the headline metric."""
-    if result.plan.made_by is None or not result.plan.made_by.samples:
+    if not is_bootstrap(result.plan):
         return []
     joined = result.estimate(headline.metric, ".632+")
     if not isinstance(joined, BootstrapEstimate):

@@ -17,7 +17,6 @@ from statcv.errors import MetricError, plural, suggestion
 from statcv.inference.estimates.estimate import Estimate
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
 from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
-from statcv.inference.intervals.at_boundary import interval_at_end
 from statcv.inference.intervals.given_fits import NO_PAIRS
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
@@ -30,7 +29,6 @@ from statcv.inference.intervals.methods import (
     Asked,
     check_interval,
     default_interval,
-    estimated_values,
 )
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -78,6 +76,59 @@ def estimate(
         If ``how`` or ``interval`` is unknown, if the metric is not available from
         pairs, or if it has no such interval.
     """
+    how = resolve_how(scores, metric, how)
+    check_level(level, MetricError)
+    if interval is not None:
+        check_interval(scores, metric, how, interval)
+    asked = Asked(scores, metric, how, level, seed)
+    values, value = asked.values, asked.value
+
+    def make() -> Interval:
+        name = interval or default_interval(scores, metric, how)
+        if name is None:
+            made = Interval.none(_why_none(scores, metric, how, values))
+        else:
+            made = _interval(name, asked)
+        assumes = made.assumes
+        if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
+            assumes = OF_OTHERS
+        if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
+            assumes += IN_SAMPLES[name] * (made.method != "none")
+        if made.method == "none" and np.isnan(value):
+            assumes = _not_predicted(scores) or assumes
+        made = replace(made, name=name or "", assumes=assumes)
+        return asked.at_boundary(made)
+
+    return Estimate(
+        metric=metric.name,
+        label=metric.label,
+        how=how,
+        value=value,
+        level=level,
+        n_undefined=asked.undefined,
+        n_values=len(values),
+        sd=monte_carlo_sd(scores, metric, how, values),
+        make=make,
+        bounds=_bounds(scores, metric),
+    )
+
+
+def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:
+    """Return the way of stating a metric, that of the headline unless given.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    metric : Metric
+        The metric to state.
+    how : {"pooled", "per_fold", "paired"}, optional
+
+    Raises
+    ------
+    MetricError
+        If ``how`` is unknown, or the metric is not available from pairs.
+    """
     how = how or scores.headline(metric)
     if how in BOOTSTRAPS:
         raise MetricError(
@@ -89,52 +140,18 @@ def estimate(
             f"how must be one of {', '.join(HOWS)}, or for bootstrap samples "
             f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
         )
-    check_level(level, MetricError)
     if how == "paired" and metric.pairs is None:
         raise MetricError(
             f"{metric.label} is not available from pairs; auROC (for several classes, "
             "Hand and Till's), concordance and the calibration slope are."
         )
-    if interval is not None:
-        check_interval(scores, metric, how, interval)
-    values = estimated_values(scores, metric, how)
-    defined = values[~np.isnan(values)]
-    value = float(defined.mean()) if len(defined) else np.nan
-
-    def make() -> Interval:
-        name = interval or default_interval(scores, metric, how)
-        if name is None:
-            made = Interval.none(_why_none(scores, metric, how, values))
-        else:
-            made = _interval(name, Asked(scores, metric, how, level, seed), values)
-        assumes = made.assumes
-        if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
-            assumes = OF_OTHERS
-        if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
-            assumes += IN_SAMPLES[name] * (made.method != "none")
-        if made.method == "none" and np.isnan(value):
-            assumes = _not_predicted(scores) or assumes
-        made = replace(made, name=name or "", assumes=assumes)
-        return interval_at_end(made, scores, metric, how, value, level)
-
-    return Estimate(
-        metric=metric.name,
-        label=metric.label,
-        how=how,
-        value=value,
-        level=level,
-        n_undefined=len(values) - len(defined),
-        n_values=len(values),
-        sd=monte_carlo_sd(scores, metric, how, values),
-        make=make,
-        bounds=_bounds(scores, metric),
-    )
+    return how
 
 
-def _interval(name: str, asked: Asked, values: Floats) -> Interval:
+def _interval(name: str, asked: Asked) -> Interval:
     """Compute the interval of that name."""
-    if asked.how == "pooled" and np.isnan(values).any():
-        return Interval.none(_undefined(asked.scores, values))
+    if asked.how == "pooled" and asked.undefined:
+        return Interval.none(_undefined(asked.scores, asked.values))
     return INTERVALS[name].make(asked)
 
 

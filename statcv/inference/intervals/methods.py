@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from statcv.inference.intervals.given_fits import (
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.jackknife import (
+    Jackknife,
     Kept,
     corrected_jackknife_interval,
     jackknife_interval,
@@ -74,34 +76,36 @@ class Asked:
     kept: Kept = field(default_factory=dict)
     running: dict[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def values(self) -> Floats:
         """The values over which the estimate is the mean: by fold, or by repeat."""
-        return estimated_values(self.scores, self.metric, self.how)
+        if self.how == "per_fold":
+            return values_by_split(self.scores, self.metric)
+        return values_by_repeat(self.scores, self.metric, self.how)
 
     @property
     def value(self) -> float:
-        """The estimate."""
-        values = self.values
-        known = values[~np.isnan(values)]
+        """The estimate; NaN if it has no value in any fold or repeat."""
+        known = self.values[~np.isnan(self.values)]
         return float(known.mean()) if len(known) else np.nan
 
+    @property
+    def undefined(self) -> int:
+        """The number of folds or repeats in which the metric has no value."""
+        return int(np.isnan(self.values).sum())
 
-def estimated_values(scores: Scores, metric: Metric, how: str) -> Floats:
-    """Return the values over which an estimate is the mean: by fold, or by repeat.
+    def at_boundary(self, made: Interval) -> Interval:
+        """Return the exact bound if the estimate has no other interval at 0 or 1."""
+        return interval_at_end(
+            made, self.scores, self.metric, self.how, self.value, self.level
+        )
 
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions.
-    metric : Metric
-        The metric of the estimate.
-    how : {"pooled", "per_fold", "paired"}
-        The way in which it is stated.
-    """
-    if how == "per_fold":
-        return values_by_split(scores, metric)
-    return values_by_repeat(scores, metric, how)
+    def deleted(self) -> Jackknife | str:
+        """Return the jackknife, or why there is none."""
+        assert self.setup is not None
+        return keep_jackknife(
+            self.setup, self.scores, self.metric, self.how, self.kept, **self.running
+        )
 
 
 @dataclass(frozen=True)
@@ -188,31 +192,30 @@ def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
 
 def _jackknife(asked: Asked, scale: str = "identity") -> Interval:
     assert asked.setup is not None
-    scores, metric, how = asked.scores, asked.metric, asked.how
-    value, level = asked.value, asked.level
-    if scale == "logit" and at_end(metric, value):
-        made = Interval.none(f"the logit of {value:g} is infinite")
-        return interval_at_end(made, scores, metric, how, value, level)
-    deleted = keep_jackknife(
-        asked.setup, scores, metric, how, asked.kept, **asked.running
-    )
+    if scale == "logit" and at_end(asked.metric, asked.value):
+        return asked.at_boundary(_without_logit(asked.value))
     made = jackknife_interval(
-        asked.setup, scores, metric, how, level, scale=scale, deleted=deleted
+        asked.setup,
+        asked.scores,
+        asked.metric,
+        asked.how,
+        asked.level,
+        scale=scale,
+        deleted=asked.deleted(),
     )
-    return interval_at_end(made, scores, metric, how, value, level)
+    return asked.at_boundary(made)
 
 
 def _corrected_jackknife(asked: Asked) -> Interval:
-    assert asked.setup is not None
-    scores, metric, how = asked.scores, asked.metric, asked.how
-    value, level = asked.value, asked.level
-    if at_end(metric, value):
-        made = Interval.none(f"the logit of {value:g} is infinite")
-        return interval_at_end(made, scores, metric, how, value, level)
-    deleted = keep_jackknife(
-        asked.setup, scores, metric, how, asked.kept, **asked.running
+    if at_end(asked.metric, asked.value):
+        return asked.at_boundary(_without_logit(asked.value))
+    return corrected_jackknife_interval(
+        asked.scores, asked.metric, asked.how, asked.level, asked.deleted()
     )
-    return corrected_jackknife_interval(scores, metric, how, level, deleted)
+
+
+def _without_logit(value: float) -> Interval:
+    return Interval.none(f"the logit of {value:g} is infinite")
 
 
 def _nested_cv(asked: Asked) -> Interval:

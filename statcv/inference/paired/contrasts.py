@@ -48,9 +48,9 @@ from statcv.inference.paired.tests import (
     paired_t,
 )
 from statcv.inference.paired.threshold import at_common_threshold
-from statcv.inference.readable import Readable
+from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, get_metric
+from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
 
@@ -388,13 +388,8 @@ def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
     MetricError
         If the metric is unknown, or does not suit the outcome.
     """
-    outcome = first.design.outcome
-    own = {one.name: one for one in first.chosen_metrics}
-    named = DEFAULTS[outcome.kind] if metric is None else metric
-    chosen = own.get(named) if isinstance(named, str) else None
-    chosen = chosen or get_metric(named)
-    chosen.check_outcome(outcome.kind, outcome.name)
-    return chosen
+    default = DEFAULTS[first.design.outcome.kind]
+    return metric_of(first, default if metric is None else metric)
 
 
 def common_how(scores: Sequence[Scores], metric: Metric) -> str:

@@ -12,11 +12,6 @@ RECORD = 256  # per record that is held out, dropped or repeated
 SEPARATED = 2_000_000  # per fit with separated classes, which is made by itself
 
 
-def made_together(setup: Setup) -> bool:
-    """Return whether the fits of a plan are made as one problem, not one by one."""
-    return setup.fits_together
-
-
 def jackknife_cost(setup: Setup, how: str, separated: float = 0.0) -> float:
     """Return the approximate number of multiplications in a jackknife with refits.
 

@@ -28,7 +28,6 @@ from statcv.errors import (
 from statcv.folds import FoldPlan, Ragged, make_plan
 from statcv.inference.estimates.values import casewise
 from statcv.inference.intervals.interval import Interval
-from statcv.inference.refits.cost import made_together
 from statcv.inference.refits.refitting import run_quietly, scores_of, warn_of_refits
 from statcv.metrics import Metric
 from statcv.metrics.areas.placements import normal_quantile
@@ -249,7 +248,7 @@ def nested_cv(
     check_nested(setup.plan, metric)
     plan = setup.plan
     if repeats is None:
-        repeats = REPEATS if made_together(setup) else FEW_REPEATS
+        repeats = REPEATS if setup.fits_together else FEW_REPEATS
     if not is_whole(repeats):
         raise ArgumentTypeError(f"repeats must be an integer, not {repeats!r}.")
     if repeats < 1:
