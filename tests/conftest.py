@@ -1,11 +1,13 @@
 """How all tests run: no property is timed, since machines differ and are shared.
 
-Forty examples of each property, unless it says how many: the whole suite is to end
-within four minutes on two idle cores.
+The usual run takes fifteen examples of each property and leaves the slow tests out, so
+that it ends within four minutes on two idle cores. The slow tests, and sixty examples
+of each property, are `pytest -m "slow or hypothesis" --hypothesis-profile=thorough`.
 """
 
 from hypothesis import settings
 
-usual = settings().derandomize
-settings.register_profile("statcv", deadline=None, max_examples=40, derandomize=usual)
+usual = settings(deadline=None, max_examples=15)
+settings.register_profile("statcv", usual, derandomize=settings().derandomize)
+settings.register_profile("thorough", usual, max_examples=60)
 settings.load_profile("statcv")

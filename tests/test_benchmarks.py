@@ -13,6 +13,7 @@ def _importable(monkeypatch):
     monkeypatch.syspath_prepend(FOLDER)
 
 
+@pytest.mark.slow
 def test_a_quick_run_agrees_and_writes_its_tables(tmp_path):
     from run import main
 

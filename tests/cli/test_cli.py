@@ -122,6 +122,7 @@ def test_cv_hands_every_option_on(run: Run, spector: pd.DataFrame) -> None:
     assert "80%" in ran.out
 
 
+@pytest.mark.slow
 def test_cv_tunes_and_takes_up_what_a_checkpoint_keeps(
     run: Run, spector: pd.DataFrame
 ) -> None:
@@ -234,6 +235,7 @@ def test_cv_writes_tables_and_pictures(run: Run, spector: pd.DataFrame) -> None:
             assert content.endswith(b"\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "model", "absent"),
     [
@@ -256,6 +258,7 @@ def test_what_an_outcome_does_not_have_is_not_written(
 # ---- statcv compare ----
 
 
+@pytest.mark.slow
 def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     ran = run(
         *("compare", FORMULA, "spector", "--schemes", "loocv,rloocv", "--seed", "1"),
@@ -282,6 +285,7 @@ def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     assert found.tolist() == pytest.approx(comparison.differences["difference"])
 
 
+@pytest.mark.slow
 def test_models_are_compared_on_the_same_folds(run: Run) -> None:
     scv.load_data("ehr").head(300).to_csv("some.csv", index=False)
     ran = run(
@@ -679,6 +683,7 @@ def test_version_and_help(run: Run) -> None:
     assert all(len(line) <= 82 for line in EXAMPLES.splitlines())
 
 
+@pytest.mark.slow
 def test_the_installed_command(spector: pd.DataFrame) -> None:
     done = script("cv", FORMULA, "spector", "--seed", "1", PYTHONIOENCODING="ascii")
     assert done.returncode == 0
@@ -762,6 +767,7 @@ def test_a_threshold_and_a_test(run: Run, spector: pd.DataFrame) -> None:
     assert "Did you mean 'youden'" in odd.err
 
 
+@pytest.mark.slow
 def test_the_lean_of_a_pooled_estimate(run: Run, spector: pd.DataFrame) -> None:
     call = ("cv", FORMULA, "spector", "--scheme", "rloocv", "--seed", "1")
     ran = run(*call, "--null-bias", "15", "--out", "here")

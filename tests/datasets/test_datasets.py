@@ -248,6 +248,7 @@ def test_a_changed_file_in_the_data_folder_is_an_error(
 
 @needs_source
 class TestDownload:
+    @pytest.mark.slow
     @pytest.mark.parametrize(("fetch", "part", "shape"), PARTS)
     def test_download_and_conversion_give_the_prepared_bytes(
         self,
@@ -270,6 +271,7 @@ class TestDownload:
         monkeypatch.setenv("STATCV_DATA", PREPARED)
         pd.testing.assert_frame_equal(data, fetch(part))
 
+    @pytest.mark.slow
     def test_it_happens_once(self, source_mirror: Mirror, tmp_path: Path) -> None:
         for part in ("data", "taxa", "data", "taxa"):
             fetch_ptb(part, cache_dir=tmp_path, mirror=source_mirror.address)
@@ -283,6 +285,7 @@ class TestDownload:
         data = fetch_cfs(cache_dir=tmp_path, mirror=source_mirror.address)
         assert data.shape == (80, 40)
 
+    @pytest.mark.slow
     def test_two_processes_at_once(self, source_mirror: Mirror, tmp_path: Path) -> None:
         code = (
             "from statcv.datasets import fetch_cfs;"

@@ -92,6 +92,7 @@ def assert_identical(one, two):
             np.testing.assert_array_equal(old[name], new[name])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "more"),
     [
@@ -163,6 +164,7 @@ class Interrupted:
         return PlainFit(lambda X: np.full(len(X), training.y.mean() + self.C * 0.01))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threshold", [None, "youden"])
 def test_each_outer_fold_is_kept_with_its_tuning(data, tmp_path, threshold):
     many = pd.concat([data] * 3, ignore_index=True)
@@ -177,6 +179,7 @@ def test_each_outer_fold_is_kept_with_its_tuning(data, tmp_path, threshold):
     assert Interrupted.fits == 32 * each
 
 
+@pytest.mark.slow
 def test_each_search_is_kept(data, tmp_path):
     many = pd.concat([data] * 3, ignore_index=True)
     search = GridSearchCV(LogisticRegression(), {"C": [1, 2]}, cv=2)
@@ -412,6 +415,7 @@ def digests():
     }
 
 
+@pytest.mark.slow
 def test_identities_are_the_same_in_another_process():
     command = DIGESTS.format(folder=os.path.dirname(__file__))
     there = subprocess.run(

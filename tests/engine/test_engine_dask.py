@@ -58,6 +58,7 @@ class Whereabouts:
         return PlainFit(lambda X: np.full(len(X), mean), {"pid": float(os.getpid())})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [Logit(1.0), LogisticRegression(C=0.5)])
 def test_a_cluster_changes_no_bit(cluster, data, model, monkeypatch):
     monkeypatch.setattr(tasks, "WORK", 60 * 4 * 10)  # Logit in six tasks
@@ -68,6 +69,7 @@ def test_a_cluster_changes_no_bit(cluster, data, model, monkeypatch):
     pd.testing.assert_frame_equal(there.held.coefficients, here.held.coefficients)
 
 
+@pytest.mark.slow
 def test_fits_are_made_in_the_workers(cluster, data):
     arguments = {"model": Whereabouts(), "scheme": "loocv", "seed": 1}
     workers = set(distributed.get_client().run(os.getpid).values())

@@ -100,6 +100,7 @@ def finished(process):
     return [seed, *map(np.array, arrays), err.count("fit\n")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_ends_all_workers_and_says_what_is_kept(tmp_path, start, n_jobs):
     kept = tmp_path / "kept"
@@ -121,6 +122,7 @@ def test_an_interrupt_ends_all_workers_and_says_what_is_kept(tmp_path, start, n_
     assert not [one for one in alive if one.status() != psutil.STATUS_ZOMBIE]
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_again_and_again_ends_as_if_it_never_was(tmp_path, start):
     kept, rng = tmp_path / "kept", random.Random()
     moments = [rng.uniform(0, 0.2) for _ in range(2)]

@@ -234,6 +234,7 @@ def failing(error, when):
     return Failing()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_failing_model_names_the_fold(data, n_jobs):
     folds = np.arange(50) % 4

@@ -71,6 +71,7 @@ def slow_weights(plan, fit, y, given):
     return weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "how"), BALANCED)
 @pytest.mark.parametrize("kind", ["binary", "multiclass"])
 def test_a_class_weighs_the_same_in_every_training_set(scheme, how, kind):
@@ -192,6 +193,7 @@ def test_predictions_are_those_of_fits_with_scaled_weights(data, how):
     np.testing.assert_allclose(found, expected / fits, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "how"), BALANCED)
 @pytest.mark.parametrize("model", [Logit(1.0), Mean()])
 def test_together_and_one_by_one_weights_are_the_same(data, scheme, how, model):

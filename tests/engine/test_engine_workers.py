@@ -70,6 +70,7 @@ def test_the_cut_knows_nothing_of_jobs(data):
     assert len(cuts[0][1]) == 60  # fold by fold, a fit is a task while they are few
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "arguments"),
     [
@@ -94,6 +95,7 @@ def test_many_small_tasks_give_what_one_gives(data, formula, arguments, monkeypa
     assert_same(shared, pieces)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["multiprocessing", "threading", "loky"])
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 def test_every_backend_of_joblib_gives_the_same(data, backend, tmp_path):
@@ -105,6 +107,7 @@ def test_every_backend_of_joblib_gives_the_same(data, backend, tmp_path):
     assert len(list(tmp_path.glob("fits-*.npz"))) == 60
 
 
+@pytest.mark.slow
 def test_there_are_never_more_workers_than_tasks(data):
     from joblib.externals.loky import reusable_executor
 
@@ -127,6 +130,7 @@ class Refuses:
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_model_that_declines_is_fitted_fold_by_fold(data, n_jobs, monkeypatch):
     monkeypatch.setattr(tasks, "WORK", 2**9)
@@ -324,6 +328,7 @@ print(threads())
 """
 
 
+@pytest.mark.slow
 def test_libraries_that_are_loaded_later_are_found():
     more = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
     printed = subprocess.run(

@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold
 
@@ -96,6 +96,7 @@ def test_sizes_alone_are_nearly_always_the_best_of_all():
     assert np.mean(same) >= 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "k"), [(30, 4), (60, 5), (200, 10)])
 def test_classes_are_spread_better_than_by_scikit_learn(number, k):
     rng = np.random.default_rng(number)
@@ -120,6 +121,7 @@ def test_one_big_unit_leaves_the_rest_to_the_other_folds():
     assert counts.ravel().tolist() == [5, 5, 5]
 
 
+@pytest.mark.slow
 def test_equal_units_are_exchangeable():
     table = np.array([[2, 0], [2, 0], [1, 1], [1, 1], [0, 3]])
     rng = np.random.default_rng(3)
@@ -139,7 +141,6 @@ def test_single_records_are_allocated_uniformly():
     np.testing.assert_allclose(pairs, 1 / 5, atol=4 * np.sqrt(0.16 / 3000))
 
 
-@settings(max_examples=50)
 @given(units(largest=4), st.integers(1, 10**9))
 def test_kinds_are_the_distinct_rows(table, factor):
     table = table * factor  # large counts, for which rows are no short number

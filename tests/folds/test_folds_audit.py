@@ -70,7 +70,7 @@ def test_rebalanced_leave_one_out_reveals_nothing(ones, zeros, model):
     assert mean_model_auroc(result.plan, result.design.y) == 0.5
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.integers(2, 12),
     st.integers(2, 12),
@@ -387,7 +387,6 @@ def slow_copies(plan, codes):
     return found
 
 
-@settings(max_examples=60)
 @given(st.sampled_from(PLANS), st.integers(0, 999), st.integers(2, 16))
 def test_equal_records_are_searched_for_in_each_training_set(case, seed, groups):
     scheme, keywords = case
@@ -407,7 +406,6 @@ def test_equal_records_are_searched_for_in_each_training_set(case, seed, groups)
             assert (numbered[a] == numbered[b]) == (codes[a] == codes[b])
 
 
-@settings(max_examples=40)
 @given(
     st.sampled_from(["kfold", "loocv", "rloocv", "leave_pair_out", "montecarlo"]),
     st.integers(0, 999),

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import ShuffleSplit
 
@@ -93,7 +93,6 @@ def test_a_plan_comes_back_from_csv(scheme, how):
         assert FoldPlan.from_frame(through_csv(plan.to_frame())).n == N
 
 
-@settings(max_examples=30)
 @given(st.sampled_from(REBALANCED), st.integers(0, 2**64), st.integers(0, 9))
 def test_the_order_of_the_rows_does_not_matter(combination, seed, shuffle):
     scheme, how = combination
@@ -118,6 +117,7 @@ LISTED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "how"), LISTED)
 def test_the_table_lists_what_each_fit_does(scheme, how):
     plan = plan_of(scheme, how)

@@ -695,6 +695,7 @@ def postgres():
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_postgresql_makes_the_same_folds(postgres):
     _, psql = postgres
     for column, k, order in ((ODD_NAME, 5, "n"), (ODD_NAME, 97, "n"), ("n", 5, "n")):
@@ -711,6 +712,7 @@ def test_postgresql_makes_the_same_folds(postgres):
     assert psql("SELECT count(*) FROM t").strip() == str(len(IDENTIFIERS))
 
 
+@pytest.mark.slow
 def test_postgresql_makes_balanced_folds_and_joins_columns(postgres):
     _, psql = postgres
     whole = range(len(IDENTIFIERS))
@@ -740,6 +742,7 @@ def test_postgresql_makes_balanced_folds_and_joins_columns(postgres):
     assert psql(f"SELECT {nothing} IS NULL FROM (SELECT NULL::int AS n) AS s") == "t\n"
 
 
+@pytest.mark.slow
 def test_psycopg_accepts_the_expression_unchanged(postgres):
     psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
     folder, _ = postgres

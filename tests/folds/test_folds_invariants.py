@@ -438,7 +438,7 @@ SOME_PLAN = sorted(
 
 
 @pytest.mark.parametrize(("scheme", "how"), SOME_PLAN)
-@settings(max_examples=8)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(data=st.data())
 def test_a_plan_satisfies_the_invariants_or_raises_with_a_reason(scheme, how, data):
     case = data.draw(cases(scheme, how), "case")
@@ -463,6 +463,7 @@ def check_reason(said, case):
 # ---- which combinations there are ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheme", "kind", "expected"), list(cells()))
 def test_every_combination_makes_plans_or_raises(scheme, kind, expected):
     rng = np.random.default_rng(5)

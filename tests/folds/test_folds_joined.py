@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv import by_hash, by_quantile, by_value, cv, fold_plan
@@ -43,8 +43,8 @@ def through_csv(table):
     return pd.read_csv(io.StringIO(table.to_csv(index=False)))
 
 
+@pytest.mark.slow
 @quietly
-@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.sampled_from([1, 3]), st.booleans())
 def test_joined_plans_by_quantile_are_the_pooled_plan(seed, k, per_fold, far):
     frames = sites(seed, spread=4.0 if far else 0.2)  # far: folds are empty at sites

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv import fold_plan
@@ -104,6 +104,7 @@ def test_equal_numbers_do_not_form_a_pair_and_pairs_are_spread_evenly(values, da
     assert times(pairs, len(y)).min() >= 1
 
 
+@pytest.mark.slow
 def test_every_pair_is_drawn_equally_often():
     y = np.repeat([0, 1], [4, 6])
     for values, kind in ((y, "binary"), (np.arange(7.0), "continuous")):
@@ -116,6 +117,7 @@ def test_every_pair_is_drawn_equally_often():
         assert (np.abs(found - 500 * share) < 4.5 * sd).all()
 
 
+@pytest.mark.slow
 def test_equivalent_designs_are_drawn_equally_often():
     y = np.repeat([0, 1], [4, 4])  # eight pairs, two a record: 90 designs
     many = plan_of(y, "binary", 8, seed=1, repeats=900)
@@ -169,6 +171,7 @@ def test_integers_of_numpy_are_a_valid_budget():
     assert own.equals(plain) if hasattr(own, "equals") else drawn(own) == drawn(plain)
 
 
+@pytest.mark.slow
 def test_ten_thousand_million_pairs_are_never_made():
     y = np.arange(200_000) % 2
     plan = plan_of(y, "binary", 100_000)
@@ -213,7 +216,6 @@ def test_too_few_pairs_leave_records_without_a_prediction():
         plan_of(np.arange(7.0), "continuous", 3)
 
 
-@settings(max_examples=30)
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5))
 def test_the_least_sample_of_classes_holds_every_record_out(sizes):
     counts, least = np.array(sizes), least_budget(np.array(sizes))

@@ -103,6 +103,7 @@ def problem():
     return X, y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["kfold", "stratified_kfold", "loocv", "rloocv"])
 def test_a_plan_is_a_cv_for_scikit_learn(problem, scheme):
     X, y = problem

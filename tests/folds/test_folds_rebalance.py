@@ -3,7 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import SchemeError
@@ -112,7 +112,6 @@ def fewest_drops(codes, classes, tests):
     return min(sum(best[total] for best in reached) for total in common)
 
 
-@settings(max_examples=40)
 @given(cases(most=9, classes=3))
 def test_no_choice_of_drops_is_smaller(case):
     rng, codes, classes, _, tests, _ = case
@@ -287,7 +286,6 @@ def test_upsampled_training_sets_have_equal_totals(case):
             assert np.ptp(times[codes[rows] == c]) <= 1
 
 
-@settings(max_examples=40)
 @given(cases(most=9, classes=3))
 def test_all_subsamples_are_listed(case):
     _, codes, classes, _, tests, out = case

@@ -105,6 +105,7 @@ def test_the_seed_determines_the_plan(scheme, y):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["kfold", "stratified_kfold", "rloocv"])
 def test_repeats_and_seeds_differ(scheme):
     y = np.repeat([0, 1], [20, 15])

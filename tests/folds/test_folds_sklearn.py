@@ -448,6 +448,7 @@ def by_hand(X, y, pairs):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "splitter", [s for s in ALL if not isinstance(s, LeavePairOut)], ids=repr
 )
@@ -477,6 +478,7 @@ def share_ranked_right(X, y):
     return np.mean(right)
 
 
+@pytest.mark.slow
 def test_the_mean_of_pairs_is_the_share_ranked_correctly():
     X, y, _ = problem(12)
     expected = share_ranked_right(X, y)
@@ -489,6 +491,7 @@ def test_the_mean_of_pairs_is_the_share_ranked_correctly():
             cross_val_predict(LogisticRegression(), X, y, cv=cv)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("splitter", ALL, ids=repr)
 def test_grid_search_of_a_pipeline(splitter):
     X, y, groups = problem(12 if isinstance(splitter, LeavePairOut) else 24)
@@ -685,6 +688,7 @@ PARTITIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", PARTITIONS)
 def test_plans_predict_and_search_as_splitters_do(scheme):
     X, y, groups = problem()

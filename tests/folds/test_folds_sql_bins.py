@@ -40,6 +40,7 @@ def near(value):
 NUMBERS = st.floats(-1e300, 1e300, allow_subnormal=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", DIALECTS)
 @settings(max_examples=25)
 @given(st.lists(NUMBERS, min_size=1, max_size=9, unique=True))

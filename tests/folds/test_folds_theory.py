@@ -4,7 +4,7 @@ from math import comb, inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError
@@ -215,6 +215,7 @@ def test_balanced_error_bias_is_that_of_stratified_folds(k, rare, error_0, error
         assert bias == 0
 
 
+@pytest.mark.slow
 def test_balanced_error_bias_of_classifiers_that_err_at_random():
     rng = np.random.default_rng(4)
     y = labels(6, 60)
@@ -370,6 +371,7 @@ def test_negative_mean_of_the_paper(ones, printed, to_four):
     assert other == pytest.approx(found, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ones", "sd"), [(10, 0.030), (50, 0.039), (90, 0.030)])
 def test_negative_mean_under_random_folds(ones, sd):
     y = labels(ones, 100 - ones)
@@ -494,7 +496,6 @@ def test_no_allocation_leaves_larger_equal_training_sets(ones, n, p):
     assert (np.array(left) <= best).all()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.integers(2, 40), st.integers(2, 40), st.data())
 def test_training_sets_of_those_counts_reveal_nothing(ones, zeros, data):
     n, y = ones + zeros, labels(ones, zeros)
@@ -532,6 +533,7 @@ def correlations(plan, y):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [1, 2, 5, 20])
 def test_correlation_of_training_mean_and_held_out_outcome(p):
     y = np.random.default_rng(9).gamma(2.0, size=40)

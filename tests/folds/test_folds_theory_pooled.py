@@ -67,6 +67,7 @@ def test_the_sum_is_that_of_all_pairs(
     assert np.isclose(found, pair_by_pair(X, positives, C, scheme), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", LEAVING_ONE)
 @pytest.mark.parametrize(("p", "C"), [(1, 1.0), (3, 0.05), (3, 1e6)])
 def test_it_is_what_permuted_labels_give(scheme: str, p: int, C: float) -> None:

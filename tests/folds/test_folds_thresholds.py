@@ -8,7 +8,7 @@ from decimal import Decimal
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from statcv import cv, fold_plan
@@ -291,6 +291,7 @@ STRATIFIERS = {
 SIZES = {"groups": {"p": 5}, "shares": {"repeats": 2}, "samples": {"repeats": 2}}
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("name", STRATIFIERS)
@@ -337,7 +338,6 @@ def test_a_plan_comes_back_with_its_stratifier(scheme, name, through):
     assert again.fingerprint == plan.fingerprint
 
 
-@settings(max_examples=60)
 @given(
     st.lists(ODD, min_size=3, max_size=12, unique=True),
     st.integers(1, 2),

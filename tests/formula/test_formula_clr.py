@@ -159,6 +159,7 @@ def test_parts_are_chosen_again_in_every_fold(data):
     assert np.abs(predicted - by_hand(data, "all")).max() > 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 @pytest.mark.parametrize(
     "scheme", ["loocv", "rloocv", "stratified_kfold", "rlpocv", "montecarlo"]
@@ -259,6 +260,7 @@ def test_a_design_with_parts_pickles(data):
     np.testing.assert_array_equal(again.matrix, design.matrix)
 
 
+@pytest.mark.slow
 def test_loocv_of_parts_warns_as_for_other_terms(data):
     with pytest.warns(DistributionalBiasWarning):
         cv(f"y ~ {RIGHT}", data, model=LogisticRegression(), scheme="loocv")

@@ -61,7 +61,7 @@ def terms_of(right):
     return sorted(terms, key=lambda term: len(term.factors))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(formulas(LEAVES))
 def test_numeric_formulas_have_the_matrix_and_names_of_patsy(right):
     terms = terms_of(right)
@@ -76,7 +76,7 @@ def test_numeric_formulas_have_the_matrix_and_names_of_patsy(right):
     np.testing.assert_allclose(design.matrix, ours, rtol=1e-14)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=2 * settings.default.max_examples)
 @given(formulas(MIXED))
 def test_mixed_formulas_have_the_columns_of_patsy(right):
     terms = terms_of(right)
@@ -237,6 +237,7 @@ def test_a_dot_that_stands_for_nothing(data):
 # ---- many columns ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("written", [False, True])
 def test_wide_frames_are_quick(written):
     """patsy's own expansion fails at about 300 columns, and takes quadratic time."""
@@ -251,6 +252,7 @@ def test_wide_frames_are_quick(written):
     np.testing.assert_array_equal(design.matrix[:, 8], wide["x8"])
 
 
+@pytest.mark.slow
 def test_wide_frames_with_a_factor():
     wide = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 1500)))
     wide = wide.add_prefix("x").assign(y=np.arange(20) % 2, f=list("abcd") * 5)

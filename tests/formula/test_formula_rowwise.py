@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv import cv
@@ -178,7 +178,6 @@ def test_the_error_of_a_term_is_reported(data, term):
         make_design(f"y ~ {term} + I(g**2)", data, scope=SCOPE)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.integers(-3, 3), min_size=6, max_size=30).filter(
         lambda values: len(set(values)) > 1
@@ -192,7 +191,6 @@ def test_extremes_shared_by_many_rows_are_detected(values, statistic):
         make_design(f"y ~ I(k - {statistic})", frame, scope={})
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.floats(-1e6, 1e6), min_size=2, max_size=30), st.floats(-5, 5))
 def test_no_valid_term_raises_an_error(values, constant):
     frame = pd.DataFrame({"x": values, "y": np.arange(len(values)) % 2})

@@ -129,6 +129,7 @@ def test_predictions_of_classes_are_those_of_refits(data):
     np.testing.assert_allclose(predicted, expected, rtol=0, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_jobs_do_not_change_what_is_learnt(data):
     one = cv(f"number ~ {RIGHT}", data, scheme=FOLDS, seed=1)
     two = cv(f"number ~ {RIGHT}", data, scheme=FOLDS, seed=1, n_jobs=2)

@@ -207,6 +207,7 @@ def test_no_information_of_many_records_uses_a_sample_of_pairs(monkeypatch):
 # ---- known properties of the rules ----
 
 
+@pytest.mark.slow
 def test_one_nearest_neighbour_on_noise():
     """The apparent error is 0, so .632 gives about .316, and .632+ about one half."""
     found = {".632": [], ".632+": []}
@@ -243,6 +244,7 @@ def test_a_model_that_cannot_overfit_is_not_corrected(data):
 # ---- in a result ----
 
 
+@pytest.mark.slow
 @SOME_UNDEFINED
 def test_metrics_and_summary_show_the_rules_for_bootstrap_samples_only(data):
     result = cv("y ~ a + b", data, model=Logit(1.0), scheme="bootstrap", seed=2)

@@ -439,7 +439,7 @@ def test_the_paired_estimate_is_unbiased_for_noise_and_leave_one_out_is_not():
     assert np.mean(pooled) < 0.5 - 4 * np.std(pooled, ddof=1) / np.sqrt(100)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6))
 def test_rebalanced_pairs_of_a_result_are_those_of_its_table(seed):
     rng = np.random.default_rng(seed)
@@ -489,6 +489,7 @@ DEFAULTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "how"), INTERVALS_OF)
 def test_intervals_are_chosen_by_name(data, name, how):
     formula = "z ~ a" if name in ("rmse", "r2") else "y ~ a"

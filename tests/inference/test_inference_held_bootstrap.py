@@ -233,6 +233,7 @@ def test_the_same_seed_gives_the_same_interval(data):
         assert 0 <= one.lower < float(one) < one.upper <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "name", "scheme"),
     [

@@ -258,6 +258,7 @@ def test_folds_with_a_single_record_of_a_class_are_counted():
     assert "1 of 2 folds hold a single record of a class" in found.assumes
 
 
+@pytest.mark.slow
 def test_at_large_n_the_interval_keeps_its_level():
     """For fixed scores the coverage is 95%, with and without clusters."""
     rng = np.random.default_rng(3)

@@ -81,6 +81,7 @@ def test_the_interval_of_all_pairs_is_near_that_of_delong():
     assert found.se == pytest.approx(peer.se, rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("repeats", [1, 4])
 def test_the_interval_of_pairs_of_fixed_predictions_has_its_nominal_level(repeats):
     """Without fits only the records vary, and the coverage is 95%."""

@@ -98,6 +98,7 @@ SCHEMES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SCHEMES)
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_values_are_those_of_the_data_without_the_record(name):

@@ -117,6 +117,7 @@ def test_unbiased_estimates_raise_no_warning(more):
         result(**more)
 
 
+@pytest.mark.slow
 @KEPT_BACK
 def test_leave_one_out_understates_the_area_of_noise_and_balance_does_not():
     areas = {"loocv": [], "rloocv": []}

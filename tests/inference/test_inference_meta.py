@@ -116,6 +116,7 @@ def test_reml_takes_the_higher_of_two_peaks(y, se, inside):
     assert _minus_likelihood(found, y, se) <= values.min() + 1e-12
 
 
+@pytest.mark.slow
 def test_reml_is_the_best_of_a_fine_grid():
     rng = np.random.default_rng(5)
     for _ in range(20):

@@ -74,6 +74,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("k", [3, 4])
 def test_it_is_algorithm_1(name, k):

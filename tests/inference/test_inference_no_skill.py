@@ -234,6 +234,7 @@ def test_pooled_ranks_of_balanced_leave_one_out_raise_a_warning_if_requested():
     assert warned(large, "y ~ .", **call)[1] == ""
 
 
+@pytest.mark.slow
 def test_unbiased_plans_raise_no_false_alarm():
     """The plans are class-stratified folds with all classes, and rebalanced folds."""
     rng = np.random.default_rng(7)

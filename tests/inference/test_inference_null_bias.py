@@ -57,6 +57,7 @@ def test_models_without_predictors_have_the_same_bias_each_time(model, scheme, b
     assert ("there is no bias" in found.sentence) == (bias == 0)
 
 
+@pytest.mark.slow
 def test_the_bias_is_large_for_leave_one_out_and_zero_for_pairs(rloocv):
     loocv = rloocv.update(scheme="loocv")
     far = loocv.null_bias("auroc", n_permutations=1000)
@@ -71,6 +72,7 @@ def test_the_bias_is_large_for_leave_one_out_and_zero_for_pairs(rloocv):
     assert "which is not their bias when there is skill" in little.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["loocv", "stratified_kfold"])
 def test_bias_is_that_of_a_loop_that_permutes_y_and_calls_cv(scheme):
     data, rng = noise(seed=3, n=30), np.random.default_rng(4)
@@ -138,6 +140,7 @@ def test_joined_points_in_random_order_are_the_mean_over_all_orders(records, met
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["pooled", "per_fold"])
 def test_the_bias_of_average_precision_is_relative_to_chance(how):
     """Random scores without a plan have no bias, although all are above 0.5."""

@@ -161,6 +161,7 @@ def of_equals(table, test, metric):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("test", "how", "metric"),
     [
@@ -181,6 +182,7 @@ def test_a_comparison_quotes_its_error_rate(stored, test, how, metric):
     assert f"error {100 * rows['rejects_se'].max():.1f} points" in said
 
 
+@pytest.mark.slow
 def test_questions_are_not_mixed(stored):
     once = plan(40, 12)
     for question in ("no_skill", "equals", "losses"):
@@ -199,6 +201,7 @@ def test_questions_are_not_mixed(stored):
     assert measured_comparison(once, "pooled", "delong", 0.3, "log_loss") is None
 
 
+@pytest.mark.slow
 def test_intervals_of_losses_quote_their_coverage(stored):
     rows = stored[
         (stored["question"] == "losses")

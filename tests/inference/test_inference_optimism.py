@@ -154,6 +154,7 @@ def test_terms_learn_in_every_sample():
     assert made.optimism == pytest.approx(np.mean(gained), abs=1e-8)
 
 
+@pytest.mark.slow
 def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
     data = frame()
     estimator = LogisticRegression(tol=1e-12, solver="newton-cholesky")

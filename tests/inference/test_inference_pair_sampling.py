@@ -89,6 +89,7 @@ def over_draws(formula, data, metric, pairs, draws=40):
     return np.array(values), np.sqrt(np.mean(np.square(errors)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "metric", "pairs"),
     [

@@ -208,6 +208,7 @@ def noise(n, seed):
     return data.assign(z=rng.normal(size=n))
 
 
+@pytest.mark.slow
 def test_pooled_leave_one_out_orders_noise_backwards_and_pairs_do_not():
     values = {"loocv": [], "leave_pair_out": []}
     for seed in range(150):

@@ -206,6 +206,7 @@ def test_training_sets_without_a_class_count_as_missing_values():
         result.null_distribution("brier", times=200)
 
 
+@pytest.mark.slow
 def test_outcomes_that_cannot_be_fitted_count_as_missing_values():
     """Tuning needs two records of each class, and numbers must not all be equal."""
     data = frame().assign(rare=np.isin(np.arange(30), RARE) * 1)

@@ -95,6 +95,7 @@ def slow_limits(y, score, at, level, draws, seed):
     return np.quantile(heights, [(1 - level) / 2, (1 + level) / 2], axis=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [8, 0])
 def test_limits_are_those_of_resampled_curves(digits):
     y, score = noisy(60, 3, digits)
@@ -110,6 +111,7 @@ def read_rows(name):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", sorted({r["case"] for r in read_rows("bands_r.csv")}))
 def test_values_equal_those_of_proc(case):
     records = [row for row in read_rows("delong_cases.csv") if row["case"] == case]
@@ -157,6 +159,7 @@ def test_the_default_grid_and_the_fields_of_a_band(make):
     assert (wider.upper >= band.upper).all()
 
 
+@pytest.mark.slow
 def test_pointwise_coverage():
     rng = np.random.default_rng(10)
     y = np.repeat([0, 1], 50)

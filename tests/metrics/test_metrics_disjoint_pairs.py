@@ -123,6 +123,7 @@ def test_scores_that_all_tie_have_a_point_interval():
     assert "do not vary" in tied.reason
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("digits", [None, 0])
 def test_an_area_of_one_is_at_most_as_likely_as_the_bound(digits):
     rng = np.random.default_rng(3)

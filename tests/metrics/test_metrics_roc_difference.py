@@ -43,6 +43,7 @@ def test_the_area_under_the_difference_is_the_difference_of_the_areas(ties):
     assert area == pytest.approx(auroc(y, a) - auroc(y, b), abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [False, True])
 def test_the_band_agrees_with_a_slow_paired_bootstrap(clustered):
     y, a, b = sample(80, 3)

@@ -119,6 +119,7 @@ def test_a_perfect_ranking_has_no_band():
     assert "the curve is the same in all" in band.reason
 
 
+@pytest.mark.slow
 def test_on_noise_the_curve_of_leave_pair_out_is_the_diagonal():
     """This does not hold for predictions that are averaged over fits."""
     n, sets = 20, 150

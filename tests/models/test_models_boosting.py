@@ -285,7 +285,7 @@ def test_curves_of_early_stopping_are_those_of_the_fit_that_predicts():
     kind=st.sampled_from(list(KINDS)),
     groups=st.sampled_from([None, 1, 7]),
 )
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_what_is_set_aside(seed, n, share, kind, groups):
     rng = np.random.default_rng(seed)
     y = rng.integers(0, KINDS[kind] or 50, n)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -81,7 +81,6 @@ def test_it_is_that_of_r(case):
     signal=st.sampled_from([0.0, 1.0, 50.0]),
     weighted=st.booleans(),
 )
-@settings(max_examples=30)
 def test_no_slow_maximiser_finds_more(seed, n, p, signal, weighted):
     training = sample(seed, n, p, signal)
     if weighted:
@@ -156,6 +155,7 @@ def test_the_estimate_does_not_depend_on_coordinates():
     assert coefficients(dependent)[-1] == 0
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     scheme=st.sampled_from(["loocv", "rloocv", "weighted", "kfold", "bootstrap"]),
@@ -164,7 +164,6 @@ def test_the_estimate_does_not_depend_on_coordinates():
     signal=st.sampled_from([0.0, 1.0, 50.0]),
     weighted=st.booleans(),
 )
-@settings(max_examples=30)
 @pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning")
 def test_all_folds_are_fitted_as_each(seed, scheme, n, p, signal, weighted):
     records = sample(seed, n, p, signal)

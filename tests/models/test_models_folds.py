@@ -133,7 +133,7 @@ def decrement(training, C, beta):
     signal=st.sampled_from([0.0, 1.0, 4.0]),
     weighted=st.booleans(),
 )
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_logit_of_all_folds_is_that_of_each(seed, scheme, n, p, C, signal, weighted):
     records = sample(seed, n, p, signal)
     if weighted:
@@ -168,7 +168,7 @@ def awkward(seed):
 
 @given(seed=st.integers(0, 10**9))
 @example(seed=29)  # copies of rows of a rare level
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_awkward_folds_are_fitted_as_each(seed):
     records, model, folds = awkward(seed)
     if not has_both(records, folds):
@@ -185,7 +185,7 @@ def test_awkward_folds_are_fitted_as_each(seed):
     p=st.integers(1, 12),
     weighted=st.booleans(),
 )
-@settings(max_examples=150)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_linear_of_all_folds_is_that_of_each(seed, scheme, kind, n, p, weighted):
     records = sample(seed, n, p, kind=kind)
     if weighted:
@@ -207,7 +207,7 @@ def test_linear_of_all_folds_is_that_of_each(seed, scheme, kind, n, p, weighted)
     n=st.integers(12, 40),
     weighted=st.booleans(),
 )
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_means_of_all_folds_are_those_of_each(seed, scheme, classes, n, weighted):
     rng = np.random.default_rng(seed)
     y = rng.normal(size=n) if classes == 0 else rng.integers(0, classes, n)
@@ -256,6 +256,7 @@ def test_weights_are_those_of_the_plan_in_each_fit():
         np.testing.assert_allclose(predicted, expected, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("signal", [8.0, 30.0, 100.0])
 @pytest.mark.parametrize("C", [None, 1e6, 1e10])
 @pytest.mark.parametrize("seed", range(6))
@@ -299,6 +300,7 @@ def test_an_outlier_is_not_taken_for_separation(C):
     assert_like_refits(fits, Logit(C), records, folds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [None, 1.0, 1e4])
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "tenths"])
 def test_columns_may_differ_in_scale(scheme, C):
@@ -382,6 +384,7 @@ def test_a_level_may_be_absent_from_a_training_set(positive, C):
     assert linear.coefficients[0, 3] == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["twice", "zero", "constant", "sum"])
 @pytest.mark.parametrize("C", [None, 1.0])
 def test_columns_may_be_dependent(column, C):
@@ -483,7 +486,6 @@ def test_a_fold_does_not_depend_on_its_block(monkeypatch, scheme):
     each=st.integers(40, 400),
     scheme=st.sampled_from(list(SCHEMES)),
 )
-@settings(max_examples=50)
 def test_blocks_hold_every_fit_once_and_no_more_than_fits_in(cells, each, scheme):
     records = sample(12, 40, 3)
     folds = Folds.of(plan_of(scheme, records))

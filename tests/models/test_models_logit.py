@@ -44,7 +44,7 @@ def glm(X, y, **keywords):
 
 @given(seed=st.integers(0, 10**6))
 @example(seed=247)  # the classes are separated
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_weights_are_frequencies(seed):
     X, y, weights = sample(seed=seed)
     fit = Logit().fit(training(X, y, weights=weights))
@@ -171,7 +171,7 @@ def separable(X, y):
 
 
 @given(st.integers(0, 10**6), st.integers(12, 40), st.integers(1, 4), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=3 * settings.default.max_examples)
 def test_separation_is_found_where_a_linear_programme_finds_it(seed, n, p, coarse):
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
@@ -241,7 +241,7 @@ def test_a_penalty_ends_what_separation_does_not():
 
 
 @given(st.integers(0, 10**6), st.integers(15, 50), st.sampled_from([None, 1e8, 1.0]))
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_what_is_called_an_optimum_is_one(seed, n, C):
     records = long_tailed(seed, n, tail=1.5)
     if len(np.unique(records.y)) < 2:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.datasets import load_iris
@@ -141,7 +141,6 @@ def separable(training):
     signal=st.sampled_from([1.0, 4.0]),
     long_tailed=st.booleans(),
 )
-@settings(max_examples=60)
 def test_optima_are_such_and_separation_is_found(seed, n, C, signal, long_tailed):
     training = sample(seed, n, 2, signal=signal)
     if long_tailed:
@@ -186,6 +185,7 @@ def assert_like_refits(model, records, folds, atol=1e-10):
     return fits
 
 
+@pytest.mark.slow
 @given(
     seed=st.integers(0, 10**6),
     scheme=st.sampled_from(list(SCHEMES)),
@@ -197,7 +197,6 @@ def assert_like_refits(model, records, folds, atol=1e-10):
     weighted=st.booleans(),
     intercept=st.sampled_from([0, None]),
 )
-@settings(max_examples=30)
 def test_all_folds_are_fitted_as_each(
     seed, scheme, n, p, classes, C, signal, weighted, intercept
 ):
@@ -263,6 +262,7 @@ def test_a_weak_penalty_on_nearly_separated_classes_needs_no_fit_of_its_own():
         assert not assert_like_refits(Logit(C), records, folds).refitted.any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [None, 1.0])
 @pytest.mark.parametrize("held", [1, 10])
 def test_each_fit_may_have_an_outcome_of_its_own(C, held):

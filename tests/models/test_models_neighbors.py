@@ -113,6 +113,7 @@ def assert_the_same(model, records, folds, rows, fits, atol=1e-10):
         np.testing.assert_allclose(alone[0], slowly, atol=atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "kind"),
     [(name, kind) for name in SCHEMES for kind in ("binary", "multiclass")]
@@ -147,6 +148,7 @@ def test_weights_multiply_votes_and_records_without_any_are_none(scheme, model):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "distance"])
 @pytest.mark.parametrize("p", [2, 12])
 def test_without_ties_it_is_scikit_learn_s(p, weights):
@@ -168,7 +170,6 @@ def test_without_ties_it_is_scikit_learn_s(p, weights):
 
 
 @given(seed=st.integers(0, 10**6), k=st.integers(1, 9), p=st.sampled_from([1, 2, 7]))
-@settings(max_examples=40)
 def test_predictions_do_not_depend_on_the_order_of_records(seed, k, p):
     training = sample(seed, 30, p, "multiclass", whole=True)
     order = np.random.default_rng(seed).permutation(30)
@@ -301,7 +302,7 @@ def test_predictions_do_not_depend_on_blocks(monkeypatch, scheme, p):
     spread=st.sampled_from([1e-8, 1.0, 1e4, 1e9]),
     kind=st.sampled_from(["normal", "clusters", "outlier", "whole", "heavy", "one"]),
 )
-@settings(max_examples=300)
+@settings(max_examples=5 * settings.default.max_examples)
 def test_lists_hold_everyone_within_reach_and_enough(seed, n, p, least, spread, kind):
     rng = np.random.default_rng(seed)
     records, points = rng.normal(size=(n, p)), rng.normal(size=(7, p))

@@ -116,19 +116,19 @@ def plans(draw):
         st.sampled_from([1e-6, 1e-3, 0.1, 0.5, 1.0, 3.0, 50.0, 1e3]), max_size=5
     ),
 )
-@settings(max_examples=60)
 def test_a_path_is_the_fits_of_each_penalty(drawn, Cs):
     records, folds = drawn
     assert_optima(fit_logit_path(Cs, records, folds), Cs, records, folds)
 
 
 @given(drawn=plans(), C=st.sampled_from([1e-3, 1.0, 100.0]))
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_outcomes_weights_and_copies_differ_from_fold_to_fold(drawn, C):
     records, folds = drawn
     assert_optima([fit_logit_folds(Logit(C), records, folds)], [C], records, folds)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**6), p=st.integers(1, 30))
 @example(seed=0, p=30)
 @settings(max_examples=10)

@@ -75,6 +75,7 @@ def test_logit_predicts_what_glm_refits_predict(name, formula):
     assert difference <= 1e-8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "formula"), NUMBERS)
 def test_linear_predicts_what_glm_refits_predict(name, formula):
     data = frame(name)

@@ -40,7 +40,7 @@ def changed_folds(n, seed):
     length=st.floats(1e-3, 1.0),
     weighted=st.booleans(),
 )
-@settings(max_examples=100)
+@settings(max_examples=2 * settings.default.max_examples)
 def test_a_gradient_is_its_series_within_the_bound(seed, p, C, length, weighted):
     records = sample(seed, 300, p, weighted)
     centre = find_centre(Logit(C), records)

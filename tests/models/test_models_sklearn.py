@@ -86,6 +86,7 @@ def test_weights_for_an_estimator_that_takes_none_are_refused(data):
             cv("y ~ a", data, model=model, weights="w")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [

@@ -92,6 +92,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_folds_are_fits_by_formula_of_their_training_rows(data, name):
     outcome, model, make = MODELS[name]

@@ -262,6 +262,7 @@ def test_terms_that_learn_are_learnt_in_every_training_set(frame):
 # ---- searches ----
 
 
+@pytest.mark.slow
 def test_a_search_gets_inner_splits_of_its_own(frame):
     estimator = LogisticRegression(solver="newton-cholesky", tol=1e-12)
     scoring = {"scoring": "neg_log_loss"}

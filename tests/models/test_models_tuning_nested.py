@@ -107,6 +107,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_choices_and_predictions_are_those_of_loops(name):
     frame = binary_frame(34, seed=3)
@@ -126,6 +127,7 @@ def test_choices_and_predictions_are_those_of_loops(name):
         assert np.abs(predicted - held.predicted[own]).max() < 1e-10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rebalance", ["weight", "subsample", "upsample"])
 @pytest.mark.parametrize("metric", ["log_loss", "auroc", "balanced_accuracy"])
 def test_weighted_records_in_rebalanced_inner_plans(rebalance, metric):
@@ -147,6 +149,7 @@ class OneByOne(Logit):
         return super().fit(training)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "metric"),
     [
@@ -304,6 +307,7 @@ def test_inner_training_sets_are_balanced_where_the_outer_are():
         assert plan.n_splits == 5
 
 
+@pytest.mark.slow
 def test_same_numbers_in_processes_and_threads():
     frame = binary_frame(40, seed=6)
     call = {"k": 3, "seed": 3, "tune": {"C": [0.1, 1.0]}}

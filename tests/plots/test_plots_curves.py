@@ -352,6 +352,7 @@ def said_of(row, *columns):
     return [f"{row[column]:.3f}".replace("-", "−") for column in columns]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("more", "test", "tested"),
     [

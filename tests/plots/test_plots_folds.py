@@ -91,6 +91,7 @@ def test_the_legend_says_why_records_are_not_trained_on(name, said):
     assert found == [expected] * (said is not None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PLANS)
 def test_the_colour_of_each_cell_shows_the_role_of_its_record(name):
     plan = plan_of(**PLANS[name])
@@ -305,6 +306,7 @@ def test_sizes_of_many_folds_are_a_range():
     assert ax.get_title().splitlines()[1] == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [plot_folds, plot_bias, plot_composition])
 @pytest.mark.parametrize(
     ("outcome", "name"),

@@ -335,6 +335,7 @@ def test_infinite_scores_are_omitted_and_counted():
 # ---- the four plots together ----
 
 
+@pytest.mark.slow
 def test_the_figure_for_a_referee(result, tmp_path):
     axes = scv.plots.plot_referee(result)
     assert axes.shape == (2, 2)

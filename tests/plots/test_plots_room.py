@@ -49,6 +49,7 @@ PICTURES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
 def test_no_text_is_cut_off(results, name):
     ax = PICTURES[name](results, None)
@@ -60,6 +61,7 @@ def test_no_text_is_cut_off(results, name):
     assert inside.y0 <= drawn.y0 < drawn.y1 <= inside.y1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in PICTURES if name != "forest"])
 def test_a_legend_fits_the_width_of_its_axes(results, name):
     ax = PICTURES[name](results, None)
@@ -118,6 +120,7 @@ def is_inside(figure, ax):
     return room.x0 <= drawn.x0 < drawn.x1 <= room.x1 and room.y0 <= drawn.y0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORDY)
 def test_long_names_fit_the_width_of_the_axes(wordy, name):
     ax = WORDY[name](wordy, None)
@@ -137,6 +140,7 @@ def test_long_names_of_rows_and_titles_are_wrapped(wordy, name):
         assert not any(box.overlaps(other) for other in boxes[number + 1 :])
 
 
+@pytest.mark.slow
 def test_no_texts_overlap_in_the_figure_for_a_referee(results):
     for result in results.values():
         axes = scv.plots.plot_referee(result)
@@ -150,6 +154,7 @@ def test_no_texts_overlap_in_the_figure_for_a_referee(results):
         assert legend.x0 >= axes[0, 0].get_window_extent().x0
 
 
+@pytest.mark.slow
 def test_plots_are_drawn_on_the_given_axes(results):
     import matplotlib.pyplot as plt
 

@@ -44,6 +44,7 @@ def _close():
     plt.close("all")
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_cv(records, found):
     columns = ["y", "x5", "x6", "x10"]
     table = found.measured.set_index("candidate")
@@ -58,6 +59,7 @@ def test_estimates_are_those_of_cv(records, found):
     assert np.allclose(table["ratio"], table["estimate"] / table["unbiased"])
 
 
+@pytest.mark.slow
 def test_folds_of_a_candidate_are_those_of_cv(records, found):
     own = scv.cv(
         FORMULA, records, k=5, stratify=scv.by_quantile("x6"), model="mean", seed=5
@@ -65,6 +67,7 @@ def test_folds_of_a_candidate_are_those_of_cv(records, found):
     assert own.plan.fingerprint == found.plans["x6"].fingerprint
 
 
+@pytest.mark.slow
 def test_a_date_with_typing_errors_is_flagged(records, found):
     table = found.measured.set_index("candidate")
     parted = table.loc["birth_date", "parted"]
@@ -136,6 +139,7 @@ def test_many_bins_a_fold_take_the_bias_away(found):
     assert ranking.loc["x5 × 20", "predicted"] < ranking.loc["x5", "predicted"] / 2
 
 
+@pytest.mark.slow
 def test_a_model_of_chance_is_fitted_again_on_fixed_folds(records):
     from sklearn.ensemble import RandomForestClassifier
 
@@ -151,6 +155,7 @@ def test_a_model_of_chance_is_fitted_again_on_fixed_folds(records):
     assert repeats == [3, 1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("formula", "more"),
     [

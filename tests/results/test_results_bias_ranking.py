@@ -34,6 +34,7 @@ def by_name(result):
     return result.ranking.set_index("candidate")
 
 
+@pytest.mark.slow
 def test_the_covariate_that_matters_by_its_square_is_first(ranked):
     own = by_name(ranked).loc[X].sort_values("rank")
     assert own.index[0] == "x5"
@@ -42,6 +43,7 @@ def test_the_covariate_that_matters_by_its_square_is_first(ranked):
     assert ranked.ranking["rank"].tolist() == list(range(1, 13))
 
 
+@pytest.mark.slow
 def test_importance_is_total_gain_over_the_fold_models(records, ranked):
     """Fitted again with XGBoost itself, on the folds of the result."""
     import xgboost
@@ -61,6 +63,7 @@ def test_importance_is_total_gain_over_the_fold_models(records, ranked):
     assert ranked.importance == "total_gain"
 
 
+@pytest.mark.slow
 def test_an_identifier_parts_no_copies_and_a_site_does(records, ranked):
     table = by_name(ranked)
     assert table.loc["patient_id", "parted"] == 0
@@ -162,6 +165,7 @@ def test_a_category_is_clamped_to_the_commonest_other_level():
     assert found.ranking["clamp"].item() == pytest.approx(np.mean(losses), abs=1e-9)
 
 
+@pytest.mark.slow
 def test_every_process_gives_the_same_numbers(records):
     few = records.iloc[:300]
     one, two = (

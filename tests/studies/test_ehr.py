@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
@@ -30,7 +30,6 @@ def sizes(draw: st.DrawFn) -> tuple[int, int, int]:
 
 
 @given(sizes(), st.integers(0, 2**32))
-@settings(deadline=None, max_examples=60)
 def test_invariants(size: tuple[int, int, int], seed: int) -> None:
     n, n_duplicates, n_sites = size
     data = simulate_ehr(n, n_duplicates, n_sites, seed=seed)

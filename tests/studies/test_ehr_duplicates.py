@@ -9,7 +9,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
@@ -95,7 +95,6 @@ def test_records_held_alone_are_drawn_with_replacement() -> None:
     share=st.floats(0, 1),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=60)
 def test_only_the_weighted_are_duplicated(
     n: int, n_sites: int | None, share: float, seed: int
 ) -> None:

@@ -9,7 +9,7 @@ from datetime import date, timedelta
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
@@ -48,7 +48,6 @@ def kinds(wrong: str, right: str) -> set[str]:
 
 
 @given(amounts, st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_originals_are_as_they_were(inexact: Inexact, seed: int) -> None:
     truth = simulate_ehr(60, 40, 3, seed=seed)
     data = simulate_ehr(60, 40, 3, inexact=inexact, seed=seed)

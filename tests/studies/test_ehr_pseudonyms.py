@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.errors import ArgumentError, ArgumentTypeError
@@ -33,7 +33,6 @@ def by_site(data: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
 
 
 @given(ways, st.sampled_from([1, 3, None]), st.integers(0, 2**32))
-@settings(max_examples=40)
 def test_invariants(pseudonyms: Pseudonyms, n_sites: int | None, seed: int) -> None:
     copies = 0 if n_sites == 1 else 40
     truth = simulate_ehr(60, copies, n_sites, seed=seed)

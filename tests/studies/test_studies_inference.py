@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
 from scipy.special import logit
@@ -49,7 +49,6 @@ PLAIN: dict[str, Any] = {**ONE, "duplicates": [False]}
     copies=st.booleans(),
     seed=st.integers(0, 2**32),
 )
-@settings(max_examples=40)
 def test_a_sample_has_its_counts_and_its_duplicates(
     n: int, balance: float, copies: bool, seed: int
 ) -> None:
@@ -104,7 +103,6 @@ def test_populations_that_are_none_are_refused(changed: dict[str, Any]) -> None:
         st.floats(-5, 5).filter(lambda d: abs(d) > 0.01), min_size=4, max_size=30
     ).filter(lambda d: min(d) < 0 < max(d))
 )
-@settings(max_examples=30)
 def test_the_slope_of_pairs_is_where_the_likelihood_is_flat(d: list[float]) -> None:
     difference = np.array(d)
     slope = slope_of_pairs(difference)

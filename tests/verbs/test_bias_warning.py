@@ -31,6 +31,7 @@ def test_neighbours_are_warned_of(how: str, tune: Any) -> None:
            rebalance=how, seed=1)  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [
@@ -54,6 +55,7 @@ def test_others_are_not(model: str, how: str) -> None:
         cv("y ~ a + b", noise(1), model=model, scheme="loocv", rebalance=how, seed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_the_warning_is_true() -> None:
     found: dict[str, list[float]] = {"weight": [], "all": [], "subsample": []}

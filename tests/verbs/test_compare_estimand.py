@@ -99,6 +99,7 @@ def test_every_test_is_of_the_estimates_beside_it(results, metric):
         check(scv.compare(**results, metric=metric, test=test, n_permutations=None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS)
 def test_both_pictures_are_of_the_same_test(results, metric):
     first, second = results.values()
@@ -213,6 +214,7 @@ def test_losses_of_random_splits_are_the_mean_over_splits():
     assert row["se"] == pytest.approx(se, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_a_jackknife_of_the_predictions_agrees():
     """Without each record in turn, the fits as they are; alike to first order."""
     for more, how in (({"k": 4, "repeats": 3}, "per_fold"), ({"k": 4}, "pooled")):

@@ -178,6 +178,7 @@ def several():
     }
 
 
+@pytest.mark.slow
 def test_holm_and_benjamini_hochberg_stand_side_by_side(several):
     table = scv.compare(**several, adjust="bh").differences
     assert len(table) == 6

@@ -96,6 +96,7 @@ def test_the_outcome_alone_is_enough(data):
         assert alone.rows.equals(data.index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -44,6 +44,7 @@ def agree(one, other, *hows):
     assert areas(one, *hows) == pytest.approx(areas(other, *hows), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["loocv", "rloocv", "stratified_kfold", "rkfold"])
 def test_auroc_near_separation_is_that_of_either_class(scheme):
     tied = 0
@@ -55,6 +56,7 @@ def test_auroc_near_separation_is_that_of_either_class(scheme):
     assert tied  # probabilities that the other class would have as 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "scheme"),
     [
@@ -73,6 +75,7 @@ def test_other_models_and_pairs_have_it_too(model, scheme):
         agree(*both(data, model=model, scheme=scheme), "pooled", None)
 
 
+@pytest.mark.slow
 def test_intervals_refits_and_permutations_rank_as_the_estimate_does():
     data = nearly_separated(3, n=16)
     results = both(data, scheme="loocv")

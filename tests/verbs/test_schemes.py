@@ -121,6 +121,7 @@ def test_a_tournament_ranks_records_by_the_pairs_that_they_win(data):
     assert paired == pytest.approx(float(plain.estimate("auroc")))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_leave_pair_out_of_more_classes(data):
     model = LogisticRegression(C=1.0, tol=1e-10)
@@ -258,6 +259,7 @@ def test_weights_of_the_caller_are_scaled_to_those_of_the_plan(data):
         assert table[data.index[row]] == pytest.approx(predicted[row], abs=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rebalance", ["subsample", "upsample", "bag", Bags(3)])
 def test_what_is_drawn_follows_from_the_seed_alone(data, rebalance):
     tree = DecisionTreeClassifier(splitter="random", max_depth=2)
@@ -449,6 +451,7 @@ def test_what_is_kept_out_beside_a_pair_is_not_compared(data, scheme):
     assert not any(len(plan.fits.partners(fit)) for fit in range(plan.n_fits))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 @pytest.mark.filterwarnings("ignore::statcv.errors.UndefinedMetricWarning")
 @pytest.mark.parametrize(

@@ -69,6 +69,7 @@ def said(res):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["stratified_kfold", "loocv", "rloocv"])
 def test_every_dtype_gives_the_same_partition_and_inference(scheme):
     data, expected = visits(), None
