@@ -8,6 +8,6 @@ of each property, are `pytest -m "slow or hypothesis" --hypothesis-profile=thoro
 from hypothesis import settings
 
 usual = settings(deadline=None, max_examples=15)
-settings.register_profile("statcv", usual, derandomize=settings().derandomize)
+settings.register_profile("statcv", usual)
 settings.register_profile("thorough", usual, max_examples=60)
 settings.load_profile("statcv")
