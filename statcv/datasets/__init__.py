@@ -6,9 +6,8 @@
 :func:`available_data` lists all data sets but the last.
 """
 
-from statcv.datasets.catalogue import available_data
+from statcv.datasets.catalogue import available_data, load_data
 from statcv.datasets.irae import load_irae
 from statcv.datasets.published import fetch_cfs, fetch_ptb
-from statcv.datasets.shipped import load_data
 
 __all__ = ["available_data", "fetch_cfs", "fetch_ptb", "load_data", "load_irae"]

@@ -10,26 +10,48 @@ from __future__ import annotations
 import hashlib
 import os
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 import pandas as pd
 
-from statcv.datasets.reading import read_table
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
     DownloadError,
     MissingPackageError,
 )
+
+
+def read_table(
+    file: IO[bytes], text: Iterable[str], dates: Iterable[str] = ()
+) -> pd.DataFrame:
+    """Return the table; `text` and `dates` name its columns of text and of dates."""
+    days = list(dates)
+    table: pd.DataFrame = pd.read_csv(
+        file,
+        dtype=dict.fromkeys(text, str),
+        parse_dates=days,
+        **_exact_numbers(),
+    )
+    return table.astype(dict.fromkeys(days, "datetime64[ns]"))
+
+
+def _exact_numbers() -> dict[str, Any]:
+    """Return the option for exact numbers, which pandas 3.1 and later always read."""
+    version = tuple(int(part) for part in pd.__version__.split(".")[:2])
+    return {} if version >= (3, 1) else {"float_precision": "round_trip"}
+
+
+# ---- a published file, kept or downloaded ----
 
 TIMEOUT = 30.0
 """Seconds without a byte after which a download is given up."""

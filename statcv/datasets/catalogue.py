@@ -1,11 +1,14 @@
-"""The list of data sets."""
+"""The list of data sets, and those installed with this package or with statsmodels."""
 
 from __future__ import annotations
+
+from importlib import resources
 
 import pandas as pd
 
 from statcv.datasets import published
-from statcv.datasets.cache import is_here
+from statcv.datasets.cache import is_here, read_table
+from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 
 
 def available_data() -> pd.DataFrame:
@@ -62,3 +65,110 @@ def available_data() -> pd.DataFrame:
             ],
         }
     )
+
+
+# ---- installed data sets ----
+
+
+def load_data(name: str) -> pd.DataFrame:
+    """Read a data set that is installed with the package or with statsmodels.
+
+    Parameters
+    ----------
+    name : {"spector", "ehr"}
+        ``"spector"``: 32 students, one row each, and whether their grade in
+        economics improved. ``GRADE`` (0 or 1) is the outcome; ``GPA`` is the grade
+        point average at the start (0 to 4), ``TUCE`` the points in a test of
+        economics at the start, ``PSI`` (0 or 1) whether the student was taught
+        by the personalised system of instruction.
+
+        ``"ehr"``: 2 000 simulated hospital records of 1 700 people, of which
+        300 rows are exact duplicates held by another hospital. ``y`` (0 or 1) is
+        the outcome, ``x1`` to ``x10`` are covariates, ``site`` is the hospital
+        (A to E), ``patient_id`` and ``birth_date`` identify the person.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A new data frame at each call, with the row labels 0, 1, 2, ...
+
+    Raises
+    ------
+    ArgumentError
+        If no data set has this name.
+    ArgumentTypeError
+        If `name` is not a string.
+
+    See Also
+    --------
+    available_data : Every data set, and how to obtain it.
+    statcv.studies.simulate_ehr : The generator of ``"ehr"``, for any size.
+
+    Notes
+    -----
+    ``"spector"`` comes from L. C. Spector and M. Mazzeo, "Probit analysis and
+    economic education", Journal of Economic Education 11 (1980) 37-44. It is
+    read from statsmodels, which has the author's permission to distribute it.
+
+    ``"ehr"`` follows the generator of R. Bey, R. Goussault, F. Grolleau,
+    M. Benchoufi and R. Porcher, JAMIA 27 (2020) 1244-1251. No record is that of a
+    real person.
+
+    Examples
+    --------
+    >>> from statcv.datasets import load_data
+    >>> load_data("spector").head(3)
+        GPA  TUCE  PSI  GRADE
+    0  2.66  20.0    0      0
+    1  2.89  22.0    0      0
+    2  3.28  24.0    0      0
+    >>> ehr = load_data("ehr")
+    >>> len(ehr), ehr["patient_id"].nunique()
+    (2000, 1700)
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError(
+            f"the name of a data set is a string, not {type(name).__name__}"
+        )
+    try:
+        reader = _READERS[name]
+    except KeyError:
+        raise ArgumentError(_unknown(name)) from None
+    return reader()
+
+
+def _unknown(name: str) -> str:
+    """Return the message for a name that cannot be loaded."""
+    if name == "irae":
+        return (
+            "'irae' is not in a public repository; statcv.load_irae(path) reads the "
+            "file that its authors provide"
+        )
+    fetched = {"cfs": "fetch_cfs()", "ptb": "fetch_ptb()"}
+    if name in fetched:
+        return (
+            f"{name!r} is not installed with the package; "
+            f"statcv.{fetched[name]} downloads it once and keeps it"
+        )
+    known = " and ".join(repr(each) for each in _READERS)
+    return (
+        f"there is no data set {name!r}.{suggestion(name, [*_READERS, *fetched])} "
+        f"load_data knows {known}; published sets are downloaded by "
+        f"statcv.fetch_cfs() and statcv.fetch_ptb()"
+    )
+
+
+def _spector() -> pd.DataFrame:
+    from statsmodels.datasets import spector
+
+    data: pd.DataFrame = spector.load_pandas().data
+    columns = data[["GPA", "TUCE", "PSI", "GRADE"]]
+    return columns.astype({"PSI": "int64", "GRADE": "int64"})
+
+
+def _ehr() -> pd.DataFrame:
+    with resources.files("statcv.data").joinpath("ehr.csv").open("rb") as file:
+        return read_table(file, text=["site", "patient_id"], dates=["birth_date"])
+
+
+_READERS = {"spector": _spector, "ehr": _ehr}

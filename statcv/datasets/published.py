@@ -1,14 +1,135 @@
-"""Published data sets: the origin of each file, and the functions that download it."""
+"""Published data sets: where each file is from, its conversion, and its download.
+
+A conversion takes the path of a published file and returns one data frame. The order
+of rows and columns and the values are those of the published file, since seeded
+results depend on the order.
+"""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from os import PathLike
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from statcv.datasets import convert
 from statcv.datasets.cache import Prepared, Source, obtain
 from statcv.errors import ArgumentError, suggestion
+
+# ---- the published files as plain tables ----
+
+PEOPLE = {
+    "TubeBarcode": "id",
+    "catrecruit_Binary": "cfs",
+    "sex_Binary": "sex",
+    "agegroup_Average": "age",
+}
+"""The columns of the CFS table before the blood tests, and their names here."""
+
+
+def cfs_table(path: Path) -> pd.DataFrame:
+    """Return the blood tests of Vogl et al. (2022), one row per person.
+
+    A value below or above a detection limit becomes that limit: ``<20`` becomes 20.
+    """
+    raw = pd.read_csv(path, dtype=str)
+    people = raw[list(PEOPLE)].rename(columns=PEOPLE)
+    people = people.astype({"cfs": "int64", "sex": "int64", "age": "float64"})
+    tests = {
+        _test_name(column): [float(text) for text in raw[column].str.lstrip("<>")]
+        for column in raw.columns.drop(list(PEOPLE))
+    }
+    return pd.concat([people, pd.DataFrame(tests)], axis=1)
+
+
+def _test_name(column: str) -> str:
+    """Return ``tsh`` for ``TSHBloodB``."""
+    return column.lower().removesuffix("bloodb")
+
+
+def cfs_predictions(path: Path) -> pd.DataFrame:
+    """Return the published leave-one-out predictions, digits as in the source."""
+    raw = pd.read_csv(path, dtype=str)
+    return raw.rename(columns={"TubeBarcode": "id", "GBR": "gbr"})
+
+
+def ptb_table(path: Path) -> pd.DataFrame:
+    """Return the women of Fettweis et al. (2019): outcome, background, taxa."""
+    taxa = _read_r(path)
+    women = taxa["meta"]["Fe"]
+    background = pd.DataFrame(
+        {
+            "subject": _words(women["SubjectID"]),
+            "sample": _words(women["SampleID"]),
+            "preterm": women["Preterm"].to_numpy(dtype=float).astype("int64"),
+            "weeks_at_collection": women["GAAC"].to_numpy(dtype=float),
+            "weeks_at_delivery": women["GAAD"].to_numpy(dtype=float),
+            "age_group": [age.replace("_to_", "-") for age in _words(women["mAge"])],
+            "race": _words(women["mRace"]),
+        }
+    )
+    proportions = _tables(taxa)["Fe"]["ASV"]
+    columns = _numbered(_genus_of_variants(taxa))
+    return pd.concat(
+        [background, pd.DataFrame(proportions.values, columns=columns)], axis=1
+    )
+
+
+def ptb_taxa(path: Path) -> pd.DataFrame:
+    """Return the genus group and the DNA sequence of each taxon column."""
+    taxa = _read_r(path)
+    groups = _genus_of_variants(taxa)
+    sequences = _tables(taxa)["Fe"]["ASV"].coords["dim_1"].values
+    return pd.DataFrame(
+        {"column": _numbered(groups), "group": groups, "sequence": _words(sequences)}
+    )
+
+
+def _read_r(path: Path) -> Mapping[str, Any]:
+    """Return R's list ``taxa_data``."""
+    import rdata
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=UserWarning, module=r"rdata\.")
+        content: Mapping[str, Any] = rdata.read_rda(path)["taxa_data"]
+    return content
+
+
+def _tables(taxa: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tables of proportions by study, one for each taxonomic rank."""
+    return {str(study): tables for study, tables in taxa["prop"]["com_V1"].items()}
+
+
+def _words(values: Any) -> list[str]:
+    return [str(value) for value in values]
+
+
+def _genus_of_variants(taxa: Mapping[str, Any]) -> list[str]:
+    """Return the genus group of each sequence variant (ASV).
+
+    The source names variants by their sequence alone. Each column of its genus
+    table is a sum of variant columns, so regressing genera on variants, over the
+    samples of all studies, gives weights of exactly 0 and 1.
+    """
+    studies = _tables(taxa).values()
+    variants = np.vstack([tables["ASV"].values for tables in studies])
+    genera = np.vstack([tables["Genus"].values for tables in studies])
+    weights = np.linalg.lstsq(variants, genera, rcond=None)[0]
+    names = _words(_tables(taxa)["Fe"]["Genus"].coords["dim_1"].values)
+    return [names[column] for column in weights.argmax(axis=1)]
+
+
+def _numbered(groups: list[str]) -> list[str]:
+    """Return ``lactobacillus_iners_1``, ``lactobacillus_iners_2``, ... by group."""
+    group = pd.Series([name.lower().replace(".", "_") for name in groups])
+    number = group.groupby(group).cumcount() + 1
+    return [f"{g}_{i}" for g, i in zip(group, number, strict=True)]
+
+
+# ---- what is downloaded from where ----
 
 _CFS_COMMIT = "30cea092a10bd782136fbeb817f260d3877ce773"
 
@@ -17,7 +138,7 @@ CFS = {
         name="cfs_vogl.csv",
         sha256="3ea685d89771ff53d22d1036885d951895058e67212f95d224b50f591f6b15be",
         text=("id",),
-        convert=convert.cfs_table,
+        convert=cfs_table,
         source=Source(
             repository="kalkairis/PhageIPSeq_CFS",
             commit=_CFS_COMMIT,
@@ -29,7 +150,7 @@ CFS = {
         name="cfs_vogl_published_predictions.csv",
         sha256="5e573e5f99805dfba146996e8bca309fda37f153f0f1af983545c4a185e87be2",
         text=("id",),
-        convert=convert.cfs_predictions,
+        convert=cfs_predictions,
         source=Source(
             repository="kalkairis/PhageIPSeq_CFS",
             commit=_CFS_COMMIT,
@@ -53,14 +174,14 @@ PTB = {
         name="ptb_fettweis.csv",
         sha256="fbe84209bcc4b3651a83a9b5fcae2fd8cd700777ef2962bd4f6dca16081c084e",
         text=("subject", "sample", "age_group", "race"),
-        convert=convert.ptb_table,
+        convert=ptb_table,
         source=_PTB_SOURCE,
     ),
     "taxa": Prepared(
         name="ptb_fettweis_asv.csv",
         sha256="93d451c425096e2e2fc7e6b75f8a982fa51ee50a9f75f625d647bb2bc0ebab4c",
         text=("column", "group", "sequence"),
-        convert=convert.ptb_taxa,
+        convert=ptb_taxa,
         source=_PTB_SOURCE,
     ),
 }

@@ -1,6 +1,6 @@
 """Design × plan × model → predictions."""
 
-from statcv.engine.checkpoint import kept_seed
+from statcv.engine.checkpoint import kept_seed, write_whole
 from statcv.engine.parallel import (
     check_jobs,
     one_thread,
@@ -19,7 +19,6 @@ from statcv.engine.predictions import (
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, fit_all
-from statcv.engine.storage import write_whole
 
 __all__ = [
     "OF_THE_FITS",

@@ -16,11 +16,10 @@ from statcv.formula.frame import (
     row_weights,
 )
 from statcv.formula.outcome import Outcome
-from statcv.formula.parse import Formula, parse_formula
+from statcv.formula.parse import Formula, parse_formula, updated_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms
-from statcv.formula.updating import updated_formula
 
 __all__ = [
     "Design",

@@ -90,7 +90,7 @@ def transforms() -> Mapping[str, Any]:
     """Return the functions of every formula: patsy's, ``bs``, ``clr`` and ``poly``."""
     import patsy.builtins
 
-    from statcv.formula.splines import bs
+    from statcv.formula.functions import bs
 
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
     return {**known, "bs": bs, "clr": clr, "poly": poly}

@@ -6,13 +6,13 @@ from statcv.inference.estimates.bootstrap_632 import (
     bootstrap_estimate,
     join_values,
 )
-from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.estimating import (
+from statcv.inference.estimates.estimate import (
     BOOTSTRAPS,
     HOWS,
+    Estimate,
     resolve_how,
 )
-from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.groups import among, group_estimate, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.values import values_by_split

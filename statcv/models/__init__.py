@@ -9,7 +9,6 @@ from statcv.models.base import (
     WrappedFit,
 )
 from statcv.models.boosting import BoostedFit, XGBoost
-from statcv.models.dummy import Mean, NegMean
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -17,7 +16,12 @@ from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels, unwrap_result
 from statcv.models.weights import with_given_weights
-from statcv.models.without_predictors import fitted_to_constant, predicted_without
+from statcv.models.without_predictors import (
+    Mean,
+    NegMean,
+    fitted_to_constant,
+    predicted_without,
+)
 
 __all__ = [
     "MODELS",

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from statcv.errors import ModelError
 
 if TYPE_CHECKING:
-    from statcv.models.batched.fitted import FittedFolds
-    from statcv.models.batched.folds import Folds
+    from statcv.models.batched.folds import FittedFolds, Folds
 
 Matrix = NDArray[np.float64]
 
@@ -111,7 +110,7 @@ class Capabilities:
         Whether the model can be fitted; False if only its predictions are known.
     fits_together : bool
         Whether ``fit_folds(records, folds)`` fits the training sets of many folds as
-        one problem. It returns :class:`~statcv.models.batched.fitted.FittedFolds`, or
+        one problem. It returns :class:`~statcv.models.batched.folds.FittedFolds`, or
         None for an outcome that the model fits fold by fold.
     follows_held_out : bool
         Whether the model is to be fitted by ``fit_following(training, held_out)``,

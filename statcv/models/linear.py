@@ -1,4 +1,9 @@
-"""Linear regression by least squares."""
+"""Linear regression by least squares, of one training set and of all folds together.
+
+In terms of the orthogonal factor Q of all records, a fold's Gram matrix is the identity
+minus the rows that it leaves out, and their residuals give the change of its
+coefficients.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +15,125 @@ import numpy as np
 from statcv.models.base import (
     Capabilities,
     Matrix,
+    Model,
     PlainFit,
     TrainingSet,
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.fitted import FittedFolds, by_linear_predictor
-from statcv.models.batched.folds import Folds
-from statcv.models.batched.linear import fit_linear_folds
+from statcv.models.batched.downdate import Inverse, by_counts, by_lists
+from statcv.models.batched.folds import (
+    FittedFolds,
+    FoldFits,
+    Folds,
+    by_linear_predictor,
+)
 from statcv.models.newton import column_units
+
+CONDITION = 1e6  # of all records
+GROWTH = 1e4  # of the inverse, where a fold is left to its own decomposition
+
+
+def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFits:
+    """Fit every fold, as :class:`~statcv.models.Linear` would.
+
+    Parameters
+    ----------
+    model : Linear
+    records : TrainingSet
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
+    folds : Folds
+
+    Returns
+    -------
+    FoldFits
+
+    Examples
+    --------
+    >>> from statcv.models import Linear
+    >>> X = np.column_stack([np.ones(4), [0.0, 1, 2, 4]])
+    >>> y = np.array([1.0, 2, 3, 9])
+    >>> records = TrainingSet(X, y, "continuous", 0, ("one", "x"), 0, None, seed=0)
+    >>> fit_linear_folds(Linear(), records, Folds.leaving_out([[3]])).coefficients
+    array([[1., 1.]])
+    """
+    refuse_missing(records, model.label)
+    fits = FoldFits.empty(len(folds), records.X.shape[1])
+    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
+    root = np.sqrt(weights)
+    X = records.X[:, live] * root[:, None]
+    unit = column_units(X)
+    Q, R = np.linalg.qr(X / unit)
+    if _determined(X, R):
+        y = records.y * root
+        theta = y @ Q
+        residuals = y - theta @ Q.T
+        n, p = Q.shape
+        for block in folds.blocks(n, p):
+            own = slice(None) if block.outcome is None else block.outcome
+            gradient = block.sums(residuals[own], Q)
+            many = block.counts is not None
+            inverse: Inverse = by_counts(Q, block) if many else by_lists(Q, block)
+            with np.errstate(invalid="ignore"):
+                moved = theta[own] + inverse.times(gradient)
+            sure = inverse.norm <= GROWTH
+            beta = np.linalg.solve(R, moved[sure].T).T / unit
+            fits.coefficients[np.ix_(block.fits[sure], live)] = beta
+            fits.converged[block.fits] = sure
+    return fits.refit(model, records, folds)
+
+
+def _determined(X: Matrix, R: Matrix) -> bool:
+    """Return whether all records determine the coefficients well."""
+    if not X.shape[1] or len(X) < X.shape[1]:
+        return False
+    return bool(np.linalg.cond(R) <= CONDITION)
+
+
+# ---- the training mean of every fold, by counting ----
+
+
+def fold_means(records: TrainingSet, folds: Folds) -> Matrix:
+    """Return the mean outcome, or the class shares, of every training set.
+
+    This is the prediction of :class:`~statcv.models.Mean` in the fold. Counts are
+    integers, whose sums are exact, so that equal shares stay equal.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records; ``y`` may have one row for each of several outcomes, which
+        ``folds.outcome`` selects.
+    folds : Folds
+
+    Returns
+    -------
+    numpy.ndarray, shape (fits,), or (fits, classes) for more than two
+
+    Examples
+    --------
+    >>> y = np.array([0, 1, 1, 1])
+    >>> records = TrainingSet(np.ones((4, 1)), y, "binary", 2, ("one",), 0, None, 0)
+    >>> fold_means(records, Folds.leaving_out([[0], [3]]))
+    array([1.        , 0.66666667])
+    """
+    n, y = len(records.X), records.y
+    weights = np.ones(n) if records.weights is None else records.weights
+    many = records.kind == "multiclass"
+    parts = [y == c for c in range(records.n_classes)] if many else [y]
+    means = np.empty((len(folds), len(parts)))
+    for block in folds.blocks(n, p=1):
+        own = slice(None) if block.outcome is None else block.outcome
+        total = block.sums(np.ones(n), weights[:, None])
+        for column, part in enumerate(parts):
+            summed = block.sums(part[own].astype(float), weights[:, None])
+            means[block.fits, column] = (summed / total)[:, 0]
+    return means if many else means[:, 0]
+
+
+# ---- the model ----
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,10 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.firth import fit_firth_folds
-from statcv.models.batched.fitted import FittedFolds, by_linear_predictor
-from statcv.models.batched.folds import Folds
+from statcv.models.batched.folds import FittedFolds, Folds, by_linear_predictor
 from statcv.models.batched.logit import fit_logit_folds
 from statcv.models.batched.multinomial import fit_class_folds
-from statcv.models.firth import fit_firth
+from statcv.models.firth import fit_firth, fit_firth_folds
 from statcv.models.multinomial import fit_classes
 from statcv.models.newton import (
     EXTREME,

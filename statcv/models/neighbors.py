@@ -9,8 +9,7 @@ import numpy as np
 from statcv.arguments import is_whole
 from statcv.errors import ModelError, plural, suggestion
 from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_missing
-from statcv.models.batched.fitted import FittedFolds
-from statcv.models.batched.folds import Folds, Numbers
+from statcv.models.batched.folds import FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors import Neighborhood
 
 WEIGHTS = ("uniform", "distance")

@@ -20,8 +20,13 @@ from statcv.models.base import (
     TrainingSet,
     WrappedFit,
 )
-from statcv.models.batched.fitted import FittedFolds, fit_all_folds
-from statcv.models.batched.folds import CELLS, Folds, Numbers
+from statcv.models.batched.folds import (
+    CELLS,
+    FittedFolds,
+    Folds,
+    Numbers,
+    fit_all_folds,
+)
 
 __all__ = [
     "NAME",

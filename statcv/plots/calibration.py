@@ -21,7 +21,7 @@ from statcv.plots.base import (
     titled,
     written,
 )
-from statcv.plots.records import Records, records_of
+from statcv.plots.protocol import Records, records_of
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:

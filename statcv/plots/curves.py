@@ -36,7 +36,7 @@ from statcv.plots.base import (
     short_scheme,
     titled,
 )
-from statcv.plots.records import how_averaged, placed_pairs, records_of
+from statcv.plots.protocol import how_averaged, placed_pairs, records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

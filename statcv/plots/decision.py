@@ -21,8 +21,7 @@ from statcv.plots.base import (
     short_scheme,
     titled,
 )
-from statcv.plots.protocol import Compared
-from statcv.plots.records import Records, records_of
+from statcv.plots.protocol import Compared, Records, records_of
 from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:

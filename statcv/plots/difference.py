@@ -16,8 +16,7 @@ from statcv.inference.paired.records import is_result, name_results
 from statcv.inference.paired.tests import PairedTest
 from statcv.metrics import Metric, roc_difference
 from statcv.plots.base import COLOURS, CURVE, GREY, new_axes, no_band, shade, written
-from statcv.plots.protocol import Compared
-from statcv.plots.records import how_averaged
+from statcv.plots.protocol import Compared, how_averaged
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

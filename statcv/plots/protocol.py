@@ -1,14 +1,20 @@
-"""The attributes of comparisons and meta-analyses that plots read."""
+"""What plots read: attributes of comparisons, and the records of a result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
-from statcv.inference import Readable
+from statcv.errors import MetricError
+from statcv.inference import Readable, Scores
+from statcv.inference.estimates.pairs import ConcordantPairs, concordant_pairs
 from statcv.inference.paired.contrasts import Contrasts
+from statcv.plots.base import require_binary
 
 
 class Compared(Protocol):
@@ -49,3 +55,108 @@ class Combined(Protocol):
     @property
     def label(self) -> str:
         """The label of the difference."""
+
+
+# ---- the records of a result, each once, with one prediction ----
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """All records that were held out, each of them once.
+
+    Attributes
+    ----------
+    row : numpy.ndarray of int, shape (n,)
+        Positions of the records in the data.
+    y : numpy.ndarray, shape (n,)
+        Coded outcome.
+    predicted : numpy.ndarray, shape (n,)
+        Predictions, averaged over all splits that hold the record out.
+    clusters : numpy.ndarray of int, shape (n,), or None
+        Cluster of each record, if there are clusters.
+    how : str
+        Description of how the predictions were combined.
+    """
+
+    row: NDArray[np.intp]
+    y: NDArray[np.int64]
+    predicted: Floats
+    clusters: NDArray[np.intp] | None
+    how: str
+
+
+def records_of(
+    result: Readable, picture: str, *, rank: bool = False, probabilities: bool = False
+) -> Records:
+    """Return the records of a result with two classes.
+
+    Parameters
+    ----------
+    result : Readable
+        Result to read.
+    picture : str
+        Name of the plot in error messages.
+    rank : bool
+        Whether only the order matters. In a tournament the prediction of a record is
+        then the share of pairs that it won.
+    probabilities : bool
+        Whether the plot needs probabilities.
+
+    Raises
+    ------
+    OutcomeError
+        If the outcome does not have two classes.
+    MetricError
+        If probabilities are needed, and the predictions are not probabilities.
+    """
+    require_binary(result, picture)
+    scores = result.scores
+    if probabilities and not scores.probabilities:
+        raise MetricError(
+            f"{picture} needs probabilities, but the predictions of "
+            f"{result.learner.label} are scores on a scale of their own; use a model "
+            "that predicts probabilities, or calibrate it inside the folds, for "
+            "example with scikit-learn's CalibratedClassifierCV."
+        )
+    row, predicted = averaged(scores, rank)
+    clusters = None if scores.clusters is None else scores.clusters[row]
+    y = np.asarray(scores.y[row], dtype=np.int64)
+    return Records(row, y, predicted, clusters, how_averaged(scores))
+
+
+def placed_pairs(scores: Scores) -> ConcordantPairs | None:
+    """Return the pairs whose placement values give the ROC curve.
+
+    The value is None if each record has a score of its own, or if there are too many
+    pairs to list.
+    """
+    each_in_many = scores.overlapping and not scores.tournament
+    return concordant_pairs(scores) if each_in_many else None
+
+
+def averaged(scores: Scores, rank: bool) -> tuple[NDArray[np.intp], Floats]:
+    """Return each held-out record once, with its mean prediction.
+
+    With ``rank``, predictions are in the form that auROC reads; in a tournament they
+    are the share of its pairs that a record won.
+    """
+    if not (rank and scores.tournament):
+        rows, mean = scores.mean_prediction()
+        return rows, scores.to_rank(mean) if rank else mean
+    parts = [scores.by_record(where, rank=True) for where in scores.by_repeat]
+    rows, won = (np.concatenate(column) for column in zip(*parts, strict=True))
+    distinct, place = np.unique(rows, return_inverse=True)
+    return distinct, np.bincount(place, won) / np.bincount(place)
+
+
+def how_averaged(scores: Scores) -> str:
+    """Return how the predictions of a record were combined.
+
+    The text continues the phrase "held-out predictions".
+    """
+    repeats = len(scores.by_repeat)
+    if repeats > 1:
+        return f"averaged over {repeats} repeats"
+    return "averaged by record" if scores.overlapping else "pooled"

@@ -12,7 +12,7 @@ from statcv.plots.base import require_result
 from statcv.plots.calibration import plot_calibration
 from statcv.plots.curves import plot_roc
 from statcv.plots.decision import plot_decision
-from statcv.plots.records import records_of
+from statcv.plots.protocol import records_of
 from statcv.plots.risk import plot_risk
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from statcv.arguments import is_whole
 from statcv.errors import ArgumentError
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes, require_result, titled
-from statcv.plots.records import records_of
+from statcv.plots.protocol import records_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

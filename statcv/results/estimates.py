@@ -19,8 +19,8 @@ from statcv.inference import (
     resolve_how,
 )
 from statcv.inference.intervals.methods import Asked
-from statcv.inference.refits.cost import jackknife_cost
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
+from statcv.inference.refits.refitting import jackknife_cost
 from statcv.metrics import Metric
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from statcv.metrics import Metric
 from statcv.models import Model
 from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
-from statcv.results import estimates, permutations, skill, tables
+from statcv.results import estimates, permutations, tables
 from statcv.results.call import Call
 from statcv.results.full_model import FullModel
 from statcv.results.refits import Refits
@@ -533,7 +533,7 @@ class CVResult:
         >>> test.p_value <= 0.05
         True
         """
-        return skill.test_of_skill(
+        return permutations.test_of_skill(
             self,
             self._metric(metric),
             how,

@@ -40,8 +40,8 @@ from statcv.results.stratifier_bias.setting import (
     check_metric,
     check_scheme,
     read_duplicates,
+    values_of,
 )
-from statcv.results.stratifier_bias.values import values_of
 
 USUAL = {"binary": "accuracy", "multiclass": "accuracy", "continuous": "rmse"}
 WAYS = ("pooled", "per_fold")

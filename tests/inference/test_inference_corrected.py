@@ -10,8 +10,8 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
-from statcv.inference.refits.cost import FIT, jackknife_cost
 from statcv.inference.refits.jackknife import Jackknife, jackknife_values
+from statcv.inference.refits.refitting import FIT, jackknife_cost
 
 
 def data(n=24, ones=9, shift=0.8, seed=3):

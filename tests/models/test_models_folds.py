@@ -17,9 +17,9 @@ from statcv.models.batched import downdate as products
 from statcv.models.batched import folds as together
 from statcv.models.batched.downdate import by_counts, by_lists
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.linear import fit_linear_folds, fold_means
 from statcv.models.batched.logit import _not_separated, fit_logit_folds
 from statcv.models.batched.logit_problem import Problem, find_centre
+from statcv.models.linear import fit_linear_folds, fold_means
 
 SCHEMES = {
     "loocv": {},

@@ -38,12 +38,11 @@ from statcv.models import (
     resolve_model,
 )
 from statcv.models.base import PlainFit
-from statcv.models.batched.fitted import fit_all_folds
-from statcv.models.batched.folds import Folds
+from statcv.models.batched.folds import Folds, fit_all_folds
 from statcv.models.resolve import UserModel
 from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
-from statcv.models.tuning.search import Searched
+from statcv.models.tuning.resolve import Searched
 from statcv.studies.standardised import Standardised
 from statcv.verbs.from_predictions import OtherSoftware
 

@@ -11,26 +11,29 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.folds.audit.duplicated import aligned, copies, groups_of_equals, outcome_of
+from statcv.folds.audit.duplicated import (
+    aligned,
+    copies,
+    groups_of_equals,
+    opposite_twins,
+    outcome_of,
+)
 from statcv.folds.audit.duplicates import Columns, Tolerance
 from statcv.folds.audit.findings import Audit as Audit
 from statcv.folds.audit.findings import Finding, fixed
 from statcv.folds.audit.folds import (
+    SAME,
+    classes_missing,
     columns_over_folds,
+    fit_means,
     fold_sizes,
     held_out_times,
     outcome_over_folds,
     parted,
-)
-from statcv.folds.audit.training import (
-    SAME,
-    classes_missing,
-    fit_means,
     records_lost,
     training_counts,
     training_means_spread,
 )
-from statcv.folds.audit.twins import opposite_twins
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auprc, auroc

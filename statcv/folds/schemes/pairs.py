@@ -1,4 +1,9 @@
-"""Pairs of records that are held out together: every one, or a balanced sample."""
+"""Pairs of records that are held out together: every one, or a balanced sample.
+
+In a sample the numbers of pairs of two records of a class differ by at most one; so no
+record weighs more than another by chance in a mean over pairs. All else is random: the
+pairs are allocated first, and then change partners many times.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +14,222 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError
 from statcv.folds.ragged import Ragged
+from statcv.folds.rebalance.draw_evenly import contains
 from statcv.folds.response import Response
 from statcv.folds.schemes.holdout import Holding, Records
-from statcv.folds.schemes.pair_sample import (
-    all_pairs,
-    least_budget,
-    sample_of_classes,
-    sample_of_numbers,
-)
 
 if TYPE_CHECKING:
     from statcv.folds.plan import FoldPlan
+
+
+Numbers = NDArray[np.intp]
+Ints = NDArray[np.int64]
+
+MOST_ROUNDS = 5000  # of exchanges before the pairs are allocated again
+MOST_DEALS = 10
+
+
+def sample_of_classes(
+    members: list[Numbers], budget: int, rng: np.random.Generator
+) -> Numbers:
+    """Draw pairs of records of different classes, as many of every two classes.
+
+    Within two classes, and over all pairs of a class, counts of a record's pairs
+    differ by at most one.
+
+    Parameters
+    ----------
+    members : list of numpy.ndarray of int
+        The records of each class.
+    budget : int
+        Number of pairs, at most as many as there are.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (budget, 2)
+    """
+    shuffled = [rng.permutation(rows) for rows in members]
+    sizes = np.array([len(rows) for rows in members])
+    begin = np.zeros(len(members), dtype=np.int64)  # whose turn it is to have one more
+    one, two = np.triu_indices(len(members), 1)
+    parts = []
+    shares = even_shares(sizes[one] * sizes[two], budget)
+    for a, b, share in zip(one.tolist(), two.tolist(), shares.tolist(), strict=True):
+        times = []
+        for c in (a, b):
+            each, more = divmod(share, int(sizes[c]))
+            of_class = np.full(sizes[c], each)
+            of_class[(begin[c] + np.arange(more)) % sizes[c]] += 1
+            begin[c] = (begin[c] + more) % sizes[c]
+            times.append(of_class)
+        rows = np.concatenate([shuffled[a], shuffled[b]])
+        sort = np.repeat([0, 1], [sizes[a], sizes[b]])
+        parts.append(rows[_drawn(sort, np.concatenate(times), rng)])
+    return np.concatenate(parts)
+
+
+def sample_of_numbers(sort: Numbers, budget: int, rng: np.random.Generator) -> Numbers:
+    """Draw pairs of records of different sorts, evenly over the records.
+
+    If all sorts are different, the numbers of pairs of two records differ by at most
+    one; if some are equal, each record is in its share of pairs, rounded.
+
+    Parameters
+    ----------
+    sort : numpy.ndarray of int, shape (n,)
+        Sort of each record; records of equal sort do not form a pair.
+    budget : int
+        Number of pairs, at most as many as there are.
+    rng : numpy.random.Generator
+    """
+    own = len(sort) - np.bincount(sort)[sort].astype(np.int64)
+    total = int(own.sum()) // 2
+    order = np.lexsort((rng.random(len(sort)), rng.permutation(sort.max() + 1)[sort]))
+    reached = np.cumsum(own[order])
+    if 2 * budget * total >= 2**62:
+        reached = reached.astype(object)  # of integers of any size
+    reached = (reached * budget + int(rng.integers(total))) // total
+    times = np.empty(len(sort), dtype=np.int64)
+    times[order] = np.diff(reached.astype(np.int64), prepend=0)
+    return _drawn(sort, times, rng)
+
+
+def even_shares(sizes: NDArray[np.integer], budget: int) -> Ints:
+    """Share a budget as evenly as sizes allow, none above its own.
+
+    Examples
+    --------
+    >>> even_shares(np.array([100, 3, 50]), 60)
+    array([29,  3, 28])
+    """
+    shares = np.zeros(len(sizes), dtype=np.int64)
+    for done, place in enumerate(np.argsort(sizes, kind="stable").tolist()):
+        shares[place] = min(int(sizes[place]), budget // (len(sizes) - done))
+        budget -= int(shares[place])
+    return shares
+
+
+def least_budget(sizes: NDArray[np.integer]) -> int:
+    """Return the smallest sample of pairs that holds every record out.
+
+    It has a pair of every two classes.
+
+    Examples
+    --------
+    >>> least_budget(np.array([30, 70])), least_budget(np.array([10, 10, 10]))
+    (70, 15)
+    """
+    one, two = np.triu_indices(len(sizes), 1)
+    pairs = sizes[one] * sizes[two]
+
+    def suffices(budget: int) -> bool:
+        shares = even_shares(pairs, budget)
+        held = np.bincount(one, shares, len(sizes))
+        held += np.bincount(two, shares, len(sizes))
+        return bool((shares > 0).all() and (held >= sizes).all())
+
+    low, high = 0, int(pairs.sum())
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
+# ---- pairs in which each record comes a given number of times ----
+
+
+def _drawn(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
+    """Draw pairs of different sorts with given numbers of pairs per record.
+
+    For more than half of all pairs, those omitted are drawn instead.
+    """
+    own = len(sort) - np.bincount(sort)[sort]
+    if 2 * times.sum() <= own.sum():
+        return _joined(sort, times, rng)
+    first, second = all_pairs(sort).T
+    keys = _keys(first, second, len(sort))
+    out = _joined(sort, own - times, rng)
+    left = ~np.isin(keys, _keys(out[:, 0], out[:, 1], len(sort)))
+    return np.column_stack([first[left], second[left]])
+
+
+def all_pairs(sort: Numbers) -> Numbers:
+    """Return every pair of records of different sorts, shape (pairs, 2)."""
+    order = np.argsort(sort, kind="stable")
+    end = np.cumsum(np.bincount(sort))[sort[order]]  # beyond those of its sort
+    later = len(sort) - end
+    first = np.repeat(np.arange(len(sort)), later)
+    within = np.arange(len(first)) - np.repeat(np.cumsum(later) - later, later)
+    return np.column_stack([order[first], order[within + np.repeat(end, later)]])
+
+
+def _joined(sort: Numbers, times: Ints, rng: np.random.Generator) -> Numbers:
+    if not times.any():
+        return np.empty((0, 2), dtype=np.intp)
+    for _ in range(MOST_DEALS):
+        first, second = _dealt(sort, times, rng)
+        if _exchange(first, second, sort, rng):
+            return np.column_stack([first, second])
+    raise SchemeError(
+        f"no balanced sample of {len(first):,} pairs was found; use another pairs=, or "
+        "another seed."
+    )
+
+
+def _dealt(
+    sort: Numbers, times: Ints, rng: np.random.Generator
+) -> tuple[Numbers, Numbers]:
+    """Allocate the places of records to pairs, none of them of equal sorts.
+
+    Places are in the order of sorts, and are paired with those half of all places
+    further on. Those of a record stand together in the first half, and are allocated in
+    turn in the second; so no pair of two sorts occurs twice.
+    """
+    order = np.lexsort((rng.random(len(sort)), -times, sort))
+    places = np.repeat(np.arange(len(sort)), times[order])
+    half = len(places) // 2
+    turn = np.arange(len(places)) - np.searchsorted(places, places)
+    second, turn = places[half:], turn[half:]
+    second = second[np.lexsort((second, turn, sort[order][second]))]
+    return order[places[:half]], order[second]
+
+
+def _exchange(
+    first: Numbers, second: Numbers, sort: Numbers, rng: np.random.Generator
+) -> bool:
+    """Let pairs change partners, in place, until they are random.
+
+    Return whether no pair occurs twice in the end.
+    """
+    count, n = len(first), len(sort)
+    least = 10 + 2 * count.bit_length()
+    for done in range(MOST_ROUNDS):
+        keys = np.sort(_keys(first, second, n))
+        if done >= least and (keys[1:] > keys[:-1]).all():
+            return True
+        turned = rng.random(count) < 0.5
+        first[turned], second[turned] = second[turned], first[turned]
+        one, two = rng.permutation(count)[: count // 2 * 2].reshape(2, -1)
+        new = np.stack(
+            [_keys(first[one], second[two], n), _keys(first[two], second[one], n)]
+        )
+        _, place, often = np.unique(new, return_inverse=True, return_counts=True)
+        free = (often[place.reshape(new.shape)] == 1) & ~contains(keys, new)
+        allowed = free.all(axis=0) & (sort[first[one]] != sort[second[two]])
+        allowed &= sort[first[two]] != sort[second[one]]
+        one, two = one[allowed], two[allowed]
+        second[one], second[two] = second[two], second[one]
+    return False
+
+
+def _keys(first: Numbers, second: Numbers, n: int) -> Ints:
+    """Return a number for each pair, whichever record is named first."""
+    low = np.minimum(first, second).astype(np.int64)
+    return low * n + np.maximum(first, second)
+
+
+# ---- pairs held out together ----
 
 MOST_PAIRS = 50_000_000
 

@@ -25,7 +25,7 @@ from statcv.folds.strata.hashing import (
     even_thresholds,
     keyed_digest,
 )
-from statcv.folds.strata.identifier_signs import warn_of_near_values
+from statcv.folds.strata.identifiers import warn_of_near_values
 from statcv.folds.strata.stratifier import (
     Codes,
     Cut,

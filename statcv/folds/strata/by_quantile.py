@@ -19,8 +19,7 @@ from statcv.errors import (
     warn,
 )
 from statcv.folds.strata.hashing import check_k, keyed_digest
-from statcv.folds.strata.identifier_signs import warn_of_identifier
-from statcv.folds.strata.identifiers import written
+from statcv.folds.strata.identifiers import warn_of_identifier, written
 from statcv.folds.strata.stratifier import (
     Codes,
     Cut,

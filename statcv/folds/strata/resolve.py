@@ -13,11 +13,11 @@ from statcv.errors import ArgumentTypeError
 from statcv.folds.strata.by_hash import ByHash, HashCut, HeldKey, by_hash
 from statcv.folds.strata.by_quantile import ByQuantile, QuantileCut, by_quantile
 from statcv.folds.strata.hashing import check_k
-from statcv.folds.strata.identifier_signs import (
+from statcv.folds.strata.identifiers import (
+    SEPARATOR,
     warn_of_near_values,
     warn_of_no_repeats,
 )
-from statcv.folds.strata.identifiers import SEPARATOR
 from statcv.folds.strata.stratifier import (
     Codes,
     Cut,

@@ -1,4 +1,9 @@
-"""An estimate, with an interval that is computed when it is first needed."""
+"""Estimates from held-out predictions, with intervals computed when first needed.
+
+A *pooled* estimate is the metric over all held-out predictions of a repeat. An estimate
+*per fold* is the mean of the metric over the folds. A *paired* estimate compares only
+records that the same fit predicts, and never predictions of different fits.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,28 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from statcv.inference.intervals.interval import Interval
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.arguments import check_level
+from statcv.errors import MetricError, plural, suggestion
+from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
+from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
+from statcv.inference.intervals.given_fits import NO_PAIRS
+from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
+    OF_OTHERS,
+    RECORDS_ONLY,
+    Interval,
+)
+from statcv.inference.intervals.methods import (
+    INTERVALS,
+    Asked,
+    check_interval,
+    default_interval,
+)
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
 
 
 @dataclass(frozen=True)
@@ -102,3 +128,172 @@ class Estimate:
             f"{stated}, {100 * self.level:g}% interval {self.lower:.3f} to "
             f"{self.upper:.3f} by {self.method}"
         )
+
+
+HOWS = ("pooled", "per_fold", "paired")
+BOOTSTRAPS = (".632", ".632+")
+IN_SAMPLES = {
+    "pairs": "; it includes the Monte Carlo error of a sample of pairs",
+    "influence": "; each pair of a sample counts for both of its records, which adds "
+    "to the width",
+}
+Floats = NDArray[np.float64]
+
+
+def estimate(
+    scores: Scores,
+    metric: Metric,
+    how: str | None = None,
+    level: float = 0.95,
+    interval: str | None = None,
+    *,
+    seed: int = 0,
+) -> Estimate:
+    """Estimate a metric, stated in one way.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    metric : Metric
+        The metric to estimate.
+    how : {"pooled", "per_fold", "paired"}, optional
+        The way of stating the metric; that of the headline unless given.
+    level : float
+        Confidence level of the interval.
+    interval : str, optional
+        One of the names that `possible_intervals` returns; the name that
+        `default_interval` returns unless given.
+    seed : int
+        Seed for the intervals that resample records.
+
+    Raises
+    ------
+    MetricError
+        If ``how`` or ``interval`` is unknown, if the metric is not available from
+        pairs, or if it has no such interval.
+    """
+    how = resolve_how(scores, metric, how)
+    check_level(level, MetricError)
+    if interval is not None:
+        check_interval(scores, metric, how, interval)
+    asked = Asked(scores, metric, how, level, seed)
+    values, value = asked.values, asked.value
+
+    def make() -> Interval:
+        name = interval or default_interval(scores, metric, how)
+        if name is None:
+            made = Interval.none(_why_none(scores, metric, how, values))
+        else:
+            made = _interval(name, asked)
+        assumes = made.assumes
+        if scores.external and assumes in (RECORDS_ONLY, CLUSTERS_ONLY):
+            assumes = OF_OTHERS
+        if how == "paired" and name in IN_SAMPLES and is_sampled(scores):
+            assumes += IN_SAMPLES[name] * (made.method != "none")
+        if made.method == "none" and np.isnan(value):
+            assumes = _not_predicted(scores) or assumes
+        made = replace(made, name=name or "", assumes=assumes)
+        return asked.at_boundary(made)
+
+    return Estimate(
+        metric=metric.name,
+        label=metric.label,
+        how=how,
+        value=value,
+        level=level,
+        n_undefined=asked.undefined,
+        n_values=len(values),
+        sd=monte_carlo_sd(scores, metric, how, values),
+        make=make,
+        bounds=_bounds(scores, metric),
+    )
+
+
+def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:
+    """Return the way of stating a metric, that of the headline unless given.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    metric : Metric
+        The metric to state.
+    how : {"pooled", "per_fold", "paired"}, optional
+
+    Raises
+    ------
+    MetricError
+        If ``how`` is unknown, or the metric is not available from pairs.
+    """
+    how = how or scores.headline(metric)
+    if how in BOOTSTRAPS:
+        raise MetricError(
+            f"how={how!r} combines the value on the training records with the "
+            "out-of-bag value of bootstrap samples; use scheme='bootstrap'."
+        )
+    if how not in HOWS:
+        raise MetricError(
+            f"how must be one of {', '.join(HOWS)}, or for bootstrap samples "
+            f"{' or '.join(BOOTSTRAPS)}, not {how!r}." + suggestion(how, HOWS)
+        )
+    if how == "paired" and metric.pairs is None:
+        raise MetricError(
+            f"{metric.label} is not available from pairs; auROC (for several classes, "
+            "Hand and Till's), concordance and the calibration slope are."
+        )
+    return how
+
+
+def _interval(name: str, asked: Asked) -> Interval:
+    """Compute the interval of that name."""
+    if asked.how == "pooled" and asked.undefined:
+        return Interval.none(_undefined(asked.scores, asked.values))
+    return INTERVALS[name].make(asked)
+
+
+def _why_none(scores: Scores, metric: Metric, how: str, values: Floats) -> str:
+    """Return the reason why there is no default interval."""
+    if how == "paired" and metric.rank:
+        if is_mirrored(scores, metric):
+            return MIRRORED
+        if not concordance(scores, metric)[1]:
+            return NO_PAIRS[metric.pairs]
+        if scores.pairwise:
+            return "there are too many pairs to list"
+        other = " or interval='influence'" if metric.is_auroc else ""
+        return (
+            "no interval for the pairs within folds is known to keep its level; "
+            f"see how='per_fold'{',' * bool(other)}{other}"
+        )
+    if scores.apart:
+        return "each split is pooled by itself; see how='per_fold'"
+    if np.isnan(values).any():
+        return _undefined(scores, values)
+    return (
+        f"no closed form is known for a pooled {metric.label}; interval='bootstrap' "
+        "resamples the records"
+    )
+
+
+def _not_predicted(scores: Scores) -> str:
+    """Return how many predictions and records are NaN in words; empty if none."""
+    left = scores.left
+    table = left.predicted.reshape(len(left.row), -1)
+    missing = np.flatnonzero(np.isnan(table).any(axis=1))
+    if not missing.size:
+        return ""
+    records = plural(len(np.unique(left.row[missing])), "record")
+    return f"{missing.size} of {len(table)} predictions are NaN, for {records}"
+
+
+def _undefined(scores: Scores, values: Floats) -> str:
+    unit = "splits" if scores.by_split else "repeats"
+    count = int(np.isnan(values).sum())
+    return f"it is undefined in {count} of {len(values)} {unit}"
+
+
+def _bounds(scores: Scores, metric: Metric) -> tuple[float, float]:
+    """Return the least and the largest possible value of a metric."""
+    predicted = scores.predicted
+    return metric.bounds_with(2 if predicted.ndim == 1 else predicted.shape[1])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric

@@ -7,9 +7,9 @@ to that one metric, computed in that one way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -25,9 +25,8 @@ from statcv.errors import (
     plural,
     suggestion,
 )
-from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.estimating import HOWS
-from statcv.inference.estimates.estimating import estimate as make_estimate
+from statcv.inference.estimates.estimate import HOWS, Estimate
+from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import PairedMethod, paired_method
@@ -47,12 +46,58 @@ from statcv.inference.paired.tests import (
     paired_permutation,
     paired_t,
 )
-from statcv.inference.paired.threshold import at_common_threshold
 from statcv.inference.readable import Readable, metric_of
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
+HALF = 0.5  # default threshold above which class 1 is predicted
+
+
+def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
+    """Fix a metric at the threshold that all results share.
+
+    A metric that does not depend on a threshold is returned unchanged.
+
+    Parameters
+    ----------
+    metric : Metric
+    scores : iterable of Scores
+
+    Raises
+    ------
+    MetricError
+        If the thresholds differ between results, or between the folds of one result.
+
+    Examples
+    --------
+    >>> from statcv.metrics import get_metric
+    >>> at_common_threshold(get_metric("auroc"), []).label
+    'auROC'
+    """
+    if not metric.takes_threshold or metric.casewise is None:
+        return metric
+    given = [HALF if one.threshold is None else one.threshold for one in scores]
+    every = {float(cut) for one in given for cut in np.ravel(one)}
+    if len(every) > 1:
+        raise MetricError(
+            f"{metric.label} cannot be compared: the thresholds differ between or "
+            "within the results, and the weight of a false positive depends on the "
+            "threshold; plot_decision() draws it over all thresholds."
+        )
+    cut = every.pop()
+    return replace(
+        metric,
+        label=f"{metric.label} (threshold {cut:g})",
+        function=partial(metric.function, threshold=cut),
+        casewise=partial(metric.casewise, threshold=cut),
+        takes_threshold=False,
+    )
+
+
 Floats = NDArray[np.float64]
+
+
+# ---- contrasts of results ----
 
 TIMES = 9999  # random swaps of a permutation test
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}

@@ -1,7 +1,12 @@
 """The fits of all folds of a plan as one problem, one module per model."""
 
-from statcv.models.batched.fitted import FittedFolds, fit_all_folds, permuted_folds
-from statcv.models.batched.folds import CELLS, Folds
+from statcv.models.batched.folds import (
+    CELLS,
+    FittedFolds,
+    Folds,
+    fit_all_folds,
+    permuted_folds,
+)
 
 __all__ = [
     "CELLS",

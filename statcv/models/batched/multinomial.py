@@ -25,8 +25,14 @@ from statcv.models.batched.downdate import (
     by_lists,
     symmetric_inverse,
 )
-from statcv.models.batched.fitted import FittedFolds
-from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds, Numbers
+from statcv.models.batched.folds import (
+    CELLS,
+    Block,
+    FittedFolds,
+    FoldFits,
+    Folds,
+    Numbers,
+)
 from statcv.models.multinomial import (
     class_hessian,
     class_names,

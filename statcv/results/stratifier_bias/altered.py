@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from statcv.engine import FoldFit, Held, Part, plain, read_fits, warn_of_fits
 from statcv.folds import FoldPlan
 from statcv.inference import Scores
+from statcv.results.stratifier_bias.association import Shares, importances
 from statcv.results.stratifier_bias.candidates import Candidate, numbers_of
-from statcv.results.stratifier_bias.importance import Shares, importances
 from statcv.results.stratifier_bias.setting import Setting
 
 Codes = NDArray[np.intp]

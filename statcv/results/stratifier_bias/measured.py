@@ -18,8 +18,8 @@ from statcv.inference.refits.refitting import run_quietly, scores_of
 from statcv.metrics import Metric
 from statcv.results.stratifier_bias.candidates import UNBIASED, Candidate
 from statcv.results.stratifier_bias.ranking import count_parted
-from statcv.results.stratifier_bias.setting import Setting
-from statcv.results.stratifier_bias.values import (
+from statcv.results.stratifier_bias.setting import (
+    Setting,
     moved_by_records,
     standard_error,
     undefined_folds,

@@ -24,18 +24,19 @@ from statcv.results.stratifier_bias.altered import (
     used_columns,
 )
 from statcv.results.stratifier_bias.association import (
+    OWN,
     Ratio,
     anova,
     chi_square,
     fold_auroc,
+    mean_shares,
     mutual_information,
     quantile_codes,
     regression,
 )
 from statcv.results.stratifier_bias.candidates import Candidate, numbers_of
-from statcv.results.stratifier_bias.importance import OWN, mean_shares
-from statcv.results.stratifier_bias.setting import Setting
-from statcv.results.stratifier_bias.values import (
+from statcv.results.stratifier_bias.setting import (
+    Setting,
     mean_value,
     moved_by_records,
     standard_error,
