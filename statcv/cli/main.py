@@ -16,7 +16,7 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from statcv.cli.files import make_folder, write_comparison, write_result, write_table
+from statcv.cli.export import make_folder, write_comparison, write_result, write_table
 from statcv.cli.parser import make_parser
 from statcv.errors import (
     ArgumentError,

@@ -1,0 +1,94 @@
+"""A result or a comparison as files: tables, text and pictures in a folder."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.errors import ArgumentError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from statcv.results.comparison.comparison import Comparison
+    from statcv.results.result import CVResult
+    from statcv.results.summary import Summary
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, or raise an error that says why this fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArgumentError(
+            f"cannot make the folder {folder}: {error.strerror or error}"
+        ) from error
+
+
+def write_result(
+    result: CVResult, folder: Path, level: float, summary: Summary | None = None
+) -> list[Path]:
+    """Write a result's tables and pictures, and its summary; return the files."""
+    from statcv.plots import plot_roc
+
+    tables = {"metrics": result.metrics(level), "predictions": result.predictions}
+    tables["folds"] = result.folds
+    if result.held.coefficients is not None:
+        tables["coefficients"] = result.coefficients
+    if result.held.chosen is not None:
+        tables["tuned"] = result.tuned.map(lambda v: "None" if v is None else v)
+    if len(result.pairs):
+        tables["pairs"] = result.pairs
+    written = [_write_text(folder / "summary.txt", summary or result.summary(level))]
+    written += [write_table(folder / f"{name}.csv", t) for name, t in tables.items()]
+    kind = result.design.outcome.kind
+    if kind != "multiclass":
+        written.append(_write_picture(folder / "panel.png", result.plot))
+    if kind == "binary":
+        written.append(_write_picture(folder / "roc.png", lambda: plot_roc(result)))
+    return written
+
+
+def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
+    """Write a comparison, and each of its results in a subfolder."""
+    estimates = comparison.table.rename_axis("result").reset_index()
+    written = [
+        _write_text(folder / "comparison.txt", comparison.summary()),
+        write_table(folder / "estimates.csv", estimates),
+        write_table(folder / "differences.csv", comparison.differences),
+    ]
+    kinds = {each.design.outcome.kind for each in comparison.results.values()}
+    if kinds == {"binary"}:
+        written.append(_write_picture(folder / "roc.png", comparison.plot))
+    for name, result in comparison.results.items():
+        below = folder / re.sub(r"[^\w-]+", "_", name)
+        make_folder(below)
+        written += write_result(result, below, comparison.level)
+    return written
+
+
+def _write_text(path: Path, content: object) -> Path:
+    path.write_text(f"{content}\n", encoding="utf-8", newline="\n")
+    return path
+
+
+def write_table(path: Path, table: pd.DataFrame) -> Path:
+    """Write a table as CSV with LF line ends."""
+    table.to_csv(path, index=False, lineterminator="\n")
+    return path
+
+
+def _write_picture(path: Path, draw: Callable[[], Any]) -> Path:
+    """Write the figure on which `draw` draws; it returns Axes, or several."""
+    import matplotlib
+    import numpy as np
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure = np.ravel(draw())[0].figure
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
+    return path
