@@ -259,16 +259,12 @@ def _best_exchange(
     (f, mine), (g, yours) = one, other
     rest = np.delete(held, (f, g), axis=0).max(axis=0, initial=0)
     give = [_one_of_each(kind, units, rng) for units in (mine, yours)]
-    # the last row is not a unit: a move, which may not take a fold's only unit
+    # the last row is not a unit: a move, which never helps with a fold's only unit
     gain = [np.vstack([rows[kind[units]], 0 * rows[:1]]) for units in give]
     change = gain[0][:, None] - gain[1][None]
     new_f, new_g = held[f] - change, held[g] + change
     peaks = np.maximum(np.maximum(new_f, new_g), rest).sum(axis=-1)
     squares = _squares(new_f) + _squares(new_g)
-    if len(mine) == 1:
-        peaks[:-1, -1] = np.iinfo(np.int64).max
-    if len(yours) == 1:
-        peaks[-1, :-1] = np.iinfo(np.int64).max
     least = int(peaks.min())
     a, b = np.unravel_index(
         np.where(peaks == least, squares, np.iinfo(np.int64).max).argmin(), peaks.shape
