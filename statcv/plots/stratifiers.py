@@ -37,7 +37,7 @@ class Biases(Protocol):
 
     @property
     def ranking(self) -> pd.DataFrame:
-        """One row per candidate: candidate, folds, in_model, parted, importance etc."""
+        """One row per candidate: candidate, folds, in_model, importance etc."""
 
     @property
     def measured(self) -> pd.DataFrame | None:
@@ -124,7 +124,7 @@ def plot_stratifier_bias(
                 linewidth=1,
                 label=name,
             )
-    leaks = (table["parted"] > 0).to_numpy()
+    leaks = (table["duplicates_split"] > 0).to_numpy()
     if leaks.any():
         (crosses,) = ax.plot(x[leaks], ratio[leaks], "x", color=COLOURS[3])
         crosses.set(markersize=9, label="splits known duplicates")
@@ -188,7 +188,9 @@ def _joined(result: Biases, against: str) -> pd.DataFrame:
         )
     joined = measured.set_index("candidate")[["ratio", "ratio_lower", "ratio_upper"]]
     return joined.join(
-        ranking.set_index("candidate")[[*{against, "in_model", "folds", "parted"}]]
+        ranking.set_index("candidate")[
+            [*{against, "in_model", "folds", "duplicates_split"}]
+        ]
     )
 
 

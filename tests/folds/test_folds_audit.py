@@ -419,16 +419,16 @@ def test_equal_strata_are_never_in_training_and_held_out(scheme, seed):
     assert (
         plan.audit()["strata"].value == 0 == len(slow_copies(plan, plan.strata.codes))
     )
-    parted = replace(make_plan("loocv", y, "binary"), strata=plan.strata)
-    slow = slow_copies(parted, plan.strata.codes)
-    assert parted.audit()["strata"].value == len(slow) > 0
+    split = replace(make_plan("loocv", y, "binary"), strata=plan.strata)
+    slow = slow_copies(split, plan.strata.codes)
+    assert split.audit()["strata"].value == len(slow) > 0
 
 
 def test_an_equal_that_was_dropped_or_is_held_out_too_is_not_counted():
     data = pd.DataFrame({"id": [1, 1, 2, 2, 3, 4]})
     folds = np.array([0, 0, 1, 2, 2, 1])
-    parted = assemble("given", "", [folds])
-    assert parted.audit(data=data, duplicates=["id"])["duplicates"].value == 2
+    split = assemble("given", "", [folds])
+    assert split.audit(data=data, duplicates=["id"])["duplicates"].value == 2
     dropped = assemble("given", "", [folds], [[], [3], [2]])
     finding = dropped.audit(data=data, duplicates="id")["duplicates"]
     assert finding.value == 0

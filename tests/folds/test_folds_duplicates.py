@@ -21,9 +21,9 @@ from statcv.folds import make_plan
 from statcv.folds.audit import duplicates
 from statcv.folds.audit.duplicates import equal_records, near_records
 from statcv.folds.audit.repeats import (
-    parted_repeats,
     repeats_across_sites,
     repeats_within_site,
+    split_repeats,
     straddling,
 )
 from statcv.folds.strata.hashing import keyed_fold
@@ -332,8 +332,8 @@ def test_the_definitions_against_all_pairs(tolerance, rows):
     across = repeats_across_sites(frame, "site", tolerance=tolerance)
     assert groups_of(within) == named(sets(here, lambda g: len(g) > 1))
     assert groups_of(across) == named(sets(anywhere, lambda g: sites(g) > 1))
-    parted = parted_repeats(frame, "site", tolerance=tolerance)
-    pd.testing.assert_frame_equal(parted, across)
+    split = split_repeats(frame, "site", tolerance=tolerance)
+    pd.testing.assert_frame_equal(split, across)
     for answer in (within, across):
         found = answer["group"].tolist()
         assert found == sorted(found)
@@ -350,7 +350,7 @@ def test_definitions_1_and_2_imply_definition_3(rows):
         repeats_within_site(frame, "site").empty
         and repeats_across_sites(frame, "site").empty
     )
-    assert parted_repeats(frame, fold, ["x", "z"]).empty == free
+    assert split_repeats(frame, fold, ["x", "z"]).empty == free
 
 
 def test_the_duplicates_of_simulated_hospitals_are_found():
@@ -367,16 +367,16 @@ def test_the_duplicates_of_simulated_hospitals_are_found():
 
     plan = make_plan("kfold", frame["y"].to_numpy(), "binary", k=5, seed=1)
     record = frame.columns.drop("site")
-    parted = parted_repeats(frame, plan.held_out[0], record)
+    split = split_repeats(frame, plan.held_out[0], record)
     folds = pd.Series(plan.held_out[0]).groupby(frame["patient_id"]).nunique()
-    assert set(parted["patient_id"]) == set(folds.index[folds > 1])
-    assert (parted["fold"] == plan.held_out[0][parted.index]).all()
+    assert set(split["patient_id"]) == set(folds.index[folds > 1])
+    assert (split["fold"] == plan.held_out[0][split.index]).all()
     count, groups = straddling(equal_records(frame, list(record)), plan.held_out)
-    assert count.tolist() == [len(parted)]
-    assert groups.sum() == parted["group"].nunique()
+    assert count.tolist() == [len(split)]
+    assert groups.sum() == split["group"].nunique()
 
     by_person = keyed_fold(frame["patient_id"], 5, key="statcv")
-    assert parted_repeats(frame, by_person, record).empty
+    assert split_repeats(frame, by_person, record).empty
 
 
 def test_duplicates_measured_again_are_found_within_a_tolerance():
@@ -427,8 +427,8 @@ def test_a_site_given_separately_is_matched_and_shown():
 def test_straddling_against_all_pairs(n, repeats, data):
     codes = data.draw(hnp.arrays(int, n, elements=st.integers(0, 6)))
     held_out = data.draw(hnp.arrays(int, (repeats, n), elements=st.integers(-1, 2)))
-    records, parted = straddling(codes, held_out)
-    assert parted.shape == (repeats, max(codes, default=-1) + 1)
+    records, split = straddling(codes, held_out)
+    assert split.shape == (repeats, max(codes, default=-1) + 1)
     for r, fold in enumerate(held_out):
         leaks, groups = 0, set()
         for i in range(n):
@@ -437,7 +437,7 @@ def test_straddling_against_all_pairs(n, repeats, data):
             leaks += bool(copies) and fold[i] >= 0
             groups |= {codes[i]} if copies else set()
         assert records[r] == leaks
-        assert set(np.flatnonzero(parted[r])) == groups
+        assert set(np.flatnonzero(split[r])) == groups
 
 
 @pytest.mark.parametrize(
@@ -522,7 +522,7 @@ def test_sites_that_cannot_be_used(site, columns, error, message):
         with pytest.raises(error, match=message):
             check(FRAME, site, columns)
     with pytest.raises(error, match=message.replace("site", "fold")):
-        parted_repeats(FRAME, site, columns)
+        split_repeats(FRAME, site, columns)
 
 
 def test_names_taken_and_data_that_do_not_do():
@@ -530,7 +530,7 @@ def test_names_taken_and_data_that_do_not_do():
     with pytest.raises(DataError, match=r"a column 'group'.*rename\(columns={'group'"):
         repeats_within_site(grouped, "sex")
     with pytest.raises(DataError, match="a column 'fold'"):
-        parted_repeats(grouped, [1, 2])
+        split_repeats(grouped, [1, 2])
     with pytest.raises(ArgumentError, match="no column left"):
         repeats_within_site(FRAME[["sex"]], "sex")
     with pytest.raises(FrameError, match="not dict"):

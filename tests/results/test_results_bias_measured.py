@@ -70,7 +70,7 @@ def test_folds_of_a_candidate_are_those_of_cv(records, found):
 @pytest.mark.slow
 def test_a_date_with_typing_errors_is_flagged(records, found):
     table = found.measured.set_index("candidate")
-    parted = table.loc["birth_date", "parted"]
+    split = table.loc["birth_date", "duplicates_split"]
     plan = scv.fold_plan("y", records, k=5, stratify="birth_date", repeats=4, seed=5)
     fold, person = plan.held_out, records["person"].to_numpy()
     slow = 0
@@ -78,11 +78,11 @@ def test_a_date_with_typing_errors_is_flagged(records, found):
         for p in np.unique(person):
             own = row[person == p]
             slow += sum((own != one).any() for one in own)
-    assert parted == slow / 4 > 0
+    assert split == slow / 4 > 0
     assert table.loc["birth_date", "verdict"].startswith(
-        f"leaks: splits {parted:,.0f} known duplicates; "
+        f"leaks: splits {split:,.0f} known duplicates; "
     )
-    assert table.loc["hash of person", "parted"] == 0
+    assert table.loc["hash of person", "duplicates_split"] == 0
     assert "leaks" not in table.loc["hash of person", "verdict"]
     assert found.least != "birth_date"
 
@@ -208,7 +208,7 @@ def test_repeats_that_do_not_differ_have_no_interval(records):
 
 
 @pytest.mark.parametrize(
-    ("cost", "half", "of_records", "parted", "says"),
+    ("cost", "half", "of_records", "split", "says"),
     [
         (6.11, 6.015, 5.0, 0.0, "costs 6 points (0.10 to 12)"),  # 0 is not in it
         (-0.51, 0.48, 0.1, np.nan, "flatters by 0.5 points (0.03 to 1.0)"),
@@ -221,8 +221,8 @@ def test_repeats_that_do_not_differ_have_no_interval(records):
         (np.nan, np.nan, np.nan, 0.0, "accuracy has no value"),
     ],
 )
-def test_verdicts(found, cost, half, of_records, parted, says):
-    assert verdict(cost, half, of_records, parted, found.setting).startswith(says)
+def test_verdicts(found, cost, half, of_records, split, says):
+    assert verdict(cost, half, of_records, split, found.setting).startswith(says)
 
 
 def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
@@ -232,8 +232,8 @@ def test_a_ranking_says_what_leaks_and_what_is_not_predicted(records):
         )
 
     dates = ranked("birth_date")
-    parted = dates.ranking["parted"].item()
-    said = f"birth_date leaks: splits {parted:,.0f} known duplicates; no prediction of"
+    split = dates.ranking["duplicates_split"].item()
+    said = f"birth_date leaks: splits {split:,.0f} known duplicates; no prediction of"
     last = repr(dates).splitlines()[2]
     assert last == f"{said} what it costs (no term uses it)"
     both = ranked(["x5", "x6"])
@@ -369,7 +369,7 @@ def test_the_picture_has_a_named_point_a_candidate(found):
     assert {text.get_text() for text in ax.texts} == set(found.measured["candidate"])
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert "quantile bins, one per fold" in labels  # three have no correlation
-    leaky = found.measured.set_index("candidate")["parted"] > 0
+    leaky = found.measured.set_index("candidate")["duplicates_split"] > 0
     (crosses,) = (
         line for line in ax.lines if line.get_label() == "splits known duplicates"
     )

@@ -66,10 +66,10 @@ def test_importance_is_total_gain_over_the_fold_models(records, ranked):
 @pytest.mark.slow
 def test_an_identifier_parts_no_copies_and_a_site_does(records, ranked):
     table = by_name(ranked)
-    assert table.loc["patient_id", "parted"] == 0
+    assert table.loc["patient_id", "duplicates_split"] == 0
     plan = ranked.plans["site"]
     audit = plan.audit(data=records, duplicates="patient_id")
-    assert table.loc["site", "parted"] == audit["duplicates"].value > 0
+    assert table.loc["site", "duplicates_split"] == audit["duplicates"].value > 0
     assert not table.loc["site", "in_model"]
     unused = table.loc["site", ["clamp", "permutation", "importance"]]
     assert (unused == 0).all()

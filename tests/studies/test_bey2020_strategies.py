@@ -17,7 +17,7 @@ from statcv.studies.bey2020.strategies import (
     accuracy,
     cross_validate,
     random_folds,
-    share_parted,
+    share_split,
 )
 
 SMALL = Scale(n=400, n_duplicates=120, rounds=4)
@@ -68,7 +68,7 @@ def test_only_random_folds_split_duplicates(sample: Sample) -> None:
     for strategy in STRATEGIES:
         result = cross_validate(strategy, sample, SMALL)
         data = sample.people if strategy == "unbiased" else sample.records
-        share = share_parted(result, data["patient_id"])
+        share = share_split(result, data["patient_id"])
         assert (share > 0) == (strategy == "random")
 
 
@@ -79,7 +79,7 @@ def test_the_share_of_records_with_a_duplicate_in_training(sample: Sample) -> No
     for row in sample.records.index:
         others = person.index[(person == person[row]) & (person.index != row)]
         count += any(fold[other] != fold[row] for other in others)
-    assert share_parted(result, person) == count / len(person)
+    assert share_split(result, person) == count / len(person)
 
 
 def test_folds_along_a_covariate_follow_each_other(sample: Sample) -> None:

@@ -215,8 +215,8 @@ def test_the_models_on_fresh_records_are_those_of_the_records() -> None:
 
 def test_limits_split_as_many_duplicates_as_they_should() -> None:
     scale = Scale(n=1_000, n_duplicates=400, rounds=2)
-    table = limits(1, scale=scale).set_index("strategy")["parted"]
-    random = leak_of_duplicates(1, scale=scale)["parted"].item()
+    table = limits(1, scale=scale).set_index("strategy")["duplicates_split"]
+    random = leak_of_duplicates(1, scale=scale)["duplicates_split"].item()
     whole = ["unbiased", "hash", "x1", "hash, hard cases"]
     assert (table[whole] == 0).all()
     assert table["hash, salted"] == pytest.approx(random, abs=0.06)
@@ -230,10 +230,10 @@ def test_inexact_duplicates_are_split_where_bins_are_narrow() -> None:
     table = narrow_bins(
         1, stratifiers=["x3"], per_fold=[1, 20], noises=[0, 0.01, 0.1], scale=SMALL
     )
-    parted = table.pivot(index="strategy", columns="noise", values="parted")
-    assert (parted[0.0] == 0).all()
-    assert (parted.loc["x3 ×20"] >= parted.loc["x3"]).all()
-    assert parted.loc["x3 ×20"].is_monotonic_increasing
+    split = table.pivot(index="strategy", columns="noise", values="duplicates_split")
+    assert (split[0.0] == 0).all()
+    assert (split.loc["x3 ×20"] >= split.loc["x3"]).all()
+    assert split.loc["x3 ×20"].is_monotonic_increasing
     sample = Sample.draw(SMALL, matched_population(), 1, 0)
     noisy = records_of(
         SMALL, sample.population, sample.seeds, inexact=Inexact(noise=0.1)
@@ -244,7 +244,7 @@ def test_inexact_duplicates_are_split_where_bins_are_narrow() -> None:
 def test_the_leak_is_the_share_times_the_optimism() -> None:
     told = leak_of_duplicates(1, scale=SMALL).iloc[0]
     optimism = told["training"] - told["unbiased"]
-    assert told["predicted"] == pytest.approx(100 * told["parted"] * optimism)
+    assert told["predicted"] == pytest.approx(100 * told["duplicates_split"] * optimism)
     assert told["measured"] == pytest.approx(100 * (told["random"] - told["unbiased"]))
 
 

@@ -29,7 +29,7 @@ def plan_of(data: pd.DataFrame, stratify: Any = None) -> FoldPlan:
     return fold_plan("y", data, scheme="kfold", k=K, stratify=stratify, seed=1)
 
 
-def parted(data: pd.DataFrame, stratify: Any = None) -> int:
+def split(data: pd.DataFrame, stratify: Any = None) -> int:
     """Return how many records have a copy in training, as the audit counts them."""
     plan = plan_of(data, stratify)
     audit = plan.audit(data=data, duplicates="person")
@@ -68,11 +68,11 @@ def test_without_limits_every_shared_value_keeps_duplicates_together() -> None:
         by_quantile("x5"),
         by_quantile("x3", per_fold=20),
     ):
-        assert parted(data, stratify) == 0
+        assert split(data, stratify) == 0
     for name in ("id_hash", "dob_hash"):
-        assert parted(data, by_hash(name, key="k")) == 0
-        assert parted(data, by_value(name)) == 0
-    assert parted(data) > 0.7 * 2 * COPIES * (K - 1) / K
+        assert split(data, by_hash(name, key="k")) == 0
+        assert split(data, by_value(name)) == 0
+    assert split(data) > 0.7 * 2 * COPIES * (K - 1) / K
 
 
 @pytest.mark.parametrize("typos", [0.05, 0.2, 0.5, 1.0])
@@ -80,17 +80,17 @@ def test_typing_errors_part_the_share_that_has_them(typos: float) -> None:
     data = in_pairs(records(inexact=Inexact(typos=typos)))
     for stratify in (BY_ID, BY_BIRTH):
         mean, spread = expected(data, data["patient_id"] != data["person"])
-        assert abs(parted(data, stratify) - mean) < 5 * spread
-        assert parted(data, stratify) > 0
-    assert parted(data, by_quantile("x5")) == 0  # another shared covariate still serves
+        assert abs(split(data, stratify) - mean) < 5 * spread
+        assert split(data, stratify) > 0
+    assert split(data, by_quantile("x5")) == 0  # another shared covariate still serves
 
 
 def test_noise_parts_more_where_bins_are_narrow() -> None:
     data = records(inexact=Inexact(noise=0.05))
-    assert parted(data, BY_ID) == 0
-    counts = [parted(data, by_quantile("x1", per_fold=m)) for m in (1, 4, 20)]
+    assert split(data, BY_ID) == 0
+    counts = [split(data, by_quantile("x1", per_fold=m)) for m in (1, 4, 20)]
     assert 0 < counts[0] < counts[1] < counts[2]
-    assert parted(data, by_value("x1")) > 0.7 * 2 * COPIES * (K - 1) / K
+    assert split(data, by_value("x1")) > 0.7 * 2 * COPIES * (K - 1) / K
 
 
 def test_missing_values_leave_no_covariate_to_stratify_by() -> None:
@@ -101,33 +101,33 @@ def test_missing_values_leave_no_covariate_to_stratify_by() -> None:
         repeats_across_sites(data, "site", "person")
     )
     assert share < 0.6  # of copies 0.9 ** 10 = .35 are complete
-    assert parted(data, BY_ID) == 0
+    assert split(data, BY_ID) == 0
 
 
 def test_nothing_shared_is_nothing_to_stratify_by() -> None:
     data = records(inexact=Inexact(noise=3, typos=1))
-    random = parted(data)
+    random = split(data)
     for stratify in (BY_ID, BY_BIRTH, by_quantile("x1", per_fold=20)):
-        assert parted(data, stratify) > 0.85 * random
+        assert split(data, stratify) > 0.85 * random
 
 
 def test_shifted_dates_split_duplicates_as_random_folds_do() -> None:
     data = in_pairs(records(pseudonyms=Pseudonyms(date_shift=3_650)))
     everyone = pd.Series(True, index=data.index)
     mean, spread = expected(data, everyone)
-    assert abs(parted(data, BY_BIRTH) - mean) < 5 * spread
+    assert abs(split(data, BY_BIRTH) - mean) < 5 * spread
     few = records(pseudonyms=Pseudonyms(date_shift=30))
     bins = by_quantile("birth_date", per_fold=4)  # each of four years
-    assert 0 < parted(few, bins) < 0.1 * parted(few)
-    assert parted(few, BY_ID) == 0
+    assert 0 < split(few, bins) < 0.1 * split(few)
+    assert split(few, BY_ID) == 0
 
 
 def test_salted_hashes_split_duplicates_as_random_folds_do() -> None:
     data = in_pairs(records(pseudonyms=Pseudonyms(salt=True), key="secret"))
     mean, spread = expected(data, pd.Series(True, index=data.index))
     for name in ("id_hash", "dob_hash"):
-        assert abs(parted(data, by_hash(name, key="k")) - mean) < 5 * spread
-    assert parted(data, BY_ID) == 0
+        assert abs(split(data, by_hash(name, key="k")) - mean) < 5 * spread
+    assert split(data, BY_ID) == 0
 
 
 @pytest.mark.parametrize(
@@ -136,12 +136,12 @@ def test_salted_hashes_split_duplicates_as_random_folds_do() -> None:
 def test_covariates_changed_by_a_site_split_duplicates(pseudonyms: Pseudonyms) -> None:
     data = records(pseudonyms=pseudonyms)
     wide, narrow = (
-        parted(data, by_quantile("x5")),
-        parted(data, by_quantile("x5", per_fold=20)),
+        split(data, by_quantile("x5")),
+        split(data, by_quantile("x5", per_fold=20)),
     )
     assert 0 < wide < narrow
-    assert parted(data, by_value("x5")) > 0.7 * 2 * COPIES * (K - 1) / K
-    assert parted(data, BY_BIRTH) == 0
+    assert split(data, by_value("x5")) > 0.7 * 2 * COPIES * (K - 1) / K
+    assert split(data, BY_BIRTH) == 0
     assert repeats_across_sites(data, "site", X).empty
 
 
@@ -151,17 +151,17 @@ def test_records_held_alone_can_be_hashed_but_not_partitioned() -> None:
     assert repeats_within_site(data, "site", "patient_id").empty
     assert len(repeats_across_sites(data, "site", "patient_id")) > COPIES
     data = data.assign(person=data["patient_id"])
-    assert parted(data, BY_ID) == 0
+    assert split(data, BY_ID) == 0
     salted = Pseudonyms(salt=True)
     data = simulate_ehr(N, COPIES, None, pseudonyms=salted, key="secret", seed=11)
     mean, spread = expected(in_pairs(data), pd.Series(True, index=in_pairs(data).index))
-    found = parted(in_pairs(data), by_hash("id_hash", key="k"))
+    found = split(in_pairs(data), by_hash("id_hash", key="k"))
     assert abs(found - mean) < 5 * spread
 
 
 def test_an_over_duplicated_subpopulation_is_no_leak_but_weighs_more() -> None:
     data = records(duplicated="1 + 9 * y")
-    assert parted(data, BY_ID) == 0
+    assert split(data, BY_ID) == 0
     people = data.drop_duplicates("person")
     p, copies = people["y"].mean(), data[data.duplicated("person")]
     share = copies["y"].mean()

@@ -1,12 +1,12 @@
 """What a plan leaks, and duplicated records."""
 
-from statcv.folds.audit.audit import LEANS, mean_model_auroc, training_means
+from statcv.folds.audit.audit import BIASED, mean_model_auroc, training_means
 from statcv.folds.audit.duplicated import opposite_twins, trained_on_equal
 from statcv.folds.audit.duplicates import chosen_columns, equal_records
 from statcv.folds.audit.findings import Audit
 
 __all__ = [
-    "LEANS",
+    "BIASED",
     "Audit",
     "chosen_columns",
     "equal_records",

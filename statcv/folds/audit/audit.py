@@ -28,8 +28,8 @@ from statcv.folds.audit.folds import (
     fit_means,
     fold_sizes,
     held_out_times,
+    is_partition,
     outcome_over_folds,
-    parted,
     records_lost,
     training_counts,
     training_means_spread,
@@ -38,7 +38,7 @@ from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
 from statcv.metrics import auprc, auroc
 
-LEANS = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
+BIASED = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
 GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away
 
 Floats = NDArray[np.float64]
@@ -130,7 +130,7 @@ def audit_plan(
     groups = groups_of_equals(plan, records, duplicates, tolerance)
     response = plan.response if y is None else outcome_of(y, plan)
     found = [held_out_times(plan), *fold_sizes(plan), *records_lost(plan)]
-    alike = parted(plan)
+    alike = is_partition(plan)
     if response is not None and (response.values != response.values[0]).any():
         found += _of_outcome(plan, response)
         if alike:
@@ -168,7 +168,7 @@ def _of_outcome(plan: FoldPlan, response: Response) -> list[Finding]:
     }
     worst = max(each, key=lambda c: np.nan_to_num(abs(each[c])))
     leaning = mean_model_auroc(plan, (response.codes == worst).astype(np.intp))
-    leans = not plan.fits.holds_out_pairs and abs(leaning - 0.5) > LEANS
+    leans = not plan.fits.holds_out_pairs and abs(leaning - 0.5) > BIASED
     level = response.levels[worst]
     return [*found, _correlation(plan, each[worst], leans, "", level, many=True)]
 
@@ -338,6 +338,6 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
             if not np.isnan(value)
             else f"No repeat holds out both classes, so that no {metric} is pooled."
         )
-        concern = check == "auroc" and abs(area - 0.5) > LEANS
+        concern = check == "auroc" and abs(area - 0.5) > BIASED
         found.append(Finding(f"negative_mean_{check}", value, said, concern))
     return found

@@ -71,7 +71,7 @@ def fold_sizes(plan: FoldPlan) -> list[Finding]:
     return [*found, Finding("largest_stratum", value, said, largest > np.ceil(share))]
 
 
-def parted(plan: FoldPlan) -> bool:
+def is_partition(plan: FoldPlan) -> bool:
     """Return whether folds are several and disjoint, of two records or more."""
     if plan.tests.sizes.mean() < 2 or np.diff(plan.fits.first_split).min() < 2:
         return False

@@ -114,7 +114,7 @@ def repeats_across_sites(
     return _rows(frame, codes, _in_several(codes, places), site, places)
 
 
-def parted_repeats(
+def split_repeats(
     frame: pd.DataFrame,
     fold: Any,
     columns: Columns = None,
@@ -137,7 +137,7 @@ def parted_repeats(
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"age": [61, 70, 61, 70], "site": ["A", "A", "B", "B"]})
-    >>> parted_repeats(frame, fold=[1, 1, 2, 1], columns=["age"])
+    >>> split_repeats(frame, fold=[1, 1, 2, 1], columns=["age"])
        age site  fold  group
     0   61    A     1      1
     2   61    B     2      1
@@ -193,17 +193,17 @@ def straddling(
     if codes.size and (codes.dtype.kind not in "iu" or codes.min() < 0):
         raise ArgumentError("codes must be integers from 0.")
     sizes = np.bincount(codes)
-    parted = np.zeros((len(held_out), len(sizes)), dtype=bool)
+    split = np.zeros((len(held_out), len(sizes)), dtype=bool)
     members = np.flatnonzero(sizes[codes] > 1)
     if not len(members):
-        return np.zeros(len(held_out), np.intp), parted
+        return np.zeros(len(held_out), np.intp), split
     members = members[np.argsort(codes[members], kind="stable")]
     groups, starts = np.unique(codes[members], return_index=True)
     folds = held_out[:, members]
     low = np.minimum.reduceat(folds, starts, axis=1)
-    parted[:, groups] = low < np.maximum.reduceat(folds, starts, axis=1)
-    leaks = parted[:, codes[members]] & (folds >= 0)
-    return leaks.sum(axis=1, dtype=np.intp), parted
+    split[:, groups] = low < np.maximum.reduceat(folds, starts, axis=1)
+    leaks = split[:, codes[members]] & (folds >= 0)
+    return leaks.sum(axis=1, dtype=np.intp), split
 
 
 def _placed(
@@ -256,8 +256,8 @@ def _row_values(frame: pd.DataFrame, values: Any, name: str) -> pd.Series[Any]:
 def _in_several(codes: Codes, places: pd.Series[Any]) -> NDArray[np.bool_]:
     """Return for each row whether its group is at more than one place."""
     where, _ = value_codes(places)
-    parted: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
-    return parted[codes]
+    split: NDArray[np.bool_] = straddling(codes, where[None])[1][0]
+    return split[codes]
 
 
 def _rows(

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ComparisonError
-from statcv.folds.audit import LEANS
+from statcv.folds.audit import BIASED
 from statcv.inference.paired.delong import Side
 from statcv.inference.paired.tests import joined_clusters
 from statcv.inference.readable import Readable
@@ -188,7 +188,7 @@ def _weights(result: Readable) -> Floats:
 def pooling_caveat(a: Readable, b: Readable) -> str:
     """Say that pooling is biased if it is, for tests of pooled predictions."""
     worst = max((a, b), key=lambda r: abs(r.mean_model_auroc - 0.5))
-    if not abs(worst.mean_model_auroc - 0.5) > LEANS:
+    if not abs(worst.mean_model_auroc - 0.5) > BIASED:
         return ""
     return (
         "pooled over folds whose training means reveal the labels: the training mean "

@@ -71,8 +71,8 @@ class StratifierBias:
         - ``heterogeneity`` is the cross-validated auROC (Hand and Till's) of a linear
           discriminant analysis that predicts the fold from the other covariates; it is
           0.5 if the folds are alike.
-        - ``parted`` is the number of records that would be predicted by fits trained on
-          a known duplicate; NaN if no duplicates are known.
+        - ``duplicates_split`` is the number of records that would be predicted by fits
+          trained on a known duplicate; NaN if no duplicates are known.
     measured : pandas.DataFrame or None
         The measured biases, one row per candidate in the same order. ``bias`` is
         ``estimate`` minus ``unbiased``, in points or in the units of the metric.
@@ -80,8 +80,8 @@ class StratifierBias:
         ``records_lower`` and ``records_upper`` are its interval over records (or groups
         of duplicates), paired by record, given the fits. ``ratio`` is the ratio of the
         two estimates, with its limits over folds, and ``repeats`` the number of
-        repeats. ``parted`` is as above. ``verdict`` states the bias in words, if its
-        interval over folds excludes 0.
+        repeats. ``duplicates_split`` is as above. ``verdict`` states the bias in words,
+        if its interval over folds excludes 0.
     unbiased : float
         The unbiased estimate, from random folds across which known duplicates are never
         split.
@@ -141,7 +141,7 @@ class StratifierBias:
         table = self.ranking.set_index("candidate")
         order = pd.DataFrame(
             {
-                "parts": table["parted"] > 0,
+                "parts": table["duplicates_split"] > 0,
                 "cost": 0.0,
                 "in_model": table["in_model"],
                 "rank": -table["rank"],
@@ -292,7 +292,7 @@ def _in_brief(found: StratifierBias, name: str) -> str:
         table = found.measured.set_index("candidate")
         return str(table.loc[name, "verdict"])
     row: Any = found.ranking.set_index("candidate").loc[name]
-    first = leaks(row["parted"])
+    first = leaks(row["duplicates_split"])
     if np.isnan(row["predicted"]):
         unused = "" if row["in_model"] else " (no term uses it)"
         return f"{first}no prediction of what it costs{unused}"
@@ -370,8 +370,8 @@ def _ranking(found: StratifierBias) -> pd.DataFrame:
         "p": [p_value(v) for v in table["anova_p"]],
         "auROC of folds": [number(v, 0.01) for v in table["heterogeneity"]],
     }
-    if table["parted"].notna().any():
-        columns[SPLIT] = [f"{value:.0f}" for value in table["parted"]]
+    if table["duplicates_split"].notna().any():
+        columns[SPLIT] = [f"{value:.0f}" for value in table["duplicates_split"]]
     return pd.DataFrame(columns, index=table["candidate"].rename(None))
 
 

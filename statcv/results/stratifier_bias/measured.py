@@ -17,7 +17,7 @@ from statcv.inference import MonteCarlo, Scores
 from statcv.inference.refits.refitting import run_quietly, scores_of
 from statcv.metrics import Metric
 from statcv.results.stratifier_bias.candidates import UNBIASED, Candidate
-from statcv.results.stratifier_bias.ranking import count_parted
+from statcv.results.stratifier_bias.ranking import count_split
 from statcv.results.stratifier_bias.setting import (
     Setting,
     moved_by_records,
@@ -37,7 +37,11 @@ def shown_to(width: float, setting: Setting) -> float:
 
 
 def verdict(
-    cost: float, half: float, of_records: float, parted: float, setting: Setting
+    cost: float,
+    half: float,
+    of_records: float,
+    split: float,
+    setting: Setting,
 ) -> str:
     """State the bias of a candidate in words.
 
@@ -48,20 +52,20 @@ def verdict(
     half, of_records : float
         Half the widths of its intervals over folds and over records; NaN if there is no
         interval.
-    parted : float
+    split : float
         Number of known duplicates that it splits; NaN if none are known.
     setting : Setting
     """
-    return leaks(parted) + _said(cost, half, of_records, setting)
+    return leaks(split) + _said(cost, half, of_records, setting)
 
 
-def leaks(parted: float) -> str:
+def leaks(split: float) -> str:
     """Return a warning that known duplicates are split; empty if there are none.
 
     >>> leaks(1234.0), leaks(float("nan"))
     ('leaks: splits 1,234 known duplicates; ', '')
     """
-    return f"leaks: splits {parted:,.0f} known duplicates; " if parted > 0 else ""
+    return f"leaks: splits {split:,.0f} known duplicates; " if split > 0 else ""
 
 
 def _said(cost: float, half: float, of_records: float, setting: Setting) -> str:
@@ -252,7 +256,7 @@ def _row(
     of_records = setting.scale * _records_interval(
         setting, metric, runs, reference, how, level
     )
-    parted = count_parted(runs.plan, setting.groups)
+    split = count_split(runs.plan, setting.groups)
     relative = 1 / (setting.scale * base) if base > 0 else np.nan
     return {
         "candidate": candidate.name,
@@ -268,8 +272,8 @@ def _row(
         "ratio_lower": 1 + relative * (bias - half),
         "ratio_upper": 1 + relative * (bias + half),
         "repeats": len(own),
-        "parted": parted,
-        "verdict": verdict(-setting.sign * bias, half, of_records, parted, setting),
+        "duplicates_split": split,
+        "verdict": verdict(-setting.sign * bias, half, of_records, split, setting),
     }
 
 

@@ -241,11 +241,11 @@ def _row(
         "anova_f": ratio.value,
         "anova_p": ratio.p,
         "heterogeneity": fold_auroc(design.matrix[:, others], fold, held_out),
-        "parted": count_parted(own, setting.groups),
+        "duplicates_split": count_split(own, setting.groups),
     }
 
 
-def count_parted(plan: FoldPlan, groups: Codes | None) -> float:
+def count_split(plan: FoldPlan, groups: Codes | None) -> float:
     """Return the number of records per repeat whose fit was trained on a duplicate.
 
     It is NaN if no duplicates are known.
@@ -302,7 +302,7 @@ def _add_importance(
 COLUMNS = (
     *("candidate", "folds", "in_model", "rank", "predicted", "clamp", "clamp_se"),
     *("importance", "total_gain", "gain", "permutation", "mutual_information"),
-    *("anova_f", "anova_p", "heterogeneity", "parted"),
+    *("anova_f", "anova_p", "heterogeneity", "duplicates_split"),
 )
 
 

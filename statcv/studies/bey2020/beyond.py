@@ -33,7 +33,7 @@ from statcv.studies.bey2020.strategies import (
     check_once,
     check_strategies,
     cross_validate,
-    share_parted,
+    share_split,
     stratified,
 )
 from statcv.studies.bey2020.violins import Rotations, check_rotations, population_of
@@ -183,7 +183,8 @@ def narrow_bins(
     -------
     pandas.DataFrame
         ``simulation``, ``noise``, ``strategy`` (``"x5 ×20"`` for 20 bins per fold),
-        ``accuracy``, and ``parted``, the share of records with a duplicate in training.
+        ``accuracy``, and ``duplicates_split``, the share of records with a duplicate in
+        training.
         ``"unbiased"`` is the same for any noise, as it has no duplicates.
 
     Examples
@@ -191,7 +192,7 @@ def narrow_bins(
     >>> from statcv.studies.bey2020 import Scale, narrow_bins
     >>> small = Scale(n=400, n_duplicates=80, rounds=10)
     >>> table = narrow_bins(1, per_fold=[4], noises=[0, 0.1], scale=small)
-    >>> table.query("strategy == 'x5 ×4'")["parted"].gt(0).tolist()
+    >>> table.query("strategy == 'x5 ×4'")["duplicates_split"].gt(0).tolist()
     [False, True]
     """
     for noise in noises:
@@ -236,9 +237,11 @@ def _measure_narrow(
         rows.append((noise, "unbiased", reference, 0.0))
         for strategy in strategies:
             result = cross_validate(strategy, sample, scale)
-            parted = share_parted(result, person)
-            rows.append((noise, strategy, accuracy(result), parted))
-    return pd.DataFrame(rows, columns=["noise", "strategy", "accuracy", "parted"])
+            split = share_split(result, person)
+            rows.append((noise, strategy, accuracy(result), split))
+    return pd.DataFrame(
+        rows, columns=["noise", "strategy", "accuracy", "duplicates_split"]
+    )
 
 
 def numbers_of_folds(
@@ -330,9 +333,9 @@ def limits(
     Returns
     -------
     pandas.DataFrame
-        ``simulation``, ``strategy``, ``accuracy``, and ``parted``, the share of records
-        with a duplicate in training. The strategies are ``"unbiased"``, ``"hash"`` and
-        ``"x1"`` as in :func:`figure3`, and:
+        ``simulation``, ``strategy``, ``accuracy``, and ``duplicates_split``, the share
+        of records with a duplicate in training. The strategies are ``"unbiased"``,
+        ``"hash"`` and ``"x1"`` as in :func:`figure3`, and:
 
         ``"hash, salted"``
             Each hospital hashes with a key of its own.
@@ -349,7 +352,7 @@ def limits(
     --------
     >>> from statcv.studies.bey2020 import Scale, limits
     >>> table = limits(1, scale=Scale(n=400, n_duplicates=80, rounds=10))
-    >>> table.loc[table["parted"] > 0.1, "strategy"].tolist()
+    >>> table.loc[table["duplicates_split"] > 0.1, "strategy"].tolist()
     ['hash, salted', 'x1, shifted']
     """
     return simulate(
@@ -370,7 +373,7 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     rows: list[tuple[str, float, float]] = []
 
     def add(strategy: str, result: Any, person: pd.Series[Any]) -> None:
-        rows.append((strategy, accuracy(result), share_parted(result, person)))
+        rows.append((strategy, accuracy(result), share_split(result, person)))
 
     def records(**changed: Any) -> pd.DataFrame:
         return records_of(scale, population, sample.seeds, **changed)
@@ -400,7 +403,7 @@ def _measure_limits(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     copied = records(duplicated=hard)
     hashed = by(by_hash("patient_id", key=KEY), copied)
     add("hash, hard cases", hashed, copied["patient_id"])
-    return pd.DataFrame(rows, columns=["strategy", "accuracy", "parted"])
+    return pd.DataFrame(rows, columns=["strategy", "accuracy", "duplicates_split"])
 
 
 def leak_of_duplicates(
@@ -426,7 +429,8 @@ def leak_of_duplicates(
     Returns
     -------
     pandas.DataFrame
-        ``simulation``; ``parted``, the share of records with a duplicate in training;
+        ``simulation``; ``duplicates_split``, the share of records with a duplicate in
+        training;
         ``training``, the training accuracy under random folds; the estimates ``random``
         and ``unbiased``; ``predicted``, the bias by the formula; and ``measured``, the
         difference of the estimates, both in points.
@@ -435,7 +439,7 @@ def leak_of_duplicates(
     --------
     >>> from statcv.studies.bey2020 import Scale, leak_of_duplicates
     >>> table = leak_of_duplicates(1, scale=Scale(n=400, n_duplicates=80, rounds=10))
-    >>> bool(0.2 < table["parted"].item() < 0.34)
+    >>> bool(0.2 < table["duplicates_split"].item() < 0.34)
     True
     """
     return simulate(
@@ -456,13 +460,13 @@ def _measure_leak(scale: Scale, seed: int, number: int) -> pd.DataFrame:
     result = cross_validate("random", sample, scale, curves=True)
     estimate = accuracy(result)
     training = float(learning_of(result)["training"].iloc[-1])
-    parted = share_parted(result, sample.records["patient_id"])
+    split = share_split(result, sample.records["patient_id"])
     row = {
-        "parted": parted,
+        "duplicates_split": split,
         "training": training,
         "random": estimate,
         "unbiased": unbiased,
-        "predicted": 100 * parted * (training - unbiased),
+        "predicted": 100 * split * (training - unbiased),
         "measured": 100 * (estimate - unbiased),
     }
     return pd.DataFrame([row])

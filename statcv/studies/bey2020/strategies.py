@@ -135,7 +135,7 @@ def accuracy(result: CVResult) -> float:
     return result.estimate("accuracy", how="per_fold").value
 
 
-def share_parted(result: CVResult, person: pd.Series[Any]) -> float:
+def share_split(result: CVResult, person: pd.Series[Any]) -> float:
     """Return the share of held-out records that have a duplicate in training.
 
     Parameters
