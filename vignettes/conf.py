@@ -103,7 +103,7 @@ html_sidebars = {
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
     "statcv.results.comparison.comparison.Comparison",
-    "statcv.results.full_model.FullModel",
+    "statcv.results.refits.FullModel",
     "statcv.inference.Estimate",
     "statcv.results.result.CVResult",
     "statcv.results.summary.Summary",

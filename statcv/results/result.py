@@ -44,8 +44,7 @@ from statcv.models.thresholds import ThresholdedFit
 from statcv.models.tuning import TunedFit
 from statcv.results import estimates, permutations, tables
 from statcv.results.call import Call
-from statcv.results.full_model import FullModel
-from statcv.results.refits import Refits
+from statcv.results.refits import FullModel, Refits
 from statcv.results.summary import Summary
 from statcv.results.text import rows_in_words, short_text, summarise
 

@@ -27,7 +27,7 @@ from statcv.models import Model, resolve_model, unwrap_result
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 from statcv.results.bias_warning import warn_of_bias
-from statcv.results.chosen_metrics import choose_metrics
+from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import (
     DataLike,

@@ -24,7 +24,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan, Ragged, Response, Strata
 from statcv.formula import Design, Formula, as_frame, make_design, quoted
 from statcv.models import Capabilities, Fit, TrainingSet
-from statcv.results.chosen_metrics import choose_metrics
+from statcv.results.call import choose_metrics
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import DataLike, MetricsLike, SeedLike
 

@@ -22,7 +22,7 @@ from statcv.folds.strata import Key
 from statcv.formula import as_frame, caller_scope, counted, make_design, row_weights
 from statcv.inference import MonteCarlo
 from statcv.models import resolve_model
-from statcv.results.chosen_metrics import choose_metrics
+from statcv.results.call import choose_metrics
 from statcv.results.stratifier_bias.bias import StratifierBias
 from statcv.results.stratifier_bias.candidates import (
     UNBIASED,

@@ -20,7 +20,7 @@ import pandas as pd
 from statcv.arguments import resolve_seed
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.folds import Bags
-from statcv.results.full_model import FullModel
+from statcv.results.refits import FullModel
 from statcv.results.result import CVResult
 from statcv.studies.austin2024.samples import Noise, Signal, learner_of, stream_of
 from statcv.studies.running import Directory, Study, run, within
