@@ -292,7 +292,7 @@ class Plain:
         from hypothesis import Phase, settings
 
         phases = [Phase.explicit, Phase.generate]
-        usual = settings.get_profile("statcv")
+        usual = settings.get_profile("thorough")
         settings.register_profile("mutants", usual, phases=phases, database=None)
         settings.load_profile("mutants")
 
