@@ -164,3 +164,20 @@ def test_folds_exchange_units_in_either_direction_until_all_are_even(full, large
     assert np.ptp(counts, axis=0).max() <= largest - 1
     squares = 4 * (counts**2).sum() + (counts.sum(axis=1) ** 2).sum()
     assert cost == (counts.max(axis=0).sum(), squares)
+
+
+def test_many_folds_of_large_units_are_improved_by_exchange():
+    """With 40 folds only the pairs with an extreme fold exchange units."""
+    k = 40
+    rng = np.random.default_rng(11)
+    table = rng.multinomial(rng.integers(1, 9, 130), [0.7, 0.3])
+    groups = np.repeat(np.arange(len(table)), table.sum(axis=1))
+    y = np.concatenate([np.repeat([0, 1], row) for row in table])
+    fold = allocate(table, k, np.random.default_rng(1), by_class=True)
+    other = np.empty(len(table), dtype=int)
+    for number, (_, test) in enumerate(
+        StratifiedGroupKFold(k).split(np.zeros(len(y)), y, groups)
+    ):
+        other[np.unique(groups[test])] = number
+    assert len(np.unique(fold)) == k
+    assert merit(held(table, fold, k)) < merit(held(table, other, k))
