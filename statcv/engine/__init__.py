@@ -18,6 +18,7 @@ from statcv.engine.predictions import (
 )
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
+from statcv.engine.sensitivity import Sensitivity
 from statcv.engine.setup import Setup, fit_all
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Permutations",
     "PermutedFits",
     "ResampledFits",
+    "Sensitivity",
     "Setup",
     "check_jobs",
     "check_training_sets",

@@ -30,6 +30,8 @@ from statcv.errors import (
     reason,
     warn,
 )
+from statcv.models.likelihood import ARRAYS as LINEAR
+from statcv.models.likelihood import LinearFits
 
 ARRAYS = ("predicted", "partner_predicted", "converged", "separated", "seconds")
 
@@ -46,6 +48,10 @@ def to_bytes(part: Part, call: str) -> bytes:
     arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
     if part.coefficients is not None:
         arrays["coefficients"] = part.coefficients
+    if part.linear is not None:
+        for name in LINEAR:
+            if getattr(part.linear, name) is not None:
+                arrays[f"linear_{name}"] = getattr(part.linear, name)
     if part.curves is not None:
         for fit, curves in enumerate(part.curves):
             for place, curve in enumerate(curves.values()):
@@ -83,9 +89,18 @@ def from_bytes(content: bytes, call: str) -> Part | None:
             coefficients=arrays.get("coefficients"),
             chosen=said["chosen"],
             curves=None if said["curves"] is None else curves,
+            linear=_linear(arrays),
         )
     except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile):
         return None
+
+
+def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
+    kept = {name: arrays.get(f"linear_{name}") for name in LINEAR}
+    coefficients, penalty = kept.pop("coefficients"), kept.pop("penalty")
+    if coefficients is None or penalty is None:
+        return None
+    return LinearFits(coefficients, penalty, **kept)
 
 
 def digest(content: bytes) -> str:

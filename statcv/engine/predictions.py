@@ -23,6 +23,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
+from statcv.models.likelihood import LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 
 Floats = NDArray[np.float64]
@@ -50,6 +51,8 @@ class Part:
         Hyperparameters chosen in the training set of each fit.
     curves : list of dict, or None
         A metric's values after every round of each fit, shape (rounds, 2).
+    linear : LinearFits or None
+        The linear predictors of fits by maximum likelihood.
     """
 
     fits: range
@@ -63,6 +66,7 @@ class Part:
     coefficients: Floats | None = None
     chosen: Sequence[Mapping[str, Any]] | None = None
     curves: Sequence[Curves] | None = None
+    linear: LinearFits | None = None
 
 
 def joined_coefficients(parts: Sequence[Part]) -> tuple[tuple[str, ...], Floats | None]:
@@ -137,6 +141,8 @@ class Held:
     curves : list of dict, or None
         A metric's values after every round of each fit, shape (rounds, 2): at training
         and at held-out records.
+    linear : LinearFits or None
+        The linear predictors of the fits, if they maximise a likelihood.
     """
 
     fit: NDArray[np.intp]
@@ -154,6 +160,7 @@ class Held:
     absent: Mapping[tuple[str, Any], list[int]]
     chosen: pd.DataFrame | None = None
     curves: list[Curves] | None = None
+    linear: LinearFits | None = None
 
     @classmethod
     def joined(cls, parts: Sequence[Part], design: Design, plan: FoldPlan) -> Held:
@@ -177,6 +184,7 @@ class Held:
             absent=absent_levels(design, plan),
             chosen=None if chosen is None else chosen_table(chosen),
             curves=listed(part.curves for part in parts),
+            linear=joined_fits([part.linear for part in parts]),
         )
 
     @cached_property

@@ -19,6 +19,7 @@ from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
 from statcv.models import Fit, FollowingModel, TrainingSet
 from statcv.models.batched import fit_all_folds
+from statcv.models.likelihood import LinearFits, joined_fits
 
 
 def fit_together(setup: Setup, fits: range) -> Part | None:
@@ -53,6 +54,7 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
         names=fitted.names,
         coefficients=fitted.coefficients,
         chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
+        linear=fitted.linear,
     )
 
 
@@ -80,6 +82,7 @@ class _Fold:
     coefficients: Mapping[str, float] | None
     chosen: dict[str, Any] | None
     curves: Curves | None
+    linear: LinearFits | None
 
 
 def fit_one_by_one(setup: Setup, fits: range) -> Part:
@@ -100,6 +103,7 @@ def fit_one_by_one(setup: Setup, fits: range) -> Part:
         coefficients=coefficients,
         chosen=[one or {} for one in chosen] if any(chosen) else None,
         curves=[one or {} for one in curves] if any(curves) else None,
+        linear=joined_fits([fold.linear for fold in folds]),
     )
 
 
@@ -140,6 +144,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
         coefficients=_learnt(fit.coefficients, training),
         chosen=None if fit.chosen is None else plain(fit.chosen),
         curves=fit.curves,
+        linear=fit.linear,
     )
 
 

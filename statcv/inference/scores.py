@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held
+from statcv.engine import Held, Sensitivity
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
@@ -117,6 +117,9 @@ class Scores:
     threshold : numpy.ndarray, shape (m,), or None
         The threshold above which class 1 is predicted, for each prediction and on
         the scale of the predictions; None for a threshold of one half.
+    sensitivity : Sensitivity or None
+        How the predictions change with the training records; None if that is not
+        known without refits.
     """
 
     y: NDArray[Any]
@@ -132,6 +135,7 @@ class Scores:
     probabilities: bool = True
     clusters: NDArray[np.intp] | None = None
     threshold: Floats | None = None
+    sensitivity: Sensitivity | None = None
 
     @classmethod
     def of(cls, plan: FoldPlan, held: Held, y: NDArray[Any]) -> Scores:

@@ -23,6 +23,7 @@ from statcv.metrics.classification.classwise import (
     outcome_and_prediction,
     predicted_class,
 )
+from statcv.metrics.influence.tables import OfCasewise
 from statcv.metrics.inputs import Bools, Floats, one_of, real_array, same_length
 from statcv.metrics.metric import Metric
 from statcv.metrics.registry import METRICS
@@ -250,6 +251,10 @@ def make_metric(
         raise ArgumentTypeError(
             f"casewise must be a function of (y, prediction), not {casewise!r}."
         )
+    one_by_one = derive = None
+    if casewise is not None:
+        one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
+        derive = OfCasewise(one_by_one, read == "classes")
     return Metric(
         name=named,
         label=label or named,
@@ -257,7 +262,8 @@ def make_metric(
         greater_is_better=higher,
         outcomes=kinds,
         reads=read,
-        casewise=casewise and UserCasewise(f"casewise of {named}", casewise, read),
+        casewise=one_by_one,
+        derive=derive,
         limits=_limits(limits),
     )
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from statcv.errors import MetricError
 from statcv.metrics.discrimination.ranking import round_probabilities
+from statcv.metrics.influence.derivative import Derive
 from statcv.metrics.inputs import Floats
 
 Pairs = Literal["classes", "each two classes", "numbers", "slope"]
@@ -67,6 +68,9 @@ class Metric:
         ``in_random_order(y, prediction)``, the mean of the metric over all orders of
         the predictions, with their ties unchanged. None if this mean does not depend
         on the ties, and for metrics that are not rank metrics.
+    derive : callable, optional
+        The function that returns the derivatives of the metric by the weights of the
+        records and by their predictions, from which intervals without refits are made.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Metric:
     root_of: Metric | None = None
     against_mean: bool = False
     in_random_order: Callable[..., float] | None = None
+    derive: Derive | None = None
 
     def without_skill(self, classes: int) -> float | None:
         """Return the value without skill; None if it depends on the outcome.

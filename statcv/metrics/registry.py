@@ -28,10 +28,41 @@ from statcv.metrics.classification.confusion import (
     specificity,
 )
 from statcv.metrics.classification.decision import casewise_net_benefit, net_benefit_at
+from statcv.metrics.classification.of_table import (
+    accuracy_of,
+    balanced_accuracy_of,
+    ber_of,
+    f1_macro_of,
+    f1_of,
+    matthews_of,
+    npv_of,
+    precision_of,
+    sensitivity_of,
+    specificity_of,
+)
 from statcv.metrics.discrimination.concordance import concordance
 from statcv.metrics.discrimination.curves import auprc, auprc_in_random_order
 from statcv.metrics.discrimination.ranking import auroc
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.influence.losses import (
+    brier_derivative,
+    explained_derivative,
+    intercept_derivative,
+    log_loss_derivative,
+    mae_derivative,
+    mse_derivative,
+    oe_derivative,
+    rmse_derivative,
+    slope_derivative,
+)
+from statcv.metrics.influence.ranks import (
+    auprc_derivative,
+    auroc_derivative,
+    concordance_derivative,
+    hand_till_derivative,
+    ovr_derivative,
+)
+from statcv.metrics.influence.tables import OfTable, net_benefit_derivative
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.probabilities.brier_terms import brier_skill
@@ -104,18 +135,36 @@ def _of_brier(classes: int) -> tuple[float, float]:
     return 0.0, 1.0 if classes == 2 else 2.0
 
 
-_MSE = _metric("mse", "MSE", mse, "continuous", casewise=casewise_mse)
+_MSE = _metric(
+    "mse", "MSE", mse, "continuous", casewise=casewise_mse, derive=mse_derivative
+)
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
 _ALL = (
-    _ranks("auroc", "auROC", auroc, "binary", pairs="classes", no_skill=0.5),
-    _ranks("auprc", "auPR", auprc, "binary", in_random_order=auprc_in_random_order),
+    _ranks(
+        "auroc",
+        "auROC",
+        auroc,
+        "binary",
+        pairs="classes",
+        no_skill=0.5,
+        derive=auroc_derivative,
+    ),
+    _ranks(
+        "auprc",
+        "auPR",
+        auprc,
+        "binary",
+        in_random_order=auprc_in_random_order,
+        derive=auprc_derivative,
+    ),
     _ranks(
         "auprc_trapezoid",
         "auPR (trapezoid)",
         _auprc_trapezoid,
         "binary",
         in_random_order=_trapezoid_in_random_order,
+        derive=auprc_derivative,
     ),
     _ranks(
         "auprc_interpolated",
@@ -123,6 +172,7 @@ _ALL = (
         _auprc_interpolated,
         "binary",
         in_random_order=_interpolated_in_random_order,
+        derive=auprc_derivative,
     ),
     _metric(
         "brier",
@@ -132,6 +182,7 @@ _ALL = (
         casewise=casewise_brier,
         reads="probabilities",
         limits=_of_brier,
+        derive=brier_derivative,
     ),
     _metric(
         "log_loss",
@@ -140,6 +191,7 @@ _ALL = (
         *_CLASSES,
         casewise=casewise_log_loss,
         reads="probabilities",
+        derive=log_loss_derivative,
     ),
     _of_risks(
         "brier_skill",
@@ -149,6 +201,7 @@ _ALL = (
         uses_baseline=True,
         against_mean=True,
         no_skill=0.0,
+        derive=explained_derivative,
     ),
     _of_risks(
         "calibration_slope",
@@ -157,6 +210,7 @@ _ALL = (
         target=1.0,
         limits=_REAL,
         pairs="slope",
+        derive=slope_derivative,
     ),
     _of_risks(
         "calibration_intercept",
@@ -164,8 +218,16 @@ _ALL = (
         calibration_intercept,
         target=0.0,
         limits=_REAL,
+        derive=intercept_derivative,
     ),
-    _of_risks("oe_ratio", "O:E", oe_ratio, target=1.0, limits=(0.0, math.inf)),
+    _of_risks(
+        "oe_ratio",
+        "O:E",
+        oe_ratio,
+        target=1.0,
+        limits=(0.0, math.inf),
+        derive=oe_derivative,
+    ),
     _of_risks(
         "net_benefit",
         "net benefit",
@@ -174,13 +236,21 @@ _ALL = (
         casewise=casewise_net_benefit,
         takes_threshold=True,
         limits=(-math.inf, 1.0),
+        derive=net_benefit_derivative,
     ),
-    _of_classes("accuracy", "accuracy", accuracy, casewise=casewise_accuracy),
+    _of_classes(
+        "accuracy",
+        "accuracy",
+        accuracy,
+        casewise=casewise_accuracy,
+        derive=OfTable(accuracy_of),
+    ),
     _of_classes(
         "balanced_accuracy",
         "balanced accuracy",
         balanced_accuracy,
         no_skill=_one_of,
+        derive=OfTable(balanced_accuracy_of),
     ),
     _of_classes(
         "ber",
@@ -189,22 +259,51 @@ _ALL = (
         higher=False,
         limits=(0.0, 1.0),
         no_skill=_all_but_one_of,
+        derive=OfTable(ber_of),
     ),
-    _of_classes("sensitivity", "sensitivity", sensitivity, "binary"),
-    _of_classes("specificity", "specificity", specificity, "binary"),
-    _of_classes("precision", "precision", precision, "binary"),
-    _of_classes("npv", "NPV", npv, "binary"),
-    _of_classes("f1", "F1", f1, "binary"),
-    _of_classes("f1_macro", "macro F1", _f1_macro),
-    _of_classes("f1_micro", "micro F1", _f1_micro, casewise=casewise_accuracy),
+    _of_classes(
+        "sensitivity",
+        "sensitivity",
+        sensitivity,
+        "binary",
+        derive=OfTable(sensitivity_of),
+    ),
+    _of_classes(
+        "specificity",
+        "specificity",
+        specificity,
+        "binary",
+        derive=OfTable(specificity_of),
+    ),
+    _of_classes(
+        "precision", "precision", precision, "binary", derive=OfTable(precision_of)
+    ),
+    _of_classes("npv", "NPV", npv, "binary", derive=OfTable(npv_of)),
+    _of_classes("f1", "F1", f1, "binary", derive=OfTable(f1_of)),
+    _of_classes("f1_macro", "macro F1", _f1_macro, derive=OfTable(f1_macro_of)),
+    _of_classes(
+        "f1_micro",
+        "micro F1",
+        _f1_micro,
+        casewise=casewise_accuracy,
+        derive=OfTable(accuracy_of),
+    ),
     _of_classes(
         "matthews",
         "Matthews correlation",
         matthews,
         limits=(-1.0, 1.0),
         no_skill=0.0,
+        derive=OfTable(matthews_of),
     ),
-    _ranks("auroc_ovr", "one-vs-rest auROC", auroc_ovr, "multiclass", no_skill=0.5),
+    _ranks(
+        "auroc_ovr",
+        "one-vs-rest auROC",
+        auroc_ovr,
+        "multiclass",
+        no_skill=0.5,
+        derive=ovr_derivative,
+    ),
     _ranks(
         "auroc_hand_till",
         "Hand–Till auROC",
@@ -212,9 +311,12 @@ _ALL = (
         "multiclass",
         pairs="each two classes",
         no_skill=0.5,
+        derive=hand_till_derivative,
     ),
-    _metric("rmse", "RMSE", rmse, "continuous", root_of=_MSE),
-    _metric("mae", "MAE", mae, "continuous", casewise=casewise_mae),
+    _metric("rmse", "RMSE", rmse, "continuous", root_of=_MSE, derive=rmse_derivative),
+    _metric(
+        "mae", "MAE", mae, "continuous", casewise=casewise_mae, derive=mae_derivative
+    ),
     _MSE,
     _metric(
         "r2",
@@ -225,6 +327,7 @@ _ALL = (
         limits=(-math.inf, 1.0),
         no_skill=0.0,
         against_mean=True,
+        derive=explained_derivative,
     ),
     _metric(
         "r2_training",
@@ -235,6 +338,7 @@ _ALL = (
         uses_baseline=True,
         against_mean=True,
         no_skill=0.0,
+        derive=explained_derivative,
     ),
     _ranks(
         "concordance",
@@ -243,6 +347,7 @@ _ALL = (
         "continuous",
         pairs="numbers",
         no_skill=0.5,
+        derive=concordance_derivative,
     ),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+from statcv.models.likelihood import Likelihood, LinearFits
 
 if TYPE_CHECKING:
     from statcv.models.batched.folds import FittedFolds, Folds
@@ -90,6 +91,10 @@ class Fit(Protocol):
         Shape (rounds, 2): on the training set, and on the held-out records.
         """
 
+    @property
+    def linear(self) -> LinearFits | None:
+        """Its linear predictor, if it maximises the likelihood of the model."""
+
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means, (m,), or (m, classes) for more than two.
 
@@ -129,6 +134,10 @@ class Capabilities:
         alone.
     predicts_by_neighbors : bool
         Whether a prediction depends on the most similar training records alone.
+    likelihood : Likelihood or None
+        The likelihood that its fits maximise, apart from a ridge, if they depend on a
+        linear predictor. Each fit then has that as ``linear``, from which the influence
+        of its training records is known without refits.
     """
 
     refits: bool = True
@@ -139,6 +148,7 @@ class Capabilities:
     needs_full_rank: bool = False
     uses_predictors: bool = True
     predicts_by_neighbors: bool = False
+    likelihood: Likelihood | None = None
 
 
 class Model(Protocol):
@@ -191,6 +201,7 @@ class PlainFit:
     probabilities: bool = True
     chosen: dict[str, Any] | None = None
     curves: dict[str, Matrix] | None = None
+    linear: LinearFits | None = None
 
     def predict(self, X: Matrix) -> Matrix:
         """Return predictions at the rows of ``X``."""
@@ -254,6 +265,11 @@ class WrappedFit:
     def curves(self) -> dict[str, Matrix] | None:
         """Metrics after every round, of a model that has rounds."""
         return self.fit.curves
+
+    @property
+    def linear(self) -> LinearFits | None:
+        """The linear predictor of a fit by maximum likelihood."""
+        return self.fit.linear
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities or means."""

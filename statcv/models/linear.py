@@ -28,6 +28,7 @@ from statcv.models.batched.folds import (
     Folds,
     by_linear_predictor,
 )
+from statcv.models.likelihood import Gaussian, LinearFits
 from statcv.models.newton import column_units
 
 CONDITION = 1e6  # of all records
@@ -150,7 +151,9 @@ class Linear:
     """
 
     label: str = "linear regression"
-    capabilities = Capabilities(fits_together=True, needs_full_rank=True)
+    capabilities = Capabilities(
+        fits_together=True, needs_full_rank=True, likelihood=Gaussian()
+    )
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome of more than two classes."""
@@ -166,12 +169,14 @@ class Linear:
         unit = column_units(X)
         beta = np.linalg.lstsq(X / unit, y, rcond=None)[0] / unit
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
-        return PlainFit(partial(_linear, beta), coefficients)
+        linear = LinearFits.of_one(beta, np.zeros(len(beta)))
+        return PlainFit(partial(_linear, beta), coefficients, linear=linear)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
         """Fit the training sets of all folds together."""
         fits = fit_linear_folds(self, records, folds)
-        return by_linear_predictor(fits, records, folds, np.asarray)
+        none = np.zeros(records.X.shape[1])
+        return by_linear_predictor(fits, records, folds, np.asarray, none)
 
 
 def _linear(beta: Matrix, X: Matrix) -> Matrix:

@@ -20,6 +20,7 @@ from statcv.models.batched.folds import FittedFolds, Folds, by_linear_predictor
 from statcv.models.batched.logit import fit_logit_folds
 from statcv.models.batched.multinomial import fit_class_folds
 from statcv.models.firth import fit_firth, fit_firth_folds
+from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.multinomial import fit_classes
 from statcv.models.newton import (
     EXTREME,
@@ -91,7 +92,9 @@ class Logit:
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
         ridge = not self.firth and self.C is not None and not np.isinf(self.C)
-        return Capabilities(fits_together=True, needs_full_rank=not ridge)
+        return Capabilities(
+            fits_together=True, needs_full_rank=not ridge, likelihood=Bernoulli()
+        )
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
@@ -111,7 +114,13 @@ class Logit:
         solved = self._optimum(training)
         coefficients = dict(zip(training.names, solved.beta.tolist(), strict=True))
         predict = partial(_probability, solved.beta)
-        return PlainFit(predict, coefficients, solved.converged, solved.separated)
+        return PlainFit(
+            predict,
+            coefficients,
+            solved.converged,
+            solved.separated,
+            linear=LinearFits.of_one(solved.beta, self.ridge(training)),
+        )
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -119,7 +128,8 @@ class Logit:
         if records.kind == "multiclass":
             return fit_class_folds(self, records, folds)
         fit_all = fit_firth_folds if self.firth else fit_logit_folds
-        return by_linear_predictor(fit_all(self, records, folds), records, folds, expit)
+        fits = fit_all(self, records, folds)
+        return by_linear_predictor(fits, records, folds, expit, self.ridge(records))
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.likelihood import LinearFits
 from statcv.models.newton import (
     EXTREME,
     Optimum,
@@ -41,7 +42,13 @@ def fit_classes(training: TrainingSet, ridge: Matrix) -> PlainFit:
     names = class_names(training.names, free)
     coefficients = dict(zip(names, values, strict=True))
     predict = partial(_probabilities, solved.beta)
-    return PlainFit(predict, coefficients, solved.converged, solved.separated)
+    return PlainFit(
+        predict,
+        coefficients,
+        solved.converged,
+        solved.separated,
+        linear=LinearFits.of_one(solved.beta, ridge),
+    )
 
 
 def solve_classes(training: TrainingSet, indicator: Matrix, ridge: Matrix) -> Optimum:

@@ -123,6 +123,7 @@ class NeighborsFit:
     probabilities: bool = True
     chosen: None = None
     curves: None = None
+    linear: None = None
 
     def predict(self, X: Matrix) -> Matrix:
         """Return means or shares; NaN where a covariate is missing."""

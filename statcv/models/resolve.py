@@ -18,6 +18,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.folds import FittedFolds, Folds
 from statcv.models.boosting import XGBoost
+from statcv.models.likelihood import LinearFits
 from statcv.models.linear import Linear
 from statcv.models.logit import Logit
 from statcv.models.neighbors import Neighbors
@@ -117,7 +118,9 @@ def complete(model: Any) -> Model:
     """
     able = getattr(model, "capabilities", None)
     if able is None:
-        found = {name: hasattr(model, method) for name, method in METHODS.items()}
+        found: dict[str, Any] = {
+            name: hasattr(model, method) for name, method in METHODS.items()
+        }
         return UserModel(model, _without_inherited(model, Capabilities(**found)))
     if not isinstance(able, Capabilities):
         raise ModelError(
@@ -191,3 +194,8 @@ class UserFit(WrappedFit):
     def curves(self) -> dict[str, Matrix] | None:
         """Metrics after every round, of a model that has rounds."""
         return getattr(self.fit, "curves", None)
+
+    @property
+    def linear(self) -> LinearFits | None:
+        """The linear predictor of a fit by maximum likelihood."""
+        return getattr(self.fit, "linear", None)

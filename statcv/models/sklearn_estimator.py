@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from statcv.errors import ModelError
 from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_kind
+from statcv.models.likelihood import LinearFits
+from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
 
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
@@ -57,6 +59,7 @@ class Sklearn:
         return Capabilities(
             uses_predictors=not dummy or draws,
             predicts_by_neighbors=bool(kinds & NEAR),
+            likelihood=likelihood_of(self.estimator),
         )
 
     def check(self, kind: str) -> None:
@@ -89,13 +92,6 @@ class Sklearn:
         return SklearnFit(estimator, training, converged)
 
 
-def last_step(estimator: Any) -> Any:
-    """Return the estimator that predicts: of a pipeline, its last step."""
-    while hasattr(estimator, "steps"):
-        estimator = estimator.steps[-1][1]
-    return estimator
-
-
 @dataclass(frozen=True, eq=False)
 class SklearnFit:
     """A fitted estimator that predicts in the package's terms."""
@@ -121,6 +117,11 @@ class SklearnFit:
         intercept = np.ravel(getattr(self.estimator, "intercept_", 0.0))
         values = dict(zip(names, coef.ravel().tolist(), strict=True))
         return {"Intercept": float(intercept[0]), **values}
+
+    @property
+    def linear(self) -> LinearFits | None:
+        """Its linear predictor, if it is a regression after scaling and imputing."""
+        return linear_of(self.estimator, self.training)
 
     @property
     def probabilities(self) -> bool:

@@ -16,6 +16,13 @@ from statcv.models.base import (
     TrainingSet,
     refuse_missing,
 )
+from statcv.models.likelihood import (
+    Bernoulli,
+    Gaussian,
+    Generalized,
+    Likelihood,
+    LinearFits,
+)
 from statcv.models.logit import Logit
 from statcv.models.newton import EXTREME
 from statcv.models.thread_warnings import heeded
@@ -72,7 +79,35 @@ class Statsmodels:
         self.keywords = keywords
         self.fit_keywords = {"disp": 0, **(fit or {})}
 
-    capabilities = Capabilities(needs_full_rank=True)
+    @property
+    def capabilities(self) -> Capabilities:
+        """The likelihood is that of the family, if it is a regression."""
+        return Capabilities(needs_full_rank=True, likelihood=self._likelihood())
+
+    def _likelihood(self) -> Likelihood | None:
+        """Return the likelihood of a regression without further arguments."""
+        from statsmodels.genmod import families
+
+        name = self.family.__name__
+        family = self.keywords.get("family", families.Gaussian())
+        if set(self.keywords) - {"family"}:
+            return None
+        if name in ("Logit", "MNLogit"):
+            return Bernoulli()
+        if name in ("OLS", "WLS"):
+            return Gaussian()
+        if name == "Probit":
+            family = families.Binomial(families.links.Probit())
+        elif name == "Poisson":
+            family = families.Poisson()
+        elif name != "GLM":
+            return None
+        kind, link = type(family).__name__, type(family.link).__name__
+        known: dict[tuple[str, str], Likelihood] = {
+            ("Binomial", "Logit"): Bernoulli(),
+            ("Gaussian", "Identity"): Gaussian(),
+        }
+        return known.get((kind, link), Generalized(family))
 
     @property
     def label(self) -> str:
@@ -123,7 +158,19 @@ class Statsmodels:
             coefficients,
             converged=_converged(result),
             separated=self._separated(training, predict),
+            linear=self._linear(parameters, training),
         )
+
+    def _linear(self, parameters: Matrix, training: TrainingSet) -> LinearFits | None:
+        """Return the linear predictor, if that is all that the parameters describe."""
+        known = self._likelihood() is not None
+        if not known or len(parameters) != training.X.shape[1]:
+            return None
+        if parameters.ndim == 2:  # of the classes after the first
+            parameters = np.column_stack([np.zeros(len(parameters)), parameters])
+        if self.family.__name__ == "MNLogit" and training.kind == "binary":
+            parameters = parameters[:, 1]
+        return LinearFits.of_one(parameters, np.zeros(len(parameters)))
 
     def _separated(self, training: TrainingSet, predict: Any) -> bool:
         """Separation lies in the data: without an optimum of our logit, none exists."""

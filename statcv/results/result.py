@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.arguments import resolve_seed
-from statcv.engine import Held, Setup
+from statcv.engine import Held, Sensitivity, Setup
 from statcv.errors import ArgumentTypeError, CoefficientError, NotTunedError
 from statcv.folds import FoldPlan
 from statcv.folds.audit import Audit, mean_model_auroc
@@ -103,7 +103,8 @@ class CVResult:
     @cached_property
     def scores(self) -> Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
-        return scores_of(self.plan, self.held, self.design.y, self.threshold)
+        scores = scores_of(self.plan, self.held, self.design.y, self.threshold)
+        return replace(scores, sensitivity=Sensitivity.of(self.refits.setup, self.held))
 
     @cached_property
     def refits(self) -> Refits:

@@ -39,6 +39,7 @@ from statcv.models import (
 )
 from statcv.models.base import PlainFit
 from statcv.models.batched.folds import Folds, fit_all_folds
+from statcv.models.likelihood import Bernoulli
 from statcv.models.resolve import UserModel
 from statcv.models.thresholds import Thresholded
 from statcv.models.tuning import Tuned
@@ -215,7 +216,7 @@ def test_a_model_around_another_passes_on_what_that_can_do():
 @pytest.mark.parametrize(
     ("estimator", "able"),
     [
-        (LogisticRegression(), Capabilities()),
+        (LogisticRegression(), Capabilities(likelihood=Bernoulli())),
         (KNeighborsClassifier(), Capabilities(predicts_by_neighbors=True)),
         (DummyClassifier(), Capabilities(uses_predictors=False)),
         (DummyClassifier(strategy="uniform"), Capabilities()),

@@ -234,6 +234,7 @@ def averaged(scores: Scores) -> Scores:
         pairwise=False,
         tournament=False,
         threshold=scores.mean_threshold,
+        sensitivity=None,
     )
 
 

@@ -19,6 +19,17 @@ from statcv.metrics.classification.classwise import (
     outcome_and_prediction,
     predicted_class,
 )
+from statcv.metrics.classification.of_table import (
+    accuracy_of,
+    each_f1_of,
+    f1_macro_of,
+    f1_of,
+    matthews_of,
+    npv_of,
+    precision_of,
+    sensitivity_of,
+    specificity_of,
+)
 from statcv.metrics.inputs import Floats, one_of
 
 _AVERAGES = ("binary", "micro", "macro")
@@ -54,8 +65,7 @@ def sensitivity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float
     >>> sensitivity([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.3], threshold=[0.5, 0.5, 0.3, 0.3])
     1.0
     """
-    (_, _), (missed, found) = _two_by_two(y, p, threshold, "sensitivity")
-    return _share(found, found + missed)
+    return sensitivity_of(_two_by_two(y, p, threshold, "sensitivity"))
 
 
 def specificity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -82,8 +92,7 @@ def specificity(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float
     >>> specificity([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.7])
     0.5
     """
-    (cleared, alarmed), (_, _) = _two_by_two(y, p, threshold, "specificity")
-    return _share(cleared, cleared + alarmed)
+    return specificity_of(_two_by_two(y, p, threshold, "specificity"))
 
 
 def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -110,8 +119,7 @@ def precision(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     >>> precision([0, 1, 1, 0], [0.7, 0.9, 0.4, 0.3])
     0.5
     """
-    (_, alarmed), (_, found) = _two_by_two(y, p, threshold, "precision")
-    return _share(found, found + alarmed)
+    return precision_of(_two_by_two(y, p, threshold, "precision"))
 
 
 def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -138,8 +146,7 @@ def npv(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     >>> npv([0, 1, 1, 0], [0.2, 0.9, 0.4, 0.7])
     0.5
     """
-    (cleared, _), (missed, _) = _two_by_two(y, p, threshold, "npv")
-    return _share(cleared, cleared + missed)
+    return npv_of(_two_by_two(y, p, threshold, "npv"))
 
 
 @overload
@@ -211,17 +218,13 @@ def f1(
     [0.667, 1.0, 0.0]
     """
     if average == "binary":
-        (_, alarmed), (missed, found) = _two_by_two(y, p, threshold, "binary F1")
-        return _share(2 * found, 2 * found + alarmed + missed)
+        return f1_of(_two_by_two(y, p, threshold, "binary F1"))
     if average is not None:
         one_of(average, _AVERAGES, "average")
     table = _table(y, p, threshold)
     if average == "micro":
-        return _share(float(table.trace()), float(table.sum()))
-    both = table.sum(axis=0) + table.sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        each: Floats = 2 * table.diagonal() / both
-    return float(each.mean()) if average == "macro" else each
+        return accuracy_of(table)
+    return f1_macro_of(table) if average == "macro" else each_f1_of(table)
 
 
 def ber(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -288,11 +291,7 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     >>> matthews([0, 1, 2], [[0.6, 0.3, 0.1], [0.2, 0.7, 0.1], [0.1, 0.3, 0.6]])
     1.0
     """
-    table = _table(y, p, threshold)
-    n, observed, predicted = table.sum(), table.sum(axis=1), table.sum(axis=0)
-    together = n * table.trace() - observed @ predicted
-    spread = (n**2 - observed @ observed) * (n**2 - predicted @ predicted)
-    return _share(float(together), float(np.sqrt(spread)))
+    return matthews_of(_table(y, p, threshold))
 
 
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
@@ -310,16 +309,9 @@ def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
     return counts.reshape(classes, classes)
 
 
-def _two_by_two(
-    y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str
-) -> list[list[float]]:
+def _two_by_two(y: ArrayLike, p: ArrayLike, threshold: ArrayLike, name: str) -> Floats:
     """Return [[TN, FP], [FN, TP]]."""
     table = _table(y, p, threshold)
     if len(table) != 2:
         raise MetricError(f"{name} is for two classes, but p has {len(table)} columns.")
-    counts: list[list[float]] = table.tolist()
-    return counts
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
+    return table

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Ragged
 from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
+from statcv.models.likelihood import LinearFits
 
 Numbers = NDArray[np.intp]
 
@@ -381,6 +382,8 @@ class FittedFolds:
     chosen : dict or None
         Hyperparameters that were chosen inside each training set: name to values,
         shape (fits,).
+    linear : LinearFits or None
+        Their linear predictors, if they maximise a likelihood.
     """
 
     coefficients: Matrix | None
@@ -389,6 +392,7 @@ class FittedFolds:
     separated: NDArray[np.bool_]
     predict: Callable[[Numbers, Numbers], Matrix]
     chosen: dict[str, NDArray[Any]] | None = None
+    linear: LinearFits | None = None
 
     def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
         """Predict any number of records, in batches of bounded memory."""
@@ -430,6 +434,7 @@ def by_linear_predictor(
     records: TrainingSet,
     folds: Folds,
     mean: Callable[[Matrix], Matrix],
+    penalty: Matrix,
 ) -> FittedFolds:
     """Predict by a function of the linear predictor.
 
@@ -440,6 +445,8 @@ def by_linear_predictor(
     folds : Folds
     mean : callable
         Function from linear predictors to predictions.
+    penalty : numpy.ndarray, shape (p,)
+        Strength of the ridge on each column.
     """
     beta, X = fits.coefficients, records.X
 
@@ -449,4 +456,7 @@ def by_linear_predictor(
         return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
 
     learnt = np.where(folds.empty_columns(X, None), np.nan, beta)
-    return FittedFolds(learnt, records.names, fits.converged, fits.separated, predict)
+    linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
+    return FittedFolds(
+        learnt, records.names, fits.converged, fits.separated, predict, linear=linear
+    )

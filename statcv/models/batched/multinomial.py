@@ -33,6 +33,7 @@ from statcv.models.batched.folds import (
     Folds,
     Numbers,
 )
+from statcv.models.likelihood import LinearFits
 from statcv.models.multinomial import (
     class_hessian,
     class_names,
@@ -316,7 +317,11 @@ def fit_class_folds(
 
     empty = np.tile(folds.empty_columns(records.X, None), len(free))
     learnt = np.where(empty, np.nan, fits.coefficients)
-    return FittedFolds(learnt, names, fits.converged, fits.separated, predict)
+    columns = beta.transpose(0, 2, 1)
+    linear = LinearFits(columns, np.broadcast_to(ridge, columns.shape[:2]))
+    return FittedFolds(
+        learnt, names, fits.converged, fits.separated, predict, linear=linear
+    )
 
 
 def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:

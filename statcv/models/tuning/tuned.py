@@ -23,6 +23,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
 )
 from statcv.models.batched.logit_path import fit_logit_path
+from statcv.models.likelihood import LinearFits, joined_fits
 from statcv.models.logit import expit
 from statcv.models.tuning.grid import (
     Candidate,
@@ -62,8 +63,9 @@ def _ridge_path(
 ) -> Iterator[FittedFolds]:
     given = [getattr(model, "C", None) for model in models]
     Cs = [np.inf if C is None else float(C) for C in given]
-    for fits in fit_logit_path(Cs, records, folds):
-        yield by_linear_predictor(fits, records, folds, expit)
+    for C, fits in zip(Cs, fit_logit_path(Cs, records, folds), strict=True):
+        penalty = Logit(C).ridge(records)
+        yield by_linear_predictor(fits, records, folds, expit, penalty)
 
 
 def _each(
@@ -126,10 +128,13 @@ class Tuned:
     @property
     def capabilities(self) -> Capabilities:
         """Those of the candidates, with more fits on each training set."""
+        first, *others = [one.model.capabilities for one in self.candidates]
+        alike = all(other.likelihood == first.likelihood for other in others)
         return replace(
-            self.candidates[0].model.capabilities,
+            first,
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
+            likelihood=first.likelihood if alike else None,
         )
 
     def check(self, kind: str) -> None:
@@ -313,7 +318,26 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
                 predicted[own] = made
         return predicted
 
-    return FittedFolds(coefficients, first.names, converged, separated, predict)
+    return FittedFolds(
+        coefficients,
+        first.names,
+        converged,
+        separated,
+        predict,
+        linear=_joined_linear(parts, size),
+    )
+
+
+def _joined_linear(
+    parts: list[tuple[Numbers, FittedFolds]], size: int
+) -> LinearFits | None:
+    """Return the linear predictors in the order of the fits."""
+    together = joined_fits([fitted.linear for _, fitted in parts])
+    if together is None:
+        return None
+    place = np.empty(size, dtype=np.intp)
+    place[np.concatenate([fits for fits, _ in parts])] = np.arange(size)
+    return together.chosen(place)
 
 
 def _column(values: list[Any]) -> NDArray[Any]:

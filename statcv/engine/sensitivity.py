@@ -1,0 +1,229 @@
+"""How held-out predictions change with the weights of the training records.
+
+A prediction of a fit by (penalised) maximum likelihood changes with the weight of its
+training record j at the rate x'H⁻¹ x_j r_j, where x is the row that is predicted, r_j
+the residual and H the penalised information. Nothing is fitted again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.predictions import Held
+from statcv.engine.setup import Setup
+from statcv.models.batched import CELLS
+from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.models.thresholds import training_weights
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+TINY = 1e-12  # added to an information matrix whose diagonal is 1
+BLOCK = 16  # cells of a block of fits, in units of CELLS
+
+
+@dataclass(frozen=True, eq=False)
+class Sensitivity:
+    """The fits of a plan, as functions of the weights of their training records.
+
+    Attributes
+    ----------
+    setup : Setup
+        The data, the plan and the model.
+    fits : LinearFits
+        The linear predictors of the fits.
+    likelihood : Likelihood
+        The likelihood that they maximise.
+    """
+
+    setup: Setup
+    fits: LinearFits
+    likelihood: Likelihood
+
+    @classmethod
+    def of(cls, setup: Setup, held: Held) -> Sensitivity | None:
+        """Return the sensitivity of a run; None for a model without a likelihood."""
+        likelihood = setup.model.capabilities.likelihood
+        if likelihood is None or held.linear is None:
+            return None
+        return cls(setup, held.linear, likelihood)
+
+    def influence(self, fit: Numbers, row: Numbers, slope: Floats) -> Floats:
+        """Return the change of a function of predictions with each record's weight.
+
+        Parameters
+        ----------
+        fit, row : numpy.ndarray of int, shape (m,)
+            The fit and the record of each prediction.
+        slope : numpy.ndarray, shape (m,) or (m, classes)
+            The derivative of the function by the linear predictor of each prediction.
+
+        Returns
+        -------
+        numpy.ndarray, shape (n,)
+            The derivative by the weight of each record in the training sets, summed
+            over the fits.
+        """
+        order = np.argsort(fit, kind="stable")
+        fit, row, slope = fit[order], row[order], slope[order]
+        total = np.zeros(self.setup.plan.n)
+        for X, numbers in self._blocks():
+            start, stop = np.searchsorted(fit, [numbers[0], numbers[-1] + 1])
+            some = slice(start, stop)
+            if start < stop:
+                owner = fit[some] - numbers[0]
+                total += self._of_block(X, numbers, owner, row[some], slope[some])
+        return total
+
+    # ---- the design of some fits ----
+
+    def _blocks(self) -> Iterator[tuple[Floats, Numbers]]:
+        """Yield the matrix of all records, and the fits in which it is the same."""
+        every, design = len(self.fits), self.setup.design
+        alone = design.terms.stateful or self.fits.filled is not None
+        step = max(1, BLOCK * CELLS // max(self._width, 1))
+        for start in range(0, every, 1 if alone else step):
+            numbers = np.arange(start, every if not alone else start + 1)
+            numbers = numbers[: 1 if alone else step]
+            yield self._matrix(start), numbers
+
+    @property
+    def _width(self) -> int:
+        return self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
+
+    def _matrix(self, fit: int) -> Floats:
+        design = self.setup.design
+        X = self.setup.records.X
+        if design.terms.stateful:
+            learnt = design.terms.learn(self.setup.plan.train(fit))
+            X = design.terms.matrix(design.terms.frame, learnt)
+        if self.fits.filled is not None:
+            X = np.where(np.isnan(X), self.fits.filled[fit], X)
+        if self.fits.constant is not None:
+            X = np.column_stack([X, np.ones(len(X))])
+        return X
+
+    def _coefficients(self, numbers: Numbers) -> tuple[Floats, Floats]:
+        """Return coefficients and penalties, with those of the constant."""
+        beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
+        if self.fits.constant is not None:
+            own = self.fits.constant[numbers][:, None]
+            beta = np.concatenate([beta, own], axis=1)
+            penalty = np.column_stack([penalty, np.zeros(len(penalty))])
+        return np.nan_to_num(beta), penalty
+
+    # ---- one block ----
+
+    def _of_block(
+        self, X: Floats, numbers: Numbers, owner: Numbers, row: Numbers, slope: Floats
+    ) -> Floats:
+        beta, penalty = self._coefficients(numbers)
+        records = self.setup.records
+        counts = training_weights(records, self.setup.folds, numbers)
+        if self.fits.class_weights is not None:
+            counts *= self.fits.class_weights[numbers][:, records.y]
+        target = np.zeros((len(numbers), *beta.shape[1:]))
+        pieces = 1 + len(row) * X.shape[1] // CELLS
+        for some in np.array_split(np.arange(len(row)), pieces):
+            part = X[row[some]].reshape(len(some), -1, *[1] * (slope.ndim - 1))
+            np.add.at(target, owner[some], part * slope[some][:, None])
+        y = records.y[None]
+        if beta.ndim == 2:
+            eta = beta @ X.T
+            pull = counts * self.likelihood.residual(y, eta)
+            weights = counts * self.likelihood.curvature(y, eta)
+            solved = solve(information(X, weights), penalty, target)
+            return np.asarray(((solved @ X.T) * pull).sum(axis=0))
+        eta = np.einsum("bpk,np->bnk", beta, X)
+        pull = counts[..., None] * self.likelihood.residual(y, eta)
+        shares = self.likelihood.curvature(y, eta)
+        matrix = information_of_classes(X, shares, counts)
+        classes = beta.shape[2]
+        flat = target.transpose(0, 2, 1).reshape(len(beta), -1)
+        solved = solve(matrix, np.tile(penalty, classes), flat)
+        solved = solved.reshape(len(beta), classes, -1)
+        return np.asarray(np.einsum("bkp,np,bnk->n", solved, X, pull, optimize=True))
+
+
+def information(X: Floats, weights: Floats) -> Floats:
+    """Return X'WX for several sets of weights, shape (m, p, p).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    weights : numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> information(np.array([[1.0, 2.0], [1.0, 0.0]]), np.array([[1.0, 3.0]]))
+    array([[[4., 2.],
+            [2., 4.]]])
+    """
+    (n, p), fits = X.shape, len(weights)
+    made = np.empty((fits, p, p))
+    if fits <= p * (p + 1) // 2:
+        for fit, own in enumerate(weights):
+            made[fit] = (X.T * own) @ X
+        return made
+    pairs = np.array(list(combinations_with_replacement(range(p), 2))).reshape(-1, 2)
+    first, second = pairs.T
+    sums = np.zeros((fits, len(pairs)))
+    step = max(1, CELLS // max(len(pairs), 1))
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        sums += weights[:, some] @ (X[some, first] * X[some, second])
+    made[:, first, second] = sums
+    made[:, second, first] = sums
+    return made
+
+
+def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
+    """Return the information of multinomial fits, class by class, (m, Kp, Kp).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    shares : numpy.ndarray, shape (m, n, K)
+        Probabilities of the classes.
+    counts : numpy.ndarray, shape (m, n)
+        Weights of the records.
+    """
+    p, (fits, _, classes) = X.shape[1], shares.shape
+    made = np.empty((fits, classes, p, classes, p))
+    for a in range(classes):
+        for b in range(a, classes):
+            joint = counts * shares[..., a] * ((a == b) - shares[..., b])
+            made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
+    return made.reshape(fits, classes * p, classes * p)
+
+
+def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
+    """Solve penalised systems of equations, with 0 for what is not determined.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (m, p, p)
+        Symmetric matrices without negative eigenvalues.
+    penalty : numpy.ndarray, shape (m, p)
+        What is added to the diagonal; infinite for an unknown that is 0.
+    target : numpy.ndarray, shape (m, p)
+
+    Examples
+    --------
+    >>> matrix = np.array([[[1.0, 1.0], [1.0, 1.0]]])
+    >>> solve(matrix, np.array([[1.0, np.inf]]), np.array([[4.0, 1.0]]))
+    array([[2., 0.]])
+    """
+    used = np.isfinite(penalty)
+    diagonal = np.einsum("mpp->mp", matrix) + np.where(used, penalty, 0.0)
+    used &= diagonal > 0
+    root = np.where(used, np.sqrt(np.where(used, diagonal, 1.0)), np.inf)
+    scaled = matrix / root[:, :, None] / root[:, None, :]
+    np.einsum("mpp->mp", scaled)[...] = 1 + TINY
+    found = np.linalg.solve(scaled, (target / root)[..., None])[..., 0]
+    return np.asarray(found / root)

@@ -1,0 +1,292 @@
+"""The influence of each record on an estimate: as a held-out record, and on the fits.
+
+The influence of a record is the first-order change of the estimate when its weight
+changes. A record has a part in an estimate as a held-out record, and, since it was in
+the training sets of other records, through their predictions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Sensitivity
+from statcv.inference.estimates.values import ranks_classes
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+from statcv.metrics.influence.derivative import Derivative
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+EDGE = 1e-15  # the least distance of a probability from 0 and 1 on the link scale
+
+
+@dataclass(frozen=True, eq=False)
+class Influences:
+    """The influence of each record on an estimate.
+
+    Attributes
+    ----------
+    held : numpy.ndarray, shape (n,)
+        The influence as a held-out record, with the fits as given.
+    fits : numpy.ndarray, shape (n,), or None
+        The influence through the fits; None if it is not known.
+    sample : numpy.ndarray of int, shape (n,)
+        The class of each record, if classes are separate samples; otherwise 0.
+    unit : numpy.ndarray of int, shape (n,)
+        The record or cluster, within which influences are summed.
+    counted : numpy.ndarray of bool, shape (n,)
+        Whether a record was held out.
+    """
+
+    held: Floats
+    fits: Floats | None
+    sample: Numbers
+    unit: Numbers
+    counted: NDArray[np.bool_]
+
+    @property
+    def given_fits(self) -> float:
+        """The variance of the estimate with the fits as given."""
+        return self.variance(self.held)
+
+    @property
+    def excess(self) -> float:
+        """The variance that the fits add; it may be negative, or NaN if unknown."""
+        if self.fits is None:
+            return float("nan")
+        return self.variance(self.held + self.fits) - self.given_fits
+
+    @property
+    def total(self) -> float:
+        """The variance with the fits, of which half of what they add is counted.
+
+        The first-order change counts a term that depends on two records, one of which
+        is held out and one in the training set, twice, as the jackknife does (Efron &
+        Stein 1981).
+        """
+        added = 0.0 if self.fits is None else max(self.excess, 0.0) / 2
+        return self.given_fits + added
+
+    def variance(self, moved: Floats) -> float:
+        """Return the variance of a sum of influences of records, or clusters.
+
+        It is the sum of squares about the mean of each sample. With I units and I₁ of
+        a sample, squares of units have the factor I/(I - 1), and squares within the
+        sample the excess of I₁/(I₁ - 1) over it. For records this is I₁/(I₁ - 1), and
+        for clusters it is the variance of Obuchowski (1997).
+
+        Parameters
+        ----------
+        moved : numpy.ndarray, shape (n,)
+        """
+        known = self.counted | (moved != 0)
+        sizes = np.bincount(self.sample[known])
+        means = np.bincount(self.sample[known], moved[known]) / np.maximum(sizes, 1)
+        centred = np.where(known, moved - means[self.sample], 0.0)
+        every = self._units(self.counted)
+        total = every / (every - 1) * self._squares(centred, known)
+        for code in np.unique(self.sample[self.counted]):
+            members = self.sample == code
+            own = self._units(self.counted & members)
+            more = (every - own) / ((own - 1) * (every - 1))
+            total += more * self._squares(centred, known & members)
+        return float(total)
+
+    @property
+    def smallest(self) -> int:
+        """The number of units of the smallest sample."""
+        codes = np.unique(self.sample[self.counted])
+        return min(self._units(self.counted & (self.sample == one)) for one in codes)
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom: of two samples as large as the smaller, or of one."""
+        codes = len(np.unique(self.sample[self.counted]))
+        every = self._units(self.counted) - 1
+        return float(min(every, 2 * (self.smallest - 1)) if codes > 1 else every)
+
+    @property
+    def kind(self) -> str:
+        """What varies: "record" or "cluster"."""
+        counts = np.bincount(self.unit[self.counted])
+        return "cluster" if counts.max(initial=0) > 1 else "record"
+
+    def minus(self, other: Influences) -> Influences:
+        """Return the influences on the difference of two estimates."""
+        known = self.fits is not None and other.fits is not None
+        return Influences(
+            self.held - other.held,
+            self.fits - other.fits if known else None,  # type: ignore[operator]
+            self.sample,
+            self.unit,
+            self.counted | other.counted,
+        )
+
+    def _units(self, members: NDArray[np.bool_]) -> int:
+        return len(np.unique(self.unit[members]))
+
+    def _squares(self, moved: Floats, members: NDArray[np.bool_]) -> float:
+        return float((np.bincount(self.unit[members], moved[members]) ** 2).sum())
+
+
+def influences(
+    scores: Scores, metric: Metric, *, of_fits: bool = True
+) -> Influences | str:
+    """Return the influence of each record on a metric of the pooled predictions.
+
+    Predictions are pooled by repeat, and the influences are averaged over repeats. If
+    each repeat is a single split, as for random splits, the predictions of a record are
+    averaged first.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+        A metric with derivatives.
+    of_fits : bool
+        Whether to compute the influence through the fits, if it is known.
+
+    Returns
+    -------
+    Influences or str
+        The influences, or the reason why there are none.
+    """
+    n, sensitivity = len(scores.y), scores.sensitivity if of_fits else None
+    held, parts = np.zeros(n), _parts(scores, metric)
+    at, slopes = [], []
+    for part in parts:
+        if np.isnan(part.predicted).any():
+            return "a prediction is missing"
+        if ranks_classes(metric) and len(np.unique(part.y)) < scores.n_classes:
+            return "a class is not held out"
+        found = part.derivative(metric, sensitivity)
+        held[part.row] += found.weight / len(parts)
+        if sensitivity is not None:
+            where = part.fitted
+            times = np.bincount(scores.left.row[where], None, n)[part.row]
+            shape = (-1, *[1] * (found.prediction.ndim - 1))
+            slope = np.zeros((n, *found.prediction.shape[1:]))
+            slope[part.row] = found.prediction / times.reshape(shape) / len(parts)
+            at.append(where)
+            slopes.append(slope[scores.left.row[where]])
+    if not np.isfinite(held).all():
+        return "the loss of a record is infinite"
+    fits = None
+    if sensitivity is not None:
+        left, where = scores.left, np.concatenate(at)
+        mean, slope = left.predicted[where], np.concatenate(slopes)
+        turned = sensitivity.likelihood.pull_back(mean, slope)
+        if not np.isfinite(turned).all():
+            return "the loss of a record changes without limit"
+        fits = sensitivity.influence(left.fit[where], left.row[where], turned)
+    counted = np.zeros(n, dtype=bool)
+    counted[scores.row] = True
+    sample = np.zeros(n, dtype=np.intp)
+    if ranks_classes(metric):
+        sample = scores.y.astype(np.intp)
+    unit = np.arange(n) if scores.clusters is None else scores.clusters
+    made = Influences(held, fits, sample, unit, counted)
+    if made.smallest < 2:
+        few = f"a single {made.kind}"
+        return f"one class has {few}" if made.sample.any() else f"there is {few}"
+    return made
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The pooled predictions of a repeat, each record once."""
+
+    row: Numbers
+    y: NDArray[np.generic]
+    predicted: Floats
+    baseline: Floats | None
+    threshold: Floats | None
+    fitted: Numbers
+    probabilities: bool
+
+    def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
+        """Return the derivatives by the weights and by the predictions."""
+        read, rate = self.predicted, None
+        cut = self.threshold
+        if metric.reads in ("order", "classes"):
+            read, cut, rate = self._on_link_scale(metric, sensitivity)
+        assert metric.derive is not None
+        named = {} if cut is None else {"threshold": cut}
+        found = metric.derive(self.y, read, self.baseline, **named)
+        if rate is None:
+            return found
+        return Derivative(found.weight, found.prediction * rate)
+
+    def _on_link_scale(
+        self, metric: Metric, sensitivity: Sensitivity | None
+    ) -> tuple[Floats, Floats | None, Floats]:
+        """Return predictions and thresholds on the link scale, and its slope."""
+        p, cut = self.predicted, self.threshold
+        if metric.rank:
+            p = metric.readable(p, self.probabilities)
+        if not self.probabilities or (p.ndim == 1 and _has_numbers(metric)):
+            if sensitivity is None:
+                return p, cut, np.ones_like(p)
+            like = sensitivity.likelihood
+            return like.link(p), cut, 1 / like.pull_back(p, np.ones_like(p))
+        p = np.clip(p, EDGE, 1 - EDGE)
+        if p.ndim == 2 and metric.reads == "classes":
+            return np.log(p), cut, 1 / p
+        if p.ndim == 2 or sensitivity is None:
+            from scipy.special import logit
+
+            cut = None if cut is None else logit(cut)
+            return logit(p), cut, 1 / (p * (1 - p))
+        like = sensitivity.likelihood
+        half = np.full(len(p), 0.5) if cut is None else cut
+        return like.link(p), like.link(half), 1 / like.pull_back(p, np.ones_like(p))
+
+
+def _has_numbers(metric: Metric) -> bool:
+    return "continuous" in metric.outcomes
+
+
+def _parts(scores: Scores, metric: Metric) -> list[_Part]:
+    """Return the pooled predictions of each repeat, or of all if each is one split."""
+    left, every = scores.left, np.flatnonzero(scores.left.held)
+    if scores.apart:
+        return [_part(scores, metric, np.arange(len(scores.row)), every)]
+    repeat = left.repeat[left.fit[every]]
+    return [
+        _part(
+            scores,
+            metric,
+            where,
+            every[repeat == scores.repeat[scores.split[where[0]]]],
+        )
+        for where in scores.by_repeat
+    ]
+
+
+def _part(scores: Scores, metric: Metric, where: Numbers, fitted: Numbers) -> _Part:
+    row, place = np.unique(scores.row[where], return_inverse=True)
+    times = np.bincount(place)
+
+    def mean(values: Floats) -> Floats:
+        total = np.zeros((len(row), *values.shape[1:]))
+        np.add.at(total, place, values)
+        return np.asarray(total / times.reshape(-1, *[1] * (values.ndim - 1)))
+
+    cut, baseline = scores.threshold, None
+    if metric.uses_baseline:
+        baseline = mean(scores.baseline[scores.split[where]])
+    return _Part(
+        row=row,
+        y=scores.y[row],
+        predicted=mean(scores.predicted[where]),
+        baseline=baseline,
+        threshold=None if cut is None or not metric.cuts else mean(cut[where]),
+        fitted=fitted,
+        probabilities=scores.probabilities,
+    )
+
+

@@ -1,0 +1,1 @@
+"""How each metric changes, to first order, with records and predictions."""

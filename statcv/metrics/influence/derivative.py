@@ -1,0 +1,83 @@
+"""The first-order changes of a metric, and the smoothing that steps need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.inputs import Floats
+
+WIDTH = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
+POWER = -0.25  # of the number of records, in the sd of the kernel
+
+
+@dataclass(frozen=True, eq=False)
+class Derivative:
+    """The derivatives of a metric, record by record.
+
+    Attributes
+    ----------
+    weight : numpy.ndarray, shape (n,)
+        The derivative by the weight of each record; they sum to 0.
+    prediction : numpy.ndarray, shape (n,) or (n, K)
+        The derivative by each prediction. A metric that changes in steps as predictions
+        change is smoothed first.
+    """
+
+    weight: Floats
+    prediction: Floats
+
+
+Derive = Callable[[NDArray[Any], Floats, Floats | None, Floats | None], Derivative]
+"""A function of outcomes, predictions, baseline and thresholds.
+
+A metric that reads the order of predictions, or classes, is given them (and thresholds)
+on the scale of the linear predictor, where it is smoothed.
+"""
+
+
+def bandwidth(x: Floats) -> float:
+    """Return the half-width of the kernel for predictions on a scale."""
+    n = x.size
+    return float(WIDTH * np.std(x) * n**POWER) if n else 0.0
+
+
+def kernel(distance: Floats, width: float) -> Floats:
+    """Return the parabolic kernel of a half-width, which integrates to 1."""
+    if width <= 0:
+        return np.zeros_like(distance)
+    scaled = distance / width
+    return np.where(np.abs(scaled) < 1, 0.75 * (1 - scaled**2) / width, 0.0)
+
+
+def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Floats:
+    """Return at each place the sum of values, each weighted by its kernel.
+
+    Parameters
+    ----------
+    at : numpy.ndarray, shape (m,)
+    points, values : numpy.ndarray, shape (k,)
+    width : float
+        The half-width of the kernel.
+
+    Examples
+    --------
+    >>> kernel_sums(np.array([0.0]), np.array([0.0, 1.0]), np.ones(2), 2.0)
+    array([0.65625])
+    """
+    if width <= 0 or not len(points):
+        return np.zeros(len(at))
+    order = np.argsort(points, kind="stable")
+    middle = points.mean()
+    scaled, own = (points[order] - middle) / width, values[order]
+    sums = [np.append(0.0, np.cumsum(own * scaled**power)) for power in range(3)]
+    here = (at - middle) / width
+    first = np.searchsorted(scaled, here - 1, side="left")
+    last = np.searchsorted(scaled, here + 1, side="right")
+    zero, one, two = (total[last] - total[first] for total in sums)
+    return np.asarray(0.75 * ((1 - here**2) * zero + 2 * here * one - two) / width)

@@ -1,0 +1,167 @@
+"""Derivatives of means over records, of their ratios, and of calibration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.inputs import Floats
+
+Outcomes = NDArray[Any]
+
+# ---- losses ----
+
+
+def brier_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the Brier score."""
+    apart = p - _observed(y, p)
+    loss = apart**2 if p.ndim == 1 else (apart**2).sum(axis=1)
+    return Derivative(_of_mean(loss), 2 * apart / len(p))
+
+
+def log_loss_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the log-loss."""
+    observed = _observed(y, p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if p.ndim == 1:
+            own = np.where(observed == 1, p, 1 - p)
+            slope = np.where(observed == 1, -1 / p, 1 / (1 - p))
+        else:
+            own = p[np.arange(len(p)), y.astype(np.intp)]
+            slope = -observed / np.where(observed == 1, p, 1.0)
+        return Derivative(_of_mean(-np.log(own)), slope / len(p))
+
+
+def mse_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the mean squared error."""
+    return Derivative(_of_mean((p - y) ** 2), 2 * (p - y) / len(p))
+
+
+def rmse_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the root mean squared error."""
+    squared = mse_derivative(y, p)
+    twice = 2 * np.sqrt(((p - y) ** 2).mean())
+    return Derivative(squared.weight / twice, squared.prediction / twice)
+
+
+def mae_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the mean absolute error."""
+    return Derivative(_of_mean(np.abs(p - y)), np.sign(p - y) / len(p))
+
+
+def explained_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the explained share: R², and the scaled Brier score.
+
+    Without a baseline, the squared errors are compared with those of the mean outcome,
+    which changes with the weights too, but only to the second order.
+    """
+    centre = y.mean() if baseline is None else baseline
+    remaining, removable = (p - y) ** 2, (y - centre) ** 2
+    total = removable.sum()
+    ratio = remaining.sum() / total
+    return Derivative((ratio * removable - remaining) / total, -2 * (p - y) / total)
+
+
+def _observed(y: Outcomes, p: Floats) -> Floats:
+    """Return the outcome as 0 and 1, with one column per class if there are several."""
+    if p.ndim == 1:
+        return np.asarray(y, dtype=float)
+    return np.asarray(y[:, None] == np.arange(p.shape[1]), dtype=float)
+
+
+def _of_mean(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / len(values))
+
+
+# ---- calibration ----
+
+
+def oe_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the ratio of observed to expected events."""
+    expected = p.sum()
+    ratio = y.sum() / expected
+    return Derivative((y - ratio * p) / expected, np.full(len(p), -ratio / expected))
+
+
+def intercept_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the calibration intercept."""
+    return _recalibration(y, p, slope=False)
+
+
+def slope_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the calibration slope."""
+    return _recalibration(y, p, slope=True)
+
+
+def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
+    """Differentiate the equations that the maximum of the likelihood solves."""
+    from scipy.special import expit, logit
+
+    from statcv.metrics.probabilities.recalibration import fit_logistic
+
+    x = logit(p)
+    unknown = Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
+    if not np.isfinite(x).all():
+        return unknown
+    columns = np.column_stack([np.ones_like(x), x]) if slope else np.ones((len(x), 1))
+    fit = fit_logistic(y == 1, columns, np.zeros_like(x) if slope else x)
+    if fit.reason:
+        return unknown
+    fitted = expit(fit.linear)
+    residual, variance = y - fitted, fitted * (1 - fitted)
+    by_weight = fit.covariance @ (columns.T * residual)
+    steep = fit.beta[1] if slope else 1.0
+    score = -columns.T * (variance * steep)
+    if slope:
+        score[1] += residual
+    by_logit = fit.covariance @ score
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Derivative(by_weight[-1], by_logit[-1] / (p * (1 - p)))

@@ -1,0 +1,167 @@
+"""Derivatives of metrics that depend on the order of the predictions."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.influence.derivative import (
+    Derivative,
+    bandwidth,
+    kernel,
+    kernel_sums,
+)
+from statcv.metrics.inputs import Floats
+
+CELLS = 2**22  # pairs of records that are compared at once
+
+# ---- areas under ROC curves ----
+
+
+def placements(positive: NDArray[np.bool_], x: Floats) -> Floats:
+    """Return the share of the other class that each record is on the right side of.
+
+    Parameters
+    ----------
+    positive : numpy.ndarray of bool, shape (n,)
+    x : numpy.ndarray, shape (n,)
+        Scores; a tie counts one half.
+
+    Examples
+    --------
+    >>> placements(np.array([True, False, False]), np.array([0.4, 0.4, 0.1]))
+    array([0.75, 0.5 , 1.  ])
+    """
+    x = round_significant(x)
+    found = np.empty(len(x))
+    for members in (positive, ~positive):
+        other = np.sort(x[~members])
+        low = np.searchsorted(other, x[members], side="left")
+        high = np.searchsorted(other, x[members], side="right")
+        below = (low + high) / (2 * max(len(other), 1))
+        found[members] = below if members is positive else 1 - below
+    return found
+
+
+def auroc_derivative(
+    y: NDArray[Any],
+    x: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the area under the ROC curve.
+
+    That by the weight of a record is its placement minus the area, over the number of
+    records of its class (DeLong, DeLong & Clarke-Pearson 1988).
+    """
+    positive = y == 1
+    ones = int(positive.sum())
+    sizes = np.where(positive, ones, len(y) - ones)
+    placed = placements(positive, x)
+    area = placed[positive].mean()
+    width, slope = bandwidth(x), np.empty(len(x))
+    for members, sign in ((positive, 1.0), (~positive, -1.0)):
+        other = x[~members]
+        slope[members] = sign * kernel_sums(
+            x[members], other, np.ones(len(other)), width
+        )
+    return Derivative((placed - area) / sizes, slope / (ones * (len(y) - ones)))
+
+
+def hand_till_derivative(
+    y: NDArray[Any],
+    x: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of Hand and Till's mean area."""
+    classes = x.shape[1]
+    weight, slope = np.zeros(len(x)), np.zeros_like(x)
+    pairs = list(permutations(range(classes), 2))
+    for a, b in pairs:
+        own = np.flatnonzero((y == a) | (y == b))
+        found = auroc_derivative(y[own] == a, x[own, a])
+        weight[own] += found.weight / len(pairs)
+        slope[own, a] += found.prediction / len(pairs)
+    return Derivative(weight, slope)
+
+
+def ovr_derivative(
+    y: NDArray[Any],
+    x: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the mean area of each class against the rest."""
+    classes = x.shape[1]
+    found = [auroc_derivative(y == a, x[:, a]) for a in range(classes)]
+    weight = np.mean([one.weight for one in found], axis=0)
+    slope = np.column_stack([one.prediction for one in found]) / classes
+    return Derivative(weight, slope)
+
+
+# ---- the area under the precision-recall curve ----
+
+
+def auprc_derivative(
+    y: NDArray[Any],
+    x: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the average precision.
+
+    It is the mean over positive records of the precision P among the N records that
+    are ranked as high. A record j that is ranked as high as a positive record i changes
+    the precision of i by (y_j - P_i) / N_i.
+    """
+    positive = (y == 1).astype(float)
+    ones = positive.sum()
+    rounded = round_significant(x)
+    values, place = np.unique(rounded, return_inverse=True)
+    hits = np.bincount(place, positive, len(values))
+    above = np.cumsum(np.bincount(place, None, len(values))[::-1])[::-1]
+    precision = np.cumsum(hits[::-1])[::-1] / above
+    # the sums over the positive records that are ranked no higher
+    share = np.cumsum(hits / above)
+    level = np.cumsum(hits * precision / above)
+    area = float(hits @ precision) / ones
+    weight = positive * (precision[place] - area)
+    weight += positive * share[place] - level[place]
+    width, every = bandwidth(x), np.ones(len(x))
+    found, count = precision[place], above[place]
+    as_other = positive * kernel_sums(x, x, positive / count, width)
+    as_other -= kernel_sums(x, x, positive * found / count, width)
+    as_own = kernel_sums(x, x, positive, width)
+    as_own -= found * kernel_sums(x, x, every, width)
+    return Derivative(weight / ones, (as_other - positive * as_own / count) / ones)
+
+
+# ---- concordance with a continuous outcome ----
+
+
+def concordance_derivative(
+    y: NDArray[Any],
+    x: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | None = None,
+) -> Derivative:
+    """Return the derivatives of the share of concordant pairs."""
+    x = np.asarray(x, dtype=float)
+    rounded, n, width = round_significant(x), len(x), bandwidth(x)
+    won, pairs, slope = np.zeros(n), np.zeros(n), np.zeros(n)
+    step = max(1, CELLS // max(n, 1))
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        side = np.sign(y[some, None] - y)
+        order = np.sign(rounded[some, None] - rounded)
+        won[some] = (np.abs(side) * (1 + side * order) / 2).sum(axis=1)
+        pairs[some] = np.abs(side).sum(axis=1)
+        slope[some] = (side * kernel(x[some, None] - x, width)).sum(axis=1)
+    total = pairs.sum() / 2
+    share = won.sum() / 2 / total
+    return Derivative((won - share * pairs) / total, slope / total)
