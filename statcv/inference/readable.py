@@ -98,9 +98,6 @@ class Readable(Protocol):
     ) -> Jackknife:
         """Return the estimates with each record deleted and everything refitted."""
 
-    def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
-        """Return whether refitting without each record takes little time."""
-
     def test(
         self,
         metric: str | None = None,

@@ -44,6 +44,7 @@ from statcv.metrics.discrimination.concordance import concordance
 from statcv.metrics.discrimination.curves import auprc, auprc_in_random_order
 from statcv.metrics.discrimination.ranking import auroc
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
+from statcv.metrics.influence.concordance import concordance_derivative
 from statcv.metrics.influence.losses import (
     brier_derivative,
     explained_derivative,
@@ -58,7 +59,6 @@ from statcv.metrics.influence.losses import (
 from statcv.metrics.influence.ranks import (
     auprc_derivative,
     auroc_derivative,
-    concordance_derivative,
     hand_till_derivative,
     ovr_derivative,
 )

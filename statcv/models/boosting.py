@@ -440,7 +440,9 @@ class BoostedFit:
         """Return probabilities, means, or scores."""
         if self.intercept is not None:
             X = np.delete(X, self.intercept, axis=1)
-        if self.adds_lines:  # which predicts by all rounds, and from its own matrix only
+        if (
+            self.adds_lines
+        ):  # which predicts by all rounds, and from its own matrix only
             data = _xgboost().DMatrix(X, missing=self.missing, nthread=1)
             found = self.booster.predict(data)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,14 +19,11 @@ from statcv.inference import (
 )
 from statcv.inference.intervals.methods import Asked
 from statcv.inference.refits.jackknife import Jackknife, keep_jackknife
-from statcv.inference.refits.refitting import jackknife_cost
 from statcv.metrics import Metric
+from statcv.results.cost import warn_of_interval
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
-
-USUAL = "corrected_jackknife"  # the interval of auROC if its refits are cheap
-CHEAP = 300_000_000  # multiplications, which take a second or two
 
 
 def named_estimate(
@@ -56,6 +52,8 @@ def named_estimate(
 
     Warns
     -----
+    CostWarning
+        If refits will take long; it is given before they start.
     UndefinedMetricWarning
         If the metric is undefined in some folds or repeats, with their number.
     """
@@ -69,12 +67,14 @@ def named_estimate(
     elif interval is not None and needs_refits(interval):
         check_refits(result, f"interval={interval!r}")
         bare = make_estimate(result.scores, metric, how, level)
+        if (metric, bare.how) not in result.refits.jackknives:
+            warn_of_interval(result, interval)
         found = _refitted(
             result, bare, metric, interval, seed, n_jobs=n_jobs, progress=progress
         )
         assert found.interval  # makes the refits
     else:
-        found = default_estimate(result, metric, how, level, interval, seed)
+        found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
     if found.n_undefined:
         unit = _unit(result.scores, metric, found.how)
         warn(
@@ -83,57 +83,6 @@ def named_estimate(
             UndefinedMetricWarning,
         )
     return found
-
-
-def default_estimate(
-    result: CVResult,
-    metric: Metric,
-    how: str | None = None,
-    level: float = 0.95,
-    interval: str | None = None,
-    seed: int = 0,
-) -> Estimate:
-    """Estimate without refits, unless those of the default interval are cheap.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric, how, level, interval, seed
-        The arguments of :func:`named_estimate`; ``interval`` must not need refits.
-    """
-    found = make_estimate(result.scores, metric, how, level, interval, seed=seed)
-    usual = interval is None and metric.is_auroc and math.isfinite(found.value)
-    if not (usual and refits_are_cheap(result, metric, found.how)):
-        return found
-    refitted = _refitted(result, found, metric, USUAL, seed)
-
-    def make() -> Interval:
-        made, other = refitted.interval, found.interval
-        if not math.isnan(made.se) or math.isnan(other.se):
-            return made
-        why = f"the {USUAL.replace('_', ' ')} is not available: {made.assumes}"
-        return replace(other, assumes=f"{other.assumes}; {why}")
-
-    return found.with_interval(make)
-
-
-def refits_are_cheap(result: CVResult, metric: Metric, how: str) -> bool:
-    """Return whether the refits without each record take at most a second or two.
-
-    Parameters
-    ----------
-    result : CVResult
-    metric : Metric
-    how : {"pooled", "per_fold", "paired"}
-    """
-    setup = result.refits.setup_for(metric)
-    scheme = result.plan.made_by
-    judged = scheme is not None and scheme.refits_judged
-    judged = judged and result.plan.rebalance != "bag"
-    if not judged or not setup.fits_together:
-        return False
-    separated = float(result.held.separated.mean())
-    return jackknife_cost(setup, how, separated) <= CHEAP
 
 
 def jackknife(
@@ -159,6 +108,8 @@ def jackknife(
     """
     way = resolve_how(result.scores, metric, how)
     check_refits(result, "the jackknife")
+    if (metric, way) not in result.refits.jackknives:
+        warn_of_interval(result, "jackknife")
     found = keep_jackknife(
         result.refits.setup_for(metric),
         result.scores,

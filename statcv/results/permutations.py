@@ -14,12 +14,10 @@ from statcv.arguments import is_whole
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
-    CostWarning,
     MetricError,
     ModelError,
     SchemeError,
     suggestion,
-    warn,
 )
 from statcv.inference import (
     BOOTSTRAPS,
@@ -43,6 +41,7 @@ from statcv.inference.tests.permutation import (
     few_permutations_caveat,
 )
 from statcv.metrics import Metric
+from statcv.results.cost import duration, warn_of_permutations
 from statcv.results.estimates import named_estimate
 from statcv.results.refits import Wanted
 
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 MOST = 10_000_000  # permutations
-LONG = 10.0  # seconds above which the cost is said beforehand
 
 
 def permuted(
@@ -180,7 +178,7 @@ def _null_biases(
     drawn = [(order, how) for m, how in wanted if (order := orders[m]) is not None]
     every = [*wanted, *drawn]
     known = result.refits.permutations.available(every, times, seed)
-    warn_of_cost(result, times - known)
+    warn_of_permutations(result, times - known)
     found = permuted(result, every, times, seed, n_jobs, progress)
     values = dict(zip(every, found, strict=True))
 
@@ -297,47 +295,11 @@ def check_times(result: CVResult, times: int, name: str = "n_permutations") -> N
     if times < 1:
         raise ArgumentError(f"{name} must be 1 or more, not {times}.")
     if times > MOST:
-        cost = _duration(MOST * float(result.held.seconds.sum()))
+        cost = duration(MOST * float(result.held.seconds.sum()))
         raise ArgumentError(
             f"{name}={times} is more than can be made; at most {MOST} are allowed, "
             f"which take about {cost} for this model on one core."
         )
-
-
-def warn_of_cost(result: CVResult, times: int) -> None:
-    """Warn of the time that refits will take if they are made one by one.
-
-    Parameters
-    ----------
-    result : CVResult
-    times : int
-        Permutations that are still to be made.
-    """
-    if result.refits.setup.fits_together:
-        return
-    once = float(result.held.seconds.sum())
-    if once * times > LONG:
-        warn(
-            f"{times} permutations fit {result.plan.n_fits} training sets each, one "
-            f"by one: about {_duration(once * times)} on one core, at "
-            f"{_duration(once)} per permutation. Use n_jobs= for several processes, "
-            "or n_permutations= for fewer permutations.",
-            CostWarning,
-        )
-
-
-def _duration(seconds: float) -> str:
-    """Return a time in words.
-
-    >>> _duration(0.02), _duration(75), _duration(9000)
-    ('0.02 s', '1.2 min', '2.5 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.2g} s"
-    if seconds < 3600:
-        return f"{seconds / 60:.2g} min"
-    hours = seconds / 3600
-    return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
 
 
 # ---- a test against no skill, by permutations, or against a given value ----
@@ -436,7 +398,7 @@ def _by_permutation(
     wanted = [(metric, permutable_how(result, metric, how))]
     known = result.refits.permutations.available(wanted, n_permutations, seed)
     try:
-        warn_of_cost(result, n_permutations - known)
+        warn_of_permutations(result, n_permutations - known)
         values = permuted(result, wanted, n_permutations, seed, n_jobs, progress)[0]
     except SchemeError as error:
         if asked:

@@ -22,6 +22,7 @@ from statcv.inference import (
     NullBias,
     RandomEffects,
     Scores,
+    make_estimate,
     metric_of,
     resolve_how,
 )
@@ -446,11 +447,6 @@ class CVResult:
         return estimates.jackknife(
             self, self._metric(metric), how, n_jobs=n_jobs, progress=progress
         )
-
-    def refits_are_cheap(self, metric: str | Metric, how: str | None = None) -> bool:
-        """Return whether the refits without each record take only a moment."""
-        chosen = self._metric(metric)
-        return estimates.refits_are_cheap(self, chosen, self._how(chosen, how))
 
     # ---- no skill ----
 
@@ -891,7 +887,7 @@ class CVResult:
         return rows_in_words(self)
 
     def __repr__(self) -> str:
-        return short_text(self, estimates.default_estimate(self, self._metric(None)))
+        return short_text(self, make_estimate(self.scores, self._metric(None)))
 
     def summary(
         self,

@@ -29,7 +29,7 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.groups import among, group_estimate
 from statcv.metrics import Metric
-from statcv.results.estimates import default_estimate, is_bootstrap
+from statcv.results.estimates import is_bootstrap
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -157,7 +157,7 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     for metric, plain in zip(
         result.chosen_metrics, result.without_predictors, strict=True
     ):
-        headline = default_estimate(result, metric, level=level)
+        headline = make_estimate(result.scores, metric, level=level)
         row = metric_row(result.scores, metric, headline, plain.value)
         if is_bootstrap(result.plan):
             parts = join_values(

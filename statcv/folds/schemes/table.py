@@ -47,8 +47,6 @@ class Scheme:
         Whether it takes ``pairs=``, and holds out a sample of them at random.
     ranks_by_wins : bool
         Whether a record is ranked by the pairs that it wins.
-    refits_judged : bool
-        Whether intervals by refits were studied under it.
     """
 
     name: str
@@ -64,7 +62,6 @@ class Scheme:
     by_stratum: str = ""
     has_pairs: bool = False
     ranks_by_wins: bool = False
-    refits_judged: bool = True
 
     @property
     def holds_out_pairs(self) -> bool:
@@ -153,7 +150,6 @@ SCHEMES: dict[str, Scheme] = {
             "leave-{p}-out, a partition in random groups of {sizes}",
             holding.k_folds,
             "groups",
-            refits_judged=False,
         ),
         Scheme(
             "stratified_lpocv",
@@ -163,7 +159,6 @@ SCHEMES: dict[str, Scheme] = {
             "groups",
             outcomes=CLASSES,
             spreads=True,
-            refits_judged=False,
         ),
         Scheme(
             "rlpocv",
@@ -173,7 +168,6 @@ SCHEMES: dict[str, Scheme] = {
             "groups",
             outcomes=CLASSES,
             spreads=True,
-            refits_judged=False,
             rebalance="subsample",
         ),
         Scheme(
@@ -200,7 +194,6 @@ SCHEMES: dict[str, Scheme] = {
             holding.random_share,
             "shares",
             repeats=25,
-            refits_judged=False,
         ),
         Scheme(
             "bootstrap",
@@ -208,7 +201,6 @@ SCHEMES: dict[str, Scheme] = {
             holding.bootstrap_sample,
             "samples",
             repeats=100,
-            refits_judged=False,
         ),
     )
 }

@@ -8,6 +8,7 @@ the training sets of other records, through their predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,8 @@ class Influences:
 
     Attributes
     ----------
+    value : float
+        The metric of the pooled predictions.
     held : numpy.ndarray, shape (n,)
         The influence as a held-out record, with the fits as given.
     fits : numpy.ndarray, shape (n,), or None
@@ -42,6 +45,7 @@ class Influences:
         Whether a record was held out.
     """
 
+    value: float
     held: Floats
     fits: Floats | None
     sample: Numbers
@@ -115,13 +119,41 @@ class Influences:
         counts = np.bincount(self.unit[self.counted])
         return "cluster" if counts.max(initial=0) > 1 else "record"
 
+    def renumbered(self, number: Numbers, unit: Numbers) -> Influences:
+        """Return the influences with other numbers for the records.
+
+        Parameters
+        ----------
+        number : numpy.ndarray of int, shape (n,)
+            The new number of each record.
+        unit : numpy.ndarray of int, shape (m,)
+            The unit of each new number.
+        """
+
+        def placed(values: NDArray[Any]) -> NDArray[Any]:
+            every = np.zeros(len(unit), dtype=values.dtype)
+            every[number] = values
+            return every
+
+        return Influences(
+            self.value,
+            placed(self.held),
+            None if self.fits is None else placed(self.fits),
+            placed(self.sample),
+            unit,
+            placed(self.counted),
+        )
+
     def minus(self, other: Influences) -> Influences:
         """Return the influences on the difference of two estimates."""
-        known = self.fits is not None and other.fits is not None
+        fits = None
+        if self.fits is not None and other.fits is not None:
+            fits = self.fits - other.fits
         return Influences(
+            self.value - other.value,
             self.held - other.held,
-            self.fits - other.fits if known else None,  # type: ignore[operator]
-            self.sample,
+            fits,
+            np.maximum(self.sample, other.sample),
             self.unit,
             self.counted | other.counted,
         )
@@ -189,7 +221,8 @@ def influences(
     if ranks_classes(metric):
         sample = scores.y.astype(np.intp)
     unit = np.arange(n) if scores.clusters is None else scores.clusters
-    made = Influences(held, fits, sample, unit, counted)
+    value = float(np.mean([part.value(metric) for part in parts]))
+    made = Influences(value, held, fits, sample, unit, counted)
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
@@ -207,6 +240,11 @@ class _Part:
     threshold: Floats | None
     fitted: Numbers
     probabilities: bool
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric."""
+        read = metric.readable(self.predicted, self.probabilities, self.threshold)
+        return float(metric(self.y, read, self.baseline, self.threshold))
 
     def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
         """Return the derivatives by the weights and by the predictions."""
@@ -288,5 +326,3 @@ def _part(scores: Scores, metric: Metric, where: Numbers, fitted: Numbers) -> _P
         fitted=fitted,
         probabilities=scores.probabilities,
     )
-
-

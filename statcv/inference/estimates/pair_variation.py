@@ -2,8 +2,8 @@
 
 Pooled predictions are compared in all pairs of a repeat. A mean over folds, or over the
 pairs that a scheme compares, has fewer of them. Whether a pair is ranked correctly
-depends on both of its records and on the pair itself; the last is an interaction, whose
-variance does not average out where pairs are few.
+depends on each of its two records, and on the two together. The last part is an
+interaction, whose variance is averaged over pairs, not over records.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.pairs import concordant_pairs, is_mirrored
+from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric
+from statcv.metrics import Metric, round_significant
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
+Sides = tuple[int, int]
+
+NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers
 
 
 def pair_variation(scores: Scores, metric: Metric, how: str, moved: Floats) -> float:
@@ -43,39 +46,29 @@ def pair_variation(scores: Scores, metric: Metric, how: str, moved: Floats) -> f
     if how == "pooled":
         return 0.0
     if metric.pairs is None:
-        return unexplained(scores, metric, moved)
-    total = 0.0
-    for sides, share in _kinds(scores, metric):
-        total += share**2 * _of_kind(scores, metric, how, sides)
-    return total
+        return _unexplained(scores, metric, moved)
+    kinds = _kinds(scores, metric)
+    total = sum(_of_kind(scores, metric, how, sides) for sides in kinds)
+    return total / len(kinds) ** 2
 
 
-def _kinds(scores: Scores, metric: Metric) -> list[tuple[tuple[int, int], float]]:
-    """Return the pairs of classes that are compared, and the weight of each."""
+def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
+    """Return the pairs of classes that are compared, each with the same weight."""
     if metric.pairs == "numbers":
-        return [((-1, -1), 1.0)]
-    found = list(itertools.combinations(range(scores.n_classes), 2))
-    return [((low, high), 1 / len(found)) for low, high in found]
+        return [NUMBERS]
+    return list(itertools.combinations(range(scores.n_classes), 2))
 
 
-def _of_kind(
-    scores: Scores, metric: Metric, how: str, sides: tuple[int, int]
-) -> float:
-    spread = np.mean(
-        [_interaction(scores, metric, where, sides) for where in scores.by_repeat]
-        if not scores.apart
-        else _interaction(scores, metric, np.arange(len(scores.row)), sides)
-    )
-    weights, every = _weights(scores, metric, how, sides)
-    return float(spread * max(weights - 1 / max(every, 1.0), 0.0))
+def _of_kind(scores: Scores, metric: Metric, how: str, sides: Sides) -> float:
+    places = [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
+    each = [_interaction(scores, metric, where, sides) for where in places]
+    return float(np.mean(each)) * max(_concentration(scores, metric, how, sides), 0.0)
 
 
 # ---- the interaction ----
 
 
-def _interaction(
-    scores: Scores, metric: Metric, where: Numbers, sides: tuple[int, int]
-) -> float:
+def _interaction(scores: Scores, metric: Metric, where: Numbers, sides: Sides) -> float:
     """Return the variance of whether a pair is ranked correctly, less its records'.
 
     With two scores for a pair, as in Hand and Till's measure, it is the mean of the
@@ -88,25 +81,114 @@ def _interaction(
     mean = total / np.bincount(place).reshape(-1, *[1] * (total.ndim - 1))
     read = metric.readable(mean, scores.probabilities)
     y = scores.y[row]
-    if sides[0] < 0:
+    if sides == NUMBERS:
         return _of_numbers(y, read)
     known = np.isin(y, sides)
     columns = [read[known]] if read.ndim == 1 else list(read[known][:, sides].T)
     high = y[known] == sides[1]
-    each = [_of_classes(high, one) for one in columns]
-    return float(np.mean(each))
+    return float(np.mean([_of_classes(high, one) for one in columns]))
 
 
 def _of_classes(high: NDArray[np.bool_], x: Floats) -> float:
+    x = round_significant(x)
     ones, zeros = np.sort(x[high]), np.sort(x[~high])
     low = np.searchsorted(zeros, ones, side="left") / len(zeros)
     top = np.searchsorted(zeros, ones, side="right") / len(zeros)
-    below = np.searchsorted(ones, zeros, side="left")
-    above = len(ones) - np.searchsorted(ones, zeros, side="right")
-    tied = len(ones) - below - above
+    below = np.searchsorted(ones, zeros, side="left") / len(ones)
+    reached = np.searchsorted(ones, zeros, side="right") / len(ones)
     area = float((low + top).mean()) / 2
     square = area - float((top - low).mean()) / 4
     of_ones = float((((low + top) / 2) ** 2).mean())
-    of_zeros = float((((above + tied / 2) / len(ones)) ** 2).mean())
-    of_zeros = min(of_zeros, 1.0)
+    of_zeros = float(((1 - (below + reached) / 2) ** 2).mean())
     return max(square - of_ones - of_zeros + area**2, 0.0)
+
+
+def _of_numbers(y: NDArray[np.generic], x: Floats) -> float:
+    from statcv.metrics.influence.concordance import concordance_counts
+
+    counts = concordance_counts(y, x)
+    pairs = counts.rivals.sum() / 2
+    share = counts.won.sum() / 2 / pairs
+    square = share - counts.tied.sum() / 2 / pairs / 4
+    rivals = np.maximum(counts.rivals, 1)
+    own = ((counts.won - share * rivals) ** 2 / rivals * (counts.rivals > 0)).sum()
+    return max(float(square - share**2 - own / pairs), 0.0)
+
+
+# ---- the weights of the pairs ----
+
+
+def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> float:
+    """Return the sum of the squared weights of the pairs, less that of all pairs.
+
+    Weights of a pair that several repeats compare are added. Unless the pairs are
+    listed, the repeats are taken as independent of each other.
+    """
+    every = max(_all_pairs(scores, sides), 1.0)
+    if how == "paired":
+        listed = concordant_pairs(scores, metric)
+        if listed is not None:
+            cell = 0 if listed.cells == 1 else sides[1] * (sides[1] - 1) // 2 + sides[0]
+            some = listed.cell == cell
+            weight = 1 / (listed.sizes[listed.repeat[some], cell] * listed.repeats)
+            pair = listed.first[some].astype(np.int64) * len(scores.y)
+            pair += listed.second[some]
+            of_pair = np.bincount(np.unique(pair, return_inverse=True)[1], weight)
+            return float((of_pair**2).sum() - 1 / every)
+    number = _pairs_by_split(scores, sides)
+    repeats = len(scores.by_repeat)
+    repeat = np.unique(scores.repeat, return_inverse=True)[1]
+    if how == "per_fold":
+        known = number > 0
+        folds = np.maximum(np.bincount(repeat, known, repeats), 1)
+        of_repeat = np.bincount(repeat[known], 1 / number[known], repeats) / folds**2
+    else:
+        of_repeat = 1 / np.maximum(np.bincount(repeat, number, repeats), 1)
+    return float((of_repeat - 1 / every).mean() / repeats)
+
+
+def _all_pairs(scores: Scores, sides: Sides) -> float:
+    y = scores.y[np.unique(scores.row)]
+    if sides == NUMBERS:
+        same = np.unique(y, return_counts=True)[1]
+        return (len(y) ** 2 - float((same.astype(float) ** 2).sum())) / 2
+    return float((y == sides[0]).sum()) * float((y == sides[1]).sum())
+
+
+def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
+    """Return how many pairs each split holds out."""
+    y, splits = scores.y[scores.row], scores.n_splits
+    if sides == NUMBERS:
+        sizes = np.diff(scores.starts).astype(float)
+        code = np.unique(y, return_inverse=True)[1]
+        codes = int(code.max(initial=0)) + 1
+        cell, times = np.unique(scores.split * codes + code, return_counts=True)
+        same = np.bincount(cell // codes, times.astype(float) ** 2, splits)
+        return np.asarray((sizes**2 - same) / 2)
+    low, high = (np.bincount(scores.split, y == side, splits) for side in sides)
+    return np.asarray(low * high, dtype=float)
+
+
+# ---- rank metrics that are not shares of pairs ----
+
+
+def _unexplained(scores: Scores, metric: Metric, moved: Floats) -> float:
+    """Return the variance of a mean over folds that records do not explain.
+
+    To first order, the value of a fold differs from the mean by the mean over its
+    records, class by class, of the influence times the number of records of the class.
+    """
+    values = values_by_split(scores, metric)
+    known = np.flatnonzero(np.isfinite(values))
+    if len(known) < 2:
+        return 0.0
+    codes = scores.y[scores.row].astype(np.intp)
+    classes = np.bincount(scores.y[np.unique(scores.row)].astype(np.intp))
+    explained = np.zeros(scores.n_splits)
+    for code, size in enumerate(classes):
+        own = codes == code
+        held = np.bincount(scores.split[own], None, scores.n_splits)
+        total = np.bincount(scores.split[own], moved[scores.row[own]], scores.n_splits)
+        explained += size * total / np.maximum(held, 1)
+    rest = (values - explained)[known]
+    return float(rest.var(ddof=1) / len(known))

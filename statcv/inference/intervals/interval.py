@@ -29,13 +29,16 @@ class Interval:
         The conditions for its nominal level, or the reason why there is no interval.
     df : float
         Degrees of freedom of the t distribution; NaN for other intervals.
-    scale : {"identity", "logit"}
-        The scale on which it is symmetric.
+    scale : {"identity", "logit", "wilson"}
+        The scale on which it is symmetric; limits of Wilson's shape have a variance
+        that is proportional to θ(1 - θ).
     name : str
         The name by which ``estimate(interval=)`` selects it.
     pairs : int
         For an auROC of exactly 1 or 0, the number of disjoint pairs on which its exact
         bound is based; 0 for other intervals.
+    spread : float
+        The θ(1 - θ) to which the standard error belongs, for limits of Wilson's shape.
     """
 
     lower: float
@@ -47,6 +50,7 @@ class Interval:
     scale: str = "identity"
     name: str = ""
     pairs: int = 0
+    spread: float = np.nan
 
     @classmethod
     def none(cls, why: str) -> Interval:

@@ -25,6 +25,11 @@ from statcv.inference.intervals.given_fits import (
     pairs_of,
     records_of,
 )
+from statcv.inference.intervals.infinitesimal import (
+    infinitesimal_interval,
+    infinitesimal_serves,
+    influence_serves,
+)
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.jackknife import (
@@ -124,8 +129,9 @@ class IntervalMethod:
     make : callable
         The function that computes the interval; it returns one without limits, with the
         reason, if the interval cannot be computed.
-    default_how : str
-        The way of stating a metric for which the interval is the default, if available.
+    default_hows : tuple of str
+        The ways of stating a metric for which the interval is the default, if it is
+        available and no earlier one of the table is.
     refits : bool
         Whether the interval refits everything.
     """
@@ -134,7 +140,7 @@ class IntervalMethod:
     sentence: str
     serves: Callable[[Scores, Metric, str], bool]
     make: Callable[[Asked], Interval]
-    default_how: str = ""
+    default_hows: tuple[str, ...] = ()
     refits: bool = False
 
 
@@ -182,6 +188,18 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 
 
 # ---- the functions that compute them ----
+
+
+def _infinitesimal(asked: Asked, of_fits: bool = True) -> Interval:
+    return infinitesimal_interval(
+        asked.scores, asked.metric, asked.how, asked.value, asked.level, of_fits=of_fits
+    )
+
+
+def _influence(asked: Asked) -> Interval:
+    if asked.metric.is_auroc:
+        return influence_interval(asked.scores, asked.how, asked.level)
+    return _infinitesimal(asked, of_fits=False)
 
 
 def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
@@ -236,11 +254,18 @@ INTERVALS = {
     method.name: method
     for method in (
         IntervalMethod(
+            "infinitesimal_jackknife",
+            "The influence of each record, as held out and through likelihood fits.",
+            infinitesimal_serves,
+            _infinitesimal,
+            default_hows=("pooled", "per_fold", "paired"),
+        ),
+        IntervalMethod(
             "delong",
             "DeLong's variance of a pooled auROC, by records or clusters.",
             _pooled_auroc,
             lambda asked: delong_of(asked.scores, asked.level),
-            default_how="pooled",
+            default_hows=("pooled",),
         ),
         IntervalMethod(
             "logit",
@@ -249,31 +274,32 @@ INTERVALS = {
             lambda asked: delong_of(asked.scores, asked.level, "logit"),
         ),
         IntervalMethod(
-            "influence",
-            "The influence of each record on an auROC, pooled, per fold or paired.",
-            _auroc,
-            lambda asked: influence_interval(asked.scores, asked.how, asked.level),
-        ),
-        IntervalMethod(
             "corrected_t",
             "A t interval over folds, corrected for overlapping training sets.",
             _per_fold,
             lambda asked: folds_of(asked.scores, asked.values, asked.level),
-            default_how="per_fold",
+            default_hows=("per_fold",),
         ),
         IntervalMethod(
             "pairs",
             "The variance of a mean over pairs, which share records or clusters.",
             _paired,
             lambda asked: pairs_of(asked.scores, asked.metric, asked.level),
-            default_how="paired",
+            default_hows=("paired",),
         ),
         IntervalMethod(
             "records",
             "The standard error of a mean over records or clusters.",
             _mean_over_records,
             lambda asked: records_of(asked.scores, asked.metric, asked.level),
-            default_how="pooled",
+            default_hows=("pooled",),
+        ),
+        IntervalMethod(
+            "influence",
+            "The influence of each record, with the fits as given.",
+            influence_serves,
+            _influence,
+            default_hows=("pooled",),
         ),
         IntervalMethod(
             "bootstrap",
@@ -335,7 +361,7 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
         The way in which it is stated.
     """
     for method in INTERVALS.values():
-        if method.default_how == how and method.serves(scores, metric, how):
+        if how in method.default_hows and method.serves(scores, metric, how):
             return method.name
     return None
 

@@ -27,9 +27,18 @@ from statcv.errors import (
 )
 from statcv.inference.estimates.estimate import HOWS, Estimate
 from statcv.inference.estimates.estimate import estimate as make_estimate
+from statcv.inference.estimates.influences import Influences, influences
 from statcv.inference.estimates.values import share_by_record, values_by_split
+from statcv.inference.intervals.infinitesimal import (
+    infinitesimal_serves,
+    influence_serves,
+)
 from statcv.inference.paired.delong import paired_delong
-from statcv.inference.paired.methods import PairedMethod, paired_method
+from statcv.inference.paired.methods import (
+    PairedMethod,
+    default_method,
+    paired_method,
+)
 from statcv.inference.paired.records import (
     NULL,
     Records,
@@ -42,6 +51,7 @@ from statcv.inference.paired.records import (
 from statcv.inference.paired.tests import (
     PairedTest,
     paired_corrected_t,
+    paired_influence,
     paired_jackknife,
     paired_permutation,
     paired_t,
@@ -90,7 +100,7 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
         label=f"{metric.label} (threshold {cut:g})",
         function=partial(metric.function, threshold=cut),
         casewise=partial(metric.casewise, threshold=cut),
-        derive=metric.derive and partial(metric.derive, threshold=cut),
+        derive=metric.derive and partial(metric.derive, threshold=np.array(cut)),
         takes_threshold=False,
     )
 
@@ -102,6 +112,7 @@ Floats = NDArray[np.float64]
 
 TIMES = 9999  # random swaps of a permutation test
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
+BY_INFLUENCE = ("infinitesimal_jackknife", "influence")
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 # column of adjusted p-values, its heading, and the name of the method in statsmodels
 ADJUSTED = {
@@ -279,6 +290,8 @@ class Contrasts:
             change = self.changes(first, second)
             clusters = self.clusters(first, second)
             return paired_t(change, clusters, self.level)
+        if self.method.name in BY_INFLUENCE:
+            return self._by_influence(first, second, difference)
         if self.method.name == "corrected_jackknife":
             return self._refitted(first, second, difference)
         return self._delong(first, second, self.how, difference)
@@ -304,6 +317,25 @@ class Contrasts:
             for name in (first, second)
         ]
         return np.asarray(shares[1][where[1]] - shares[0][where[0]])
+
+    def _by_influence(self, first: str, second: str, difference: float) -> PairedTest:
+        both = []
+        for name in (first, second):
+            found = self._influences(name)
+            if isinstance(found, str):
+                return PairedTest.unavailable(difference, f"{found} for {name}")
+            units = self.records.units(first, second)
+            both.append(found.renumbered(self.records.numbers(name), units))
+        bounds = self.metric.bounds_with(self.records.first.scores.n_classes)
+        return paired_influence(both[0], both[1], difference, self.level, bounds)
+
+    def _influences(self, name: str) -> Influences | str:
+        """Return the influences of the records on the pooled metric of a result."""
+        of_fits = self.method.name == "infinitesimal_jackknife"
+        found = influences(self.records.scores[name], self.metric, of_fits=of_fits)
+        if isinstance(found, str) or not of_fits or found.fits is not None:
+            return found
+        return replace(found, fits=np.zeros_like(found.held))  # no fit, or the mean's
 
     def _delong(
         self, first: str, second: str, how: str, difference: float
@@ -404,13 +436,9 @@ def contrast(
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
     way = _check_how(how, chosen) or common_how(scores, chosen)
-    cheap = test is None and chosen.is_auroc and reference != NULL
-    cheap = cheap and all(
-        result.refits_are_cheap(chosen, way)
-        and result.design.labels.equals(first.design.labels)
-        for result in results.values()
-    )
-    method = paired_method(test, chosen, cheap)
+    if test is None:
+        test = _default_test(results, chosen, way, without)
+    method = paired_method(test, chosen)
     found = Contrasts(
         results=results,
         metric=chosen,
@@ -423,7 +451,24 @@ def contrast(
     )
     if method.name == "corrected_t":
         _check_folds(found)
+    if method.name in BY_INFLUENCE:
+        _check_influences(found)
     return found
+
+
+def _default_test(
+    results: Mapping[str, Readable], metric: Metric, how: str, without: str | None
+) -> str:
+    """Return the name of the default test: a function of scheme, metric and models."""
+    known = all(
+        infinitesimal_serves(result.scores, metric, how)
+        for name, result in results.items()
+        if name != without
+    )
+    first, *others = results.values()
+    alike = all(same_folds(first, other) for other in others)
+    by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
+    return default_method(metric, varying=known, by_fold=by_fold)
 
 
 def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
@@ -495,6 +540,22 @@ def _times(n_permutations: int | None, method: PairedMethod) -> int:
             f"n_permutations must be a positive integer, not {n_permutations!r}."
         )
     return int(n_permutations)
+
+
+def _check_influences(contrasts: Contrasts) -> None:
+    """Refuse a comparison by influences unless all results have them."""
+    name, metric, how = contrasts.method.name, contrasts.metric, contrasts.how
+    serves = infinitesimal_serves
+    if name == "influence":
+        serves = influence_serves
+    for label, result in contrasts.results.items():
+        null = label == NULL and against_null(contrasts.results, contrasts.reference)
+        if not null and not serves(result.scores, metric, how):
+            raise ComparisonError(
+                f"test={name!r} is not available for {label!r}: the influence of a "
+                f"record on {contrasts.stated} is not known for "
+                f"{result.learner.label}; omit test= for the default."
+            )
 
 
 def _check_folds(contrasts: Contrasts) -> None:

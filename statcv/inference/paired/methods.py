@@ -36,6 +36,21 @@ METHODS = {
     method.name: method
     for method in (
         PairedMethod(
+            "infinitesimal_jackknife",
+            "infinitesimal jackknife",
+            "t",
+            "the infinitesimal jackknife counts the variation of the records and, to "
+            "first order, of both fits, of which one half is taken; tuning parameters "
+            "are taken as given",
+        ),
+        PairedMethod(
+            "influence",
+            "influence of records",
+            "t",
+            "the test takes the fits as given and accounts only for the variation of "
+            "the records; its true error rate is above the nominal one at small n",
+        ),
+        PairedMethod(
             "delong",
             "DeLong",
             "z",
@@ -84,40 +99,57 @@ METHODS = {
 }
 
 
-def default_method(metric: Metric, cheap: bool = False) -> str:
+def default_method(
+    metric: Metric, *, varying: bool = False, by_fold: bool = False
+) -> str:
     """Return the name of the default test.
 
-    ``cheap`` says whether all results can be refitted quickly.
+    Parameters
+    ----------
+    metric : Metric
+    varying : bool
+        Whether it is known for all models how their fits vary with the records.
+    by_fold : bool
+        Whether the metric is averaged over folds that all results share.
 
     Raises
     ------
     ComparisonError
-        If the metric is neither auROC nor a mean over records.
+        If neither influences nor values by record are known for the metric.
+
+    Examples
+    --------
+    >>> from statcv.metrics import METRICS
+    >>> default_method(METRICS["auroc"], varying=True)
+    'infinitesimal_jackknife'
+    >>> default_method(METRICS["auroc"], by_fold=True)
+    'corrected_t'
     """
+    if varying:
+        return "infinitesimal_jackknife"
+    if by_fold:
+        return "corrected_t"
     if metric.is_auroc:
-        return "corrected_jackknife" if cheap else "delong"
+        return "delong"
     if metric.casewise is not None:
         return "t"
+    if metric.derive is not None:
+        return "influence"
     raise ComparisonError(
-        f"{metric.label} has no default paired test: it is neither auROC nor a mean "
-        "over records (such as accuracy, brier, log_loss, mae and mse). Choose "
-        "test='permutation', which swaps predictions, or test='corrected_t', which "
-        "compares folds."
+        f"{metric.label} has no default paired test: it is not a mean over records, "
+        "and its derivatives are unknown. Choose test='permutation', which swaps "
+        "predictions, or test='corrected_t', which compares folds."
     )
 
 
-def paired_method(
-    test: str | None, metric: Metric, cheap: bool = False
-) -> PairedMethod:
-    """Return a test by its name, or the default test if ``test`` is None.
+def paired_method(test: str, metric: Metric) -> PairedMethod:
+    """Return a test by its name.
 
     Raises
     ------
     ComparisonError
         If the test is unknown, or is not available for the metric.
     """
-    if test is None:
-        return METHODS[default_method(metric, cheap)]
     if test == "wilcoxon":
         raise ComparisonError(
             "test='wilcoxon' compares over settings or data sets, not over records; "
@@ -131,6 +163,11 @@ def paired_method(
     if test in ("delong", "corrected_jackknife") and metric.name != "auroc":
         named = "DeLong's test" if test == "delong" else "The corrected jackknife"
         raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
+    if test in ("infinitesimal_jackknife", "influence") and metric.derive is None:
+        raise ComparisonError(
+            f"test={test!r} needs the derivatives of the metric, which are unknown for "
+            f"{metric.label}; use test='permutation' or 'corrected_t'."
+        )
     if test == "t" and metric.casewise is None:
         raise ComparisonError(
             f"a t test needs one value per record, but {metric.label} is not a mean "

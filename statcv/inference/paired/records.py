@@ -318,6 +318,7 @@ class Records:
             found[NULL] = replace(
                 null,
                 predicted=np.full_like(null.predicted, 0.5),
+                sensitivity=None,
                 left=replace(null.left, predicted=left),
             )
         return found
@@ -358,11 +359,17 @@ class Records:
 
     def sides(self, first: str, second: str) -> tuple[Side, Side]:
         """Return the predictions of two results with one numbering of the records."""
-        a, b = (
-            Side(self.scores[name], self._numbering.get_indexer(self._labels_of(name)))
-            for name in (first, second)
-        )
+        a, b = (Side(self.scores[name], self.numbers(name)) for name in (first, second))
         return a, b
+
+    def numbers(self, name: str) -> NDArray[np.intp]:
+        """Return the number of each record of a result."""
+        return np.asarray(self._numbering.get_indexer(self._labels_of(name)))
+
+    def units(self, first: str, second: str) -> NDArray[np.intp]:
+        """Return the cluster of each numbered record, or the record itself."""
+        codes = self.clusters(first, second)
+        return np.arange(len(self._numbering)) if codes is None else codes
 
     def clusters(self, first: str, second: str) -> NDArray[np.intp] | None:
         """Return the cluster of each numbered record.

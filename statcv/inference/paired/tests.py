@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.estimates.influences import Influences
 from statcv.inference.intervals.interval import corrected_t_interval
 from statcv.inference.refits.jackknife import Jackknife, corrected_se
 from statcv.inference.tests.no_skill import ratio, tail
@@ -258,6 +259,55 @@ def joined_clusters(first: Clusters, second: Clusters) -> Clusters:
     links = coo_array((np.ones(len(one)), (one, other)), shape=(nodes, nodes))
     label = connected_components(links, directed=False)[1]
     return np.asarray(label[one], dtype=np.intp)
+
+
+# ---- the influence of each record on the difference ----
+
+
+def paired_influence(
+    first: Influences,
+    second: Influences,
+    difference: float,
+    level: float,
+    limits: tuple[float, float],
+) -> PairedTest:
+    """Compare two estimates by the influence of each record on their difference.
+
+    Parameters
+    ----------
+    first, second : Influences
+        The influences on both estimates, with one numbering of the records.
+    difference : float
+        The second estimate minus the first.
+    level : float
+        Confidence level of the interval.
+    limits : tuple of float
+        The least and the largest possible value of the metric.
+    """
+    found = second.minus(first)
+    se, df = math.sqrt(found.total), found.df
+    size = max(float(np.abs(one.held).max()) for one in (first, second))
+    if se <= _ALIKE * max(size, _ALIKE):
+        difference = 0.0 if abs(difference) <= ROUNDING else difference
+        return PairedTest(
+            difference,
+            0.0,
+            difference,
+            difference,
+            statistic=ratio(difference, 0.0),
+            p_value=tail(ratio(difference, 0.0), df, "two-sided"),
+            reason=f"no {found.kind} influences the difference",
+        )
+    lower, upper = symmetric_limits(difference, se, level, df=df)
+    most, statistic = limits[1] - limits[0], ratio(difference, se)
+    return PairedTest(
+        difference=difference,
+        se=se,
+        lower=max(lower, -most),
+        upper=min(upper, most),
+        statistic=statistic,
+        p_value=tail(statistic, df, "two-sided"),
+    )
 
 
 # ---- the auROCs of two models, compared by a jackknife that refits both ----

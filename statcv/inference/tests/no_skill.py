@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -120,7 +122,8 @@ def wald_test(
     """Compare an estimate with one value by its standard error.
 
     The test uses Student's t if the interval does, otherwise the normal distribution,
-    and the logit scale if the interval is symmetric on that scale. An auROC of exactly
+    and the logit scale if the interval is symmetric on that scale. If the variance
+    depends on the parameter, it is that at the null value. An auROC of exactly
     1 or 0, whose interval is based on pairs that share no record, is tested exactly by
     these pairs.
 
@@ -148,9 +151,14 @@ def wald_test(
     else:
         distance, se = estimate.value - null, estimate.se
         on_logits = estimate.interval.scale == "logit"
+        of_wilson = estimate.interval.scale == "wilson"
         if on_logits and not 0 < null < 1:
             reason = f"the logit of the null value {null:g} is infinite or undefined"
+        elif of_wilson and not 0 < null < 1:
+            reason = f"the standard error at the null value {null:g} is 0"
         else:
+            if of_wilson:
+                se *= math.sqrt(null * (1 - null) / estimate.interval.spread)
             if on_logits:
                 distance = _logit(estimate.value) - _logit(null)
                 se /= estimate.value * (1 - estimate.value)

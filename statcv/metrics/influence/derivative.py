@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +32,21 @@ class Derivative:
     prediction: Floats
 
 
-Derive = Callable[[NDArray[Any], Floats, Floats | None, Floats | None], Derivative]
-"""A function of outcomes, predictions, baseline and thresholds.
+class Derive(Protocol):
+    """A function of outcomes, predictions, baseline and thresholds.
 
-A metric that reads the order of predictions, or classes, is given them (and thresholds)
-on the scale of the linear predictor, where it is smoothed.
-"""
+    A metric that reads the order of predictions, or classes, is given them (and
+    thresholds) on the scale of the linear predictor, where it is smoothed.
+    """
+
+    def __call__(
+        self,
+        y: NDArray[Any],
+        x: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | None = None,
+    ) -> Derivative:
+        """Return the derivatives."""
 
 
 def bandwidth(x: Floats) -> float:

@@ -9,15 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.influence.derivative import (
-    Derivative,
-    bandwidth,
-    kernel,
-    kernel_sums,
-)
+from statcv.metrics.influence.derivative import Derivative, bandwidth, kernel_sums
 from statcv.metrics.inputs import Floats
-
-CELLS = 2**22  # pairs of records that are compared at once
 
 # ---- areas under ROC curves ----
 
@@ -139,29 +132,3 @@ def auprc_derivative(
     as_own = kernel_sums(x, x, positive, width)
     as_own -= found * kernel_sums(x, x, every, width)
     return Derivative(weight / ones, (as_other - positive * as_own / count) / ones)
-
-
-# ---- concordance with a continuous outcome ----
-
-
-def concordance_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | None = None,
-) -> Derivative:
-    """Return the derivatives of the share of concordant pairs."""
-    x = np.asarray(x, dtype=float)
-    rounded, n, width = round_significant(x), len(x), bandwidth(x)
-    won, pairs, slope = np.zeros(n), np.zeros(n), np.zeros(n)
-    step = max(1, CELLS // max(n, 1))
-    for start in range(0, n, step):
-        some = slice(start, start + step)
-        side = np.sign(y[some, None] - y)
-        order = np.sign(rounded[some, None] - rounded)
-        won[some] = (np.abs(side) * (1 + side * order) / 2).sum(axis=1)
-        pairs[some] = np.abs(side).sum(axis=1)
-        slope[some] = (side * kernel(x[some, None] - x, width)).sum(axis=1)
-    total = pairs.sum() / 2
-    share = won.sum() / 2 / total
-    return Derivative((won - share * pairs) / total, slope / total)

@@ -1,0 +1,177 @@
+"""The interval from the influence of each record, as held out and on the fits.
+
+The infinitesimal jackknife counts what deleting a record changes, to first order and
+without refits: the estimate loses a held-out record, and the fits lose a training
+record.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from statcv.inference.estimates.influences import Influences, influences
+from statcv.inference.estimates.pair_variation import pair_variation
+from statcv.inference.estimates.pairs import is_mirrored
+from statcv.inference.intervals.at_boundary import at_end
+from statcv.inference.intervals.interval import (
+    CLUSTERS_ONLY,
+    NOTHING,
+    RECORDS_ONLY,
+    Interval,
+    symmetric,
+)
+from statcv.inference.scores import Scores
+from statcv.metrics import Metric
+
+METHOD = "infinitesimal jackknife"
+WITH_FITS = (
+    "counts the variation of the {unit} and, to first order, that of the fits, of "
+    "which one half is taken"
+)
+CHOSEN = "takes {what} as given"
+SHARE = (0.0, 1.0)
+LEAST = 1e-24  # variance; anything smaller is rounding error
+
+
+def infinitesimal_serves(scores: Scores, metric: Metric, how: str) -> bool:
+    """Return whether the influence of each record is known, through the fits too.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    if scores.sensitivity is None or metric.derive is None:
+        return False
+    if how == "pooled":
+        return not scores.apart
+    return metric.rank and not (how == "paired" and is_mirrored(scores, metric))
+
+
+def influence_serves(scores: Scores, metric: Metric, how: str) -> bool:
+    """Return whether the influence of each record is known, with the fits as given.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    if metric.is_auroc:
+        return True
+    return how == "pooled" and metric.derive is not None and not scores.apart
+
+
+def infinitesimal_interval(
+    scores: Scores,
+    metric: Metric,
+    how: str,
+    value: float,
+    level: float,
+    *,
+    of_fits: bool = True,
+) -> Interval:
+    """Compute an interval from the influence of each record, or cluster.
+
+    The variance is that of the influences of the records as held-out records, plus one
+    half of what their influences on the fits add, and for a mean over folds or pairs
+    the variance of the interaction of pairs. For a metric between 0 and 1 that ranks
+    or counts records the limits have the shape of Wilson's, V(θ) = V θ(1 - θ)/(t(1 -
+    t)), with Student's t and the degrees of freedom of two samples as large as the
+    smaller class. For others they are symmetric.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    metric : Metric
+        A metric with derivatives.
+    how : {"pooled", "per_fold", "paired"}
+        The way in which it is stated.
+    value, level : float
+        The estimate, and the confidence level.
+    of_fits : bool
+        Whether the fits vary; if not, they are taken as given.
+
+    References
+    ----------
+    Efron & Stein (1981), Annals of Statistics 9:586; Wager, Hastie & Efron (2014),
+    Journal of Machine Learning Research 15:1625 (the infinitesimal jackknife); DeLong,
+    DeLong & Clarke-Pearson (1988), Biometrics 44:837; Wilson (1927), JASA 22:209.
+    """
+    if math.isnan(value):
+        return Interval.none("it has no value")
+    if at_end(metric, value):
+        return Interval.none(f"an area of {value:g} has no first-order variation")
+    found = influences(scores, metric, of_fits=of_fits)
+    if isinstance(found, str):
+        return Interval.none(found)
+    variance = found.total
+    if metric.rank:
+        variance += pair_variation(scores, metric, how, found.held)
+    if not variance > LEAST * max(value**2, 1.0):
+        return Interval.none(f"no {found.kind} moves the estimate, {NOTHING}")
+    method, assumes = _in_words(scores, metric, found)
+    made = symmetric(value, math.sqrt(variance), level, method, assumes, df=found.df)
+    if metric.reads not in ("order", "classes") or metric.bounds != SHARE:
+        return made
+    spread = max(value * (1 - value), found.value * (1 - found.value))
+    lower, upper = wilson_limits(value, variance / spread, level, found.df)
+    return replace(made, lower=lower, upper=upper, scale="wilson", spread=spread)
+
+
+def wilson_limits(
+    value: float, rate: float, level: float, df: float
+) -> tuple[float, float]:
+    """Return limits between 0 and 1 whose variance depends on the parameter.
+
+    They are the values θ for which (t - θ)² = q² c θ(1 - θ), where t is the estimate
+    and q the quantile of Student's t. For a share of n records with c = 1/n they are
+    Wilson's limits.
+
+    Parameters
+    ----------
+    value : float
+        The estimate.
+    rate : float
+        The variance of the estimate for a parameter θ, over θ(1 - θ).
+    level, df : float
+        The confidence level and the degrees of freedom.
+
+    Examples
+    --------
+    >>> lower, upper = wilson_limits(0.8, 1 / 50, 0.95, float("inf"))
+    >>> round(lower, 3), round(upper, 3)
+    (0.67, 0.888)
+    """
+    from scipy.stats import t
+
+    quantile = float(t.ppf((1 + level) / 2, df))
+    ratio = quantile**2 * rate
+    centre = (2 * value + ratio) / (2 * (1 + ratio))
+    half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
+    return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, str]:
+    """Return the method and its assumptions in words."""
+    by_cluster = found.kind == "cluster"
+    summed = " summed by cluster" if by_cluster else ""
+    if found.fits is None:
+        method = f"influence of records{summed}, fits as given"
+        return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
+    assumes = WITH_FITS.format(unit="clusters" if by_cluster else "records")
+    assert scores.sensitivity is not None
+    as_given = []
+    if scores.sensitivity.setup.model.capabilities.fits_per_training_set > 1:
+        as_given.append("the tuning parameters")
+    cuts = scores.threshold
+    if metric.cuts and cuts is not None and np.ptp(cuts) > 0:
+        as_given.append("the chosen thresholds")
+    if as_given:
+        assumes += "; " + CHOSEN.format(what=" and ".join(as_given))
+    return METHOD + summed, assumes

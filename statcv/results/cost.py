@@ -1,0 +1,82 @@
+"""The time that refits will take, stated before they are made."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from statcv.errors import CostWarning, warn
+from statcv.inference.refits.jackknife import MOST_FITS
+from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
+from statcv.inference.scores import clusters_of
+
+if TYPE_CHECKING:
+    from statcv.results.result import CVResult
+
+LONG = 10.0  # seconds above which the cost is said beforehand
+
+
+def duration(seconds: float) -> str:
+    """Return a time in words.
+
+    >>> duration(0.02), duration(75), duration(9000)
+    ('0.02 s', '1.2 min', '2.5 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.2g} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.2g} min"
+    hours = seconds / 3600
+    return f"{hours:.2g} h" if hours < 48 else f"{hours / 24:.3g} days"
+
+
+def warn_of_permutations(result: CVResult, times: int) -> None:
+    """Warn of the time that permutations will take if fits are made one by one.
+
+    Parameters
+    ----------
+    result : CVResult
+    times : int
+        Permutations that are still to be made.
+    """
+    if result.refits.setup.fits_together:
+        return
+    once = float(result.held.seconds.sum())
+    if once * times > LONG:
+        warn(
+            f"{times} permutations fit {result.plan.n_fits} training sets each, one "
+            f"by one: about {duration(once * times)} on one core, at "
+            f"{duration(once)} per permutation. Use n_jobs= for several processes, "
+            "or n_permutations= for fewer permutations.",
+            CostWarning,
+        )
+
+
+def warn_of_interval(result: CVResult, interval: str) -> None:
+    """Warn of the time that the refits of an interval will take.
+
+    Parameters
+    ----------
+    result : CVResult
+    interval : str
+        The name of the interval.
+    """
+    fits = _fits_of(result, interval)
+    seconds = fits * float(result.held.seconds.mean())
+    if seconds > LONG:
+        warn(
+            f"interval={interval!r} makes about {fits:,.0f} fits: about "
+            f"{duration(seconds)} on one core, at the speed of the fits so far. Use "
+            "n_jobs= for several processes; the default interval needs no refits.",
+            CostWarning,
+        )
+
+
+def _fits_of(result: CVResult, interval: str) -> float:
+    """Return how many fits the refits of an interval make, at most."""
+    if interval == "nested_cv":
+        together = result.refits.setup.fits_together
+        k = len(result.plan.labels[0])
+        return nested_fits(k, REPEATS if together else FEW_REPEATS)
+    clusters = clusters_of(result.plan)
+    units = result.design.n if clusters is None else int(clusters.max()) + 1
+    return min(units * result.plan.n_fits, MOST_FITS)
