@@ -67,6 +67,8 @@ SUB_ROOMS = {
     "statcv.folds.strata",
     "statcv.folds.theory",
     "statcv.models.batched",
+    "statcv.models.firth",
+    "statcv.models.likelihood",
     "statcv.models.thresholds",
     "statcv.models.tuning",
 }

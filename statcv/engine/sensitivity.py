@@ -2,7 +2,8 @@
 
 A prediction of a fit by (penalised) maximum likelihood changes with the weight of its
 training record j at the rate x'H⁻¹ x_j r_j, where x is the row that is predicted, r_j
-the residual and H the penalised information. Nothing is fitted again.
+the residual and H the penalised information. Nothing is fitted again. What terms of the
+formula, scalers and imputers learnt in a training set is taken as given.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from numpy.typing import NDArray
 from statcv.engine.predictions import Held
 from statcv.engine.setup import Setup
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.models.firth import firth_changes
+from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
 from statcv.models.thresholds import training_weights
 
 Floats = NDArray[np.float64]
@@ -66,42 +68,41 @@ class Sensitivity:
         Returns
         -------
         numpy.ndarray, shape (n,)
-            The derivative by the weight of each record in the training sets, summed
-            over the fits.
+            The derivative by the relative weight of each record, summed over the fits.
+            Where classes have the same total weight in every training set, it includes
+            the change of that total, to which held-out records contribute as well.
         """
         order = np.argsort(fit, kind="stable")
         fit, row, slope = fit[order], row[order], slope[order]
         total = np.zeros(self.setup.plan.n)
-        for X, numbers in self._blocks():
-            start, stop = np.searchsorted(fit, [numbers[0], numbers[-1] + 1])
-            some = slice(start, stop)
-            if start < stop:
-                owner = fit[some] - numbers[0]
-                total += self._of_block(X, numbers, owner, row[some], slope[some])
+        for numbers in self._blocks(np.unique(fit)):
+            start = np.searchsorted(fit, numbers[0], side="left")
+            stop = np.searchsorted(fit, numbers[-1], side="right")
+            owner = np.searchsorted(numbers, fit[start:stop])
+            total += self._of_block(
+                numbers, owner, row[start:stop], slope[start:stop]
+            ).sum(axis=0)
         return total
 
     # ---- the design of some fits ----
 
-    def _blocks(self) -> Iterator[tuple[Floats, Numbers]]:
-        """Yield the matrix of all records, and the fits in which it is the same."""
-        every, design = len(self.fits), self.setup.design
-        alone = design.terms.stateful or self.fits.filled is not None
-        step = max(1, BLOCK * CELLS // max(self._width, 1))
-        for start in range(0, every, 1 if alone else step):
-            numbers = np.arange(start, every if not alone else start + 1)
-            numbers = numbers[: 1 if alone else step]
-            yield self._matrix(start), numbers
+    def _blocks(self, fits: Numbers) -> Iterator[Numbers]:
+        """Yield the fits in blocks that have the same matrix."""
+        alone = self.setup.design.terms.stateful or self.fits.filled is not None
+        width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
+        step = 1 if alone else max(1, BLOCK * CELLS // max(width, 1))
+        for start in range(0, len(fits), step):
+            yield fits[start : start + step]
 
-    @property
-    def _width(self) -> int:
-        return self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
-
-    def _matrix(self, fit: int) -> Floats:
-        design = self.setup.design
-        X = self.setup.records.X
+    def _matrix(self, fit: int, row: Numbers) -> Floats:
+        """Return the matrix of a fit; 0 for records that it neither knows nor meets."""
+        design, X = self.setup.design, self.setup.records.X
         if design.terms.stateful:
-            learnt = design.terms.learn(self.setup.plan.train(fit))
-            X = design.terms.matrix(design.terms.frame, learnt)
+            train = self.setup.plan.train(fit)
+            met = np.union1d(train, row)
+            X = np.zeros_like(X)
+            frame = design.terms.frame.iloc[met]
+            X[met] = design.terms.matrix(frame, design.terms.learn(train))
         if self.fits.filled is not None:
             X = np.where(np.isnan(X), self.fits.filled[fit], X)
         if self.fits.constant is not None:
@@ -120,26 +121,55 @@ class Sensitivity:
     # ---- one block ----
 
     def _of_block(
-        self, X: Floats, numbers: Numbers, owner: Numbers, row: Numbers, slope: Floats
+        self, numbers: Numbers, owner: Numbers, row: Numbers, slope: Floats
     ) -> Floats:
+        """Return the derivative by the relative weight of each record, (fits, n)."""
+        X = self._matrix(int(numbers[0]), row)
         beta, penalty = self._coefficients(numbers)
-        records = self.setup.records
-        counts = training_weights(records, self.setup.folds, numbers)
+        y = self.setup.records.y
+        trained = training_weights(self.setup.records, self.setup.folds, numbers)
+        counts = trained
         if self.fits.class_weights is not None:
-            counts *= self.fits.class_weights[numbers][:, records.y]
+            counts = trained * self.fits.class_weights[numbers][:, y]
         target = np.zeros((len(numbers), *beta.shape[1:]))
-        pieces = 1 + len(row) * X.shape[1] // CELLS
-        for some in np.array_split(np.arange(len(row)), pieces):
+        for some in np.array_split(
+            np.arange(len(row)), 1 + len(row) * X.shape[1] // CELLS
+        ):
             part = X[row[some]].reshape(len(some), -1, *[1] * (slope.ndim - 1))
             np.add.at(target, owner[some], part * slope[some][:, None])
-        y = records.y[None]
-        if beta.ndim == 2:
-            eta = beta @ X.T
-            pull = counts * self.likelihood.residual(y, eta)
-            weights = counts * self.likelihood.curvature(y, eta)
-            solved = solve(information(X, weights), penalty, target)
-            return np.asarray(((solved @ X.T) * pull).sum(axis=0))
-        eta = np.einsum("bpk,np->bnk", beta, X)
+        changes = self._changes if beta.ndim == 2 else self._changes_of_classes
+        moved = changes(X, beta, penalty, counts, target)
+        if self.fits.balanced is not None:
+            every = np.zeros_like(y, dtype=np.intp)
+            moved = (
+                moved + by_class(trained, moved, every) - by_class(trained, moved, y)
+            )
+        plan, given = self.setup.plan, self.setup.weights
+        if plan.rebalance is not None and plan.response and plan.response.by_class:
+            own = np.ones(plan.n) if given is None else given
+            own, codes = np.broadcast_to(own, moved.shape), plan.response.codes
+            moved = (
+                moved + by_class(own, moved, codes) - by_class(trained, moved, codes)
+            )
+        return moved
+
+    def _changes(
+        self, X: Floats, beta: Floats, penalty: Floats, counts: Floats, target: Floats
+    ) -> Floats:
+        if self.likelihood == Bernoulli(firth=True):
+            y = self.setup.records.y
+            parts = zip(counts, beta, target, strict=True)
+            return np.stack([firth_changes(X, y, *part) for part in parts])
+        y, eta = self.setup.records.y[None], beta @ X.T
+        pull = counts * self.likelihood.residual(y, eta)
+        weights = counts * self.likelihood.curvature(y, eta)
+        solved = solve(information(X, weights), penalty, target)
+        return np.asarray((solved @ X.T) * pull)
+
+    def _changes_of_classes(
+        self, X: Floats, beta: Floats, penalty: Floats, counts: Floats, target: Floats
+    ) -> Floats:
+        y, eta = self.setup.records.y[None], np.einsum("bpk,np->bnk", beta, X)
         pull = counts[..., None] * self.likelihood.residual(y, eta)
         shares = self.likelihood.curvature(y, eta)
         matrix = information_of_classes(X, shares, counts)
@@ -147,7 +177,27 @@ class Sensitivity:
         flat = target.transpose(0, 2, 1).reshape(len(beta), -1)
         solved = solve(matrix, np.tile(penalty, classes), flat)
         solved = solved.reshape(len(beta), classes, -1)
-        return np.asarray(np.einsum("bkp,np,bnk->n", solved, X, pull, optimize=True))
+        return np.asarray(np.einsum("bkp,np,bnk->bn", solved, X, pull, optimize=True))
+
+
+def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats:
+    """Return the sum of the values of a class, times each weight's share of it.
+
+    Parameters
+    ----------
+    weights, values : numpy.ndarray, shape (m, n)
+    codes : numpy.ndarray of int, shape (n,)
+
+    Examples
+    --------
+    >>> weights, values = np.array([[1.0, 3.0, 1.0]]), np.array([[2.0, 2.0, 5.0]])
+    >>> by_class(weights, values, np.array([0, 0, 1]))
+    array([[1., 3., 5.]])
+    """
+    member = codes[:, None] == np.arange(codes.max(initial=0) + 1)
+    sums, totals = values @ member, weights @ member
+    ratio = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
+    return np.asarray(weights * ratio[:, codes])
 
 
 def information(X: Floats, weights: Floats) -> Floats:

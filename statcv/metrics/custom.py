@@ -254,7 +254,7 @@ def make_metric(
     one_by_one = derive = None
     if casewise is not None:
         one_by_one = UserCasewise(f"casewise of {named}", casewise, read)
-        derive = OfCasewise(one_by_one, read == "classes")
+        derive = None if read == "order" else OfCasewise(one_by_one, read == "classes")
     return Metric(
         name=named,
         label=label or named,

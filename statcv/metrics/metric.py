@@ -129,9 +129,12 @@ class Metric:
         """
         if self.in_random_order is None:
             return None
-        name = f"{self.name}{RANDOM_ORDER}"
         return replace(
-            self, name=name, function=self.in_random_order, in_random_order=None
+            self,
+            name=f"{self.name}{RANDOM_ORDER}",
+            function=self.in_random_order,
+            in_random_order=None,
+            derive=None,
         )
 
     def check_outcome(self, kind: str, name: str) -> None:

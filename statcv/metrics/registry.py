@@ -57,7 +57,7 @@ from statcv.metrics.influence.losses import (
     slope_derivative,
 )
 from statcv.metrics.influence.ranks import (
-    auprc_derivative,
+    OfPrecision,
     auroc_derivative,
     hand_till_derivative,
     ovr_derivative,
@@ -156,7 +156,7 @@ _ALL = (
         auprc,
         "binary",
         in_random_order=auprc_in_random_order,
-        derive=auprc_derivative,
+        derive=OfPrecision(),
     ),
     _ranks(
         "auprc_trapezoid",
@@ -164,7 +164,7 @@ _ALL = (
         _auprc_trapezoid,
         "binary",
         in_random_order=_trapezoid_in_random_order,
-        derive=auprc_derivative,
+        derive=OfPrecision("trapezoid"),
     ),
     _ranks(
         "auprc_interpolated",
@@ -172,7 +172,7 @@ _ALL = (
         _auprc_interpolated,
         "binary",
         in_random_order=_interpolated_in_random_order,
-        derive=auprc_derivative,
+        derive=OfPrecision("interpolated"),
     ),
     _metric(
         "brier",

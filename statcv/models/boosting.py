@@ -296,7 +296,7 @@ class XGBoost:
             intercept=training.intercept,
             rounds=rounds,
             missing=self._given("missing", np.nan),
-            adds_lines=self.parameters.get("booster") == "gblinear",
+            of_lines=self.parameters.get("booster") == "gblinear",
             probabilities=self.parameters.get("objective") not in SCORES,
             chosen=chosen,
             curves=_curves(log) if watched else None,
@@ -402,7 +402,7 @@ class BoostedFit:
         Number of its rounds by which it predicts.
     missing : float
         Value that stands for a missing one.
-    adds_lines : bool
+    of_lines : bool
         Whether it is a sum of linear functions rather than trees.
     probabilities : bool
     chosen : dict or None
@@ -416,7 +416,7 @@ class BoostedFit:
     intercept: int | None
     rounds: int
     missing: float
-    adds_lines: bool
+    of_lines: bool
     probabilities: bool
     chosen: dict[str, Any] | None
     curves: dict[str, Matrix] | None
@@ -427,7 +427,7 @@ class BoostedFit:
     @property
     def coefficients(self) -> dict[str, float] | None:
         """Coefficients of a linear booster for one outcome; None for trees."""
-        if not self.adds_lines:
+        if not self.of_lines:
             return None
         learnt = json.loads(self.booster.get_dump(dump_format="json")[0])
         if len(learnt["bias"]) > 1:
@@ -440,9 +440,7 @@ class BoostedFit:
         """Return probabilities, means, or scores."""
         if self.intercept is not None:
             X = np.delete(X, self.intercept, axis=1)
-        if (
-            self.adds_lines
-        ):  # which predicts by all rounds, and from its own matrix only
+        if self.of_lines:  # which predicts by all rounds, and from its own matrix only
             data = _xgboost().DMatrix(X, missing=self.missing, nthread=1)
             found = self.booster.predict(data)
         else:

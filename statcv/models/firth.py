@@ -19,6 +19,8 @@ from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
+__all__ = ["firth_changes", "fit_firth", "fit_firth_folds"]
+
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
 
 
@@ -83,6 +85,42 @@ def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
     """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
     place = _Place.at(Z, Z @ theta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
+
+
+def firth_changes(
+    X: Matrix, y: Matrix, weights: Matrix, beta: Matrix, target: Matrix
+) -> Matrix:
+    """Return how a function of the estimate changes with the weight of each record.
+
+    The weight of a record enters its likelihood and the information, and so the
+    leverages of all records.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    y, weights : numpy.ndarray, shape (n,)
+    beta : numpy.ndarray, shape (p,)
+        The estimate.
+    target : numpy.ndarray, shape (p,)
+        The derivative of the function by the coefficients.
+
+    Returns
+    -------
+    numpy.ndarray, shape (n,)
+        The derivative by the relative weight of each record.
+    """
+    changes, used = np.zeros(len(X)), weights > 0
+    X, y, weights = X[used], y[used], weights[used]
+    basis = orthonormal(X, weights)
+    place = _Place.at(X @ basis, X @ beta, weights)
+    hessian = np.eye(basis.shape[1]) - place.excess
+    moved = np.linalg.solve(hessian, place.whitened(basis.T @ target))
+    toward = place.Z @ place.back(moved)
+    pull = -place.tanh / 2 * toward
+    lost = np.einsum("ij,jk,ik->i", place.Q, (place.Q.T * pull) @ place.Q, place.Q)
+    direct = weights * (2 * y - 1 - place.tanh) / 2 * toward
+    changes[used] = direct + place.leverages * pull - lost
+    return changes
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,16 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+__all__ = [
+    "ARRAYS",
+    "Bernoulli",
+    "Gaussian",
+    "Generalized",
+    "Likelihood",
+    "LinearFits",
+    "joined_fits",
+]
+
 
 class Likelihood(Protocol):
     """The log-likelihood of a record, as a function of its linear predictor.
@@ -37,7 +47,7 @@ class Likelihood(Protocol):
         """Return the first derivative of the log-likelihood."""
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
-        """Return minus its second derivative, or the expectation of that.
+        """Return minus its second derivative.
 
         With more than two classes these are the probabilities p, which determine the
         matrix diag(p) - pp'.
@@ -46,7 +56,15 @@ class Likelihood(Protocol):
 
 @dataclass(frozen=True)
 class Bernoulli:
-    """Two classes with log-odds that are linear; several with multinomial logits."""
+    """Two classes with log-odds that are linear; several with multinomial logits.
+
+    Attributes
+    ----------
+    firth : bool
+        Whether Firth's penalty is added to the likelihood of two classes.
+    """
+
+    firth: bool = False
 
     def link(self, mean: Floats) -> Floats:
         """Return the log-odds."""
@@ -62,14 +80,13 @@ class Bernoulli:
         return np.asarray(mean * (slope - mixed))
 
     def residual(self, y: NDArray[Any], eta: Floats) -> Floats:
-        """Return the outcome minus its probability."""
+        """Return the outcome, which may be a share, minus its probability."""
         from scipy.special import expit, softmax
 
         if eta.ndim > y.ndim:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
-        sign = np.where(y == 1, 1.0, -1.0)  # keeps the digits of small residuals
-        return np.asarray(sign * expit(-sign * eta))
+        return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the variance of the outcome, or the probabilities of the classes."""
@@ -103,15 +120,28 @@ class Gaussian:
 
 @dataclass(frozen=True, eq=False)
 class Generalized:
-    """A generalized linear model, with the expected information.
+    """A generalized linear model, with the observed information.
 
     Attributes
     ----------
     family : statsmodels family
-        The family with its link, for example ``sm.families.Poisson()``.
+        The family with its link, for example ``sm.families.Poisson()``. Two of the same
+        kind, with the same link and parameters, are equal.
     """
 
     family: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Generalized) and self._known == other._known
+
+    def __hash__(self) -> int:
+        return hash(type(self.family))
+
+    @property
+    def _known(self) -> list[tuple[type, dict[str, Any]]]:
+        """The kinds of family, link and variance, each with its parameters."""
+        parts = [self.family, self.family.link, self.family.variance]
+        return [(type(part), _numbers(part)) for part in parts]
 
     def link(self, mean: Floats) -> Floats:
         """Return the linear predictor."""
@@ -128,14 +158,25 @@ class Generalized:
         return np.asarray((y - mean) / variance / self.family.link.deriv(mean))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
-        """Return the expected information."""
-        mean = self.family.link.inverse(eta)
-        return np.asarray(
-            1 / self.family.variance(mean) / self.family.link.deriv(mean) ** 2
-        )
+        """Return the observed information."""
+        link, mean = self.family.link, self.family.link.inverse(eta)
+        variance, steep = self.family.variance(mean), link.deriv(mean)
+        bend = self.family.variance.deriv(mean) * steep + variance * link.deriv2(mean)
+        factor = 1 / (variance * steep**2)
+        return np.asarray(factor * (1 + (y - mean) * bend / (variance * steep)))
 
 
-ARRAYS = ("coefficients", "penalty", "constant", "filled", "class_weights")
+def _numbers(part: Any) -> dict[str, Any]:
+    """Return the parameters of a family, a link or a variance."""
+    plain = (bool, int, float, str)
+    given: dict[str, Any] = getattr(part, "__dict__", {})
+    return {name: value for name, value in given.items() if isinstance(value, plain)}
+
+
+ARRAYS = (
+    *("coefficients", "penalty", "constant", "filled"),
+    *("class_weights", "balanced"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,6 +195,9 @@ class LinearFits:
         The value that stands for a missing one in each column.
     class_weights : numpy.ndarray, shape (fits, classes), or None
         The factor by which the model multiplies the weights of the records of a class.
+    balanced : numpy.ndarray of bool, shape (fits,), or None
+        Whether that factor is inversely proportional to the total weight of the class
+        in the training set, so that it depends on the weight of each record.
     """
 
     coefficients: Floats
@@ -161,6 +205,7 @@ class LinearFits:
     constant: Floats | None = None
     filled: Floats | None = None
     class_weights: Floats | None = None
+    balanced: NDArray[np.bool_] | None = None
 
     @classmethod
     def of_one(cls, coefficients: Floats, penalty: Floats) -> LinearFits:

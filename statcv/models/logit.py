@@ -93,7 +93,9 @@ class Logit:
         """A ridge determines the coefficients of dependent columns too."""
         ridge = not self.firth and self.C is not None and not np.isinf(self.C)
         return Capabilities(
-            fits_together=True, needs_full_rank=not ridge, likelihood=Bernoulli()
+            fits_together=True,
+            needs_full_rank=not ridge,
+            likelihood=Bernoulli(firth=bool(self.firth)),
         )
 
     def check(self, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import warnings
 from collections.abc import Mapping
@@ -42,9 +43,9 @@ def likelihood_of(estimator: Any) -> Likelihood | None:
         return None
     kind = type(last).__name__
     if kind == "LogisticRegression":
-        ovr = getattr(last, "multi_class", None) == "ovr"
-        known = not ovr and not last.dual and _has_ridge(last)
-        return Bernoulli() if known else None
+        usual = getattr(last, "multi_class", "auto") in ("auto", "deprecated")
+        other = last.solver == "liblinear" or last.dual  # it shrinks the intercept
+        return Bernoulli() if usual and not other and _has_ridge(last) else None
     if kind == "LinearRegression":
         return None if last.positive else Gaussian()
     if kind == "Ridge":
@@ -92,14 +93,10 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
     place, penalty_there, missing = training.intercept, 0.0, filled
     if not last.fit_intercept:
         constant, penalty_there = np.zeros(len(coef)), math.inf
-    elif getattr(last, "solver", "") == "liblinear":
-        penalty_there = _ridge(last) / last.intercept_scaling**2
     if place is not None:
         beta = np.insert(beta, place, constant, axis=0)
         penalty = np.insert(penalty, place, penalty_there)
         missing = None if filled is None else np.insert(filled, place, 1.0)
-    elif penalty_there not in (0.0, math.inf):
-        return None
     added = place is None and last.fit_intercept
     weights = _class_weights(last, training)
     return LinearFits(
@@ -108,6 +105,7 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
         constant=None if not added else (constant if one else constant[None]),
         filled=None if missing is None else missing[None],
         class_weights=None if weights is None else weights[None],
+        balanced=np.array([True]) if _is_balanced(last) else None,
     )
 
 
@@ -182,5 +180,21 @@ def _class_weights(model: Any, training: TrainingSet) -> Floats | None:
     codes = range(training.n_classes)
     if isinstance(wanted, Mapping):
         return np.array([float(wanted.get(code, 1.0)) for code in codes])
-    counts = np.bincount(training.y, minlength=training.n_classes)
-    return np.asarray(len(training.y) / (training.n_classes * np.maximum(counts, 1)))
+    return balanced_weights(training)
+
+
+def balanced_weights(training: TrainingSet) -> Floats:
+    """Return the factor of each class with ``class_weight="balanced"``, (classes,).
+
+    Since version 1.6 or so scikit-learn counts a record by its weight.
+    """
+    from sklearn.utils.class_weight import compute_class_weight
+
+    counted = "sample_weight" in inspect.signature(compute_class_weight).parameters
+    weights = training.weights if counted else None
+    totals = np.bincount(training.y, weights, training.n_classes)
+    return np.asarray(totals.sum() / (training.n_classes * totals))
+
+
+def _is_balanced(model: Any) -> bool:
+    return isinstance(getattr(model, "class_weight", None), str)

@@ -54,8 +54,13 @@ class Standardised:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Those of the model, which is not fitted again."""
-        return replace(self.model.capabilities, refits=False, fits_together=False)
+        """Those of the model, whose predictions have changed since it was fitted."""
+        return replace(
+            self.model.capabilities,
+            refits=False,
+            fits_together=False,
+            likelihood=None,
+        )
 
     def check(self, kind: str) -> None:
         """Raise ModelError if the model does not admit this kind of outcome."""

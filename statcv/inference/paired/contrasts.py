@@ -100,7 +100,7 @@ def at_common_threshold(metric: Metric, scores: Iterable[Scores]) -> Metric:
         label=f"{metric.label} (threshold {cut:g})",
         function=partial(metric.function, threshold=cut),
         casewise=partial(metric.casewise, threshold=cut),
-        derive=metric.derive and partial(metric.derive, threshold=np.array(cut)),
+        derive=metric.derive and partial(metric.derive, threshold=cut),
         takes_threshold=False,
     )
 

@@ -118,12 +118,12 @@ def concordance_derivative(
     y: NDArray[Any],
     x: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the share of concordant pairs."""
     counts = concordance_counts(y, x, bandwidth(np.asarray(x, dtype=float)))
     total = counts.rivals.sum() / 2
-    share = counts.won.sum() / 2 / total
-    return Derivative(
-        (counts.won - share * counts.rivals) / total, counts.slope / total
-    )
+    with np.errstate(divide="ignore", invalid="ignore"):  # no two outcomes differ
+        share = counts.won.sum() / 2 / total
+        moved = counts.won - share * counts.rivals
+        return Derivative(moved / total, counts.slope / total)

@@ -13,6 +13,7 @@ from statcv.metrics.inputs import Floats
 
 WIDTH = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
 POWER = -0.25  # of the number of records, in the sd of the kernel
+SAME = 1e-12  # sd, relative to the size of predictions, of those that all tie
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,26 +34,30 @@ class Derivative:
 
 
 class Derive(Protocol):
-    """A function of outcomes, predictions, baseline and thresholds.
-
-    A metric that reads the order of predictions, or classes, is given them (and
-    thresholds) on the scale of the linear predictor, where it is smoothed.
-    """
+    """A function that returns the derivatives of a metric."""
 
     def __call__(
         self,
         y: NDArray[Any],
         x: Floats,
         baseline: Floats | None = None,
-        threshold: Floats | None = None,
+        threshold: Floats | float | None = None,
     ) -> Derivative:
-        """Return the derivatives."""
+        """Return the derivatives, as functions of outcomes and predictions.
+
+        A metric that reads the order of predictions, or classes, is given them (and
+        thresholds) on the scale of the linear predictor, where it is smoothed; without
+        a threshold that of class 1 is 0 there.
+        """
 
 
 def bandwidth(x: Floats) -> float:
-    """Return the half-width of the kernel for predictions on a scale."""
+    """Return the half-width of the kernel for predictions on a scale; 0 if all tie."""
     n = x.size
-    return float(WIDTH * np.std(x) * n**POWER) if n else 0.0
+    spread = float(np.std(x)) if n else 0.0
+    if not spread > SAME * float(np.abs(x).max(initial=0.0)):
+        return 0.0
+    return float(WIDTH * spread * n**POWER)
 
 
 def kernel(distance: Floats, width: float) -> Floats:

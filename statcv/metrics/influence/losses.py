@@ -7,8 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
+from statcv.metrics.probabilities.recalibration import (
+    columns_of,
+    intercept_fit,
+    ones_of,
+    slope_fit,
+)
 
 Outcomes = NDArray[Any]
 
@@ -19,7 +26,7 @@ def brier_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the Brier score."""
     apart = p - _observed(y, p)
@@ -31,25 +38,23 @@ def log_loss_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the log-loss."""
     observed = _observed(y, p)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore"):
         if p.ndim == 1:
-            own = np.where(observed == 1, p, 1 - p)
             slope = np.where(observed == 1, -1 / p, 1 / (1 - p))
         else:
-            own = p[np.arange(len(p)), y.astype(np.intp)]
             slope = -observed / np.where(observed == 1, p, 1.0)
-        return Derivative(_of_mean(-np.log(own)), slope / len(p))
+    return Derivative(_of_mean(casewise_log_loss(y, p)), slope / len(p))
 
 
 def mse_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the mean squared error."""
     return Derivative(_of_mean((p - y) ** 2), 2 * (p - y) / len(p))
@@ -59,19 +64,20 @@ def rmse_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the root mean squared error."""
     squared = mse_derivative(y, p)
     twice = 2 * np.sqrt(((p - y) ** 2).mean())
-    return Derivative(squared.weight / twice, squared.prediction / twice)
+    with np.errstate(invalid="ignore"):  # a perfect prediction
+        return Derivative(squared.weight / twice, squared.prediction / twice)
 
 
 def mae_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the mean absolute error."""
     return Derivative(_of_mean(np.abs(p - y)), np.sign(p - y) / len(p))
@@ -81,7 +87,7 @@ def explained_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the explained share: R², and the scaled Brier score.
 
@@ -91,8 +97,9 @@ def explained_derivative(
     centre = y.mean() if baseline is None else baseline
     remaining, removable = (p - y) ** 2, (y - centre) ** 2
     total = removable.sum()
-    ratio = remaining.sum() / total
-    return Derivative((ratio * removable - remaining) / total, -2 * (p - y) / total)
+    with np.errstate(divide="ignore", invalid="ignore"):  # nothing to explain
+        ratio = remaining.sum() / total
+        return Derivative((ratio * removable - remaining) / total, -2 * (p - y) / total)
 
 
 def _observed(y: Outcomes, p: Floats) -> Floats:
@@ -113,19 +120,21 @@ def oe_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the ratio of observed to expected events."""
     expected = p.sum()
-    ratio = y.sum() / expected
-    return Derivative((y - ratio * p) / expected, np.full(len(p), -ratio / expected))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = y.sum() / expected
+        weight = (y - ratio * p) / expected
+        return Derivative(weight, np.full(len(p), -ratio / expected))
 
 
 def intercept_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the calibration intercept."""
     return _recalibration(y, p, slope=False)
@@ -135,7 +144,7 @@ def slope_derivative(
     y: Outcomes,
     p: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the calibration slope."""
     return _recalibration(y, p, slope=True)
@@ -143,18 +152,12 @@ def slope_derivative(
 
 def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
-    from scipy.special import expit, logit
+    from scipy.special import expit
 
-    from statcv.metrics.probabilities.recalibration import fit_logistic
-
-    x = logit(p)
-    unknown = Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
-    if not np.isfinite(x).all():
-        return unknown
-    columns = np.column_stack([np.ones_like(x), x]) if slope else np.ones((len(x), 1))
-    fit = fit_logistic(y == 1, columns, np.zeros_like(x) if slope else x)
+    fit = slope_fit(y == 1, p) if slope else intercept_fit(y == 1, p)
     if fit.reason:
-        return unknown
+        return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
+    columns = columns_of(p) if slope else ones_of(p)
     fitted = expit(fit.linear)
     residual, variance = y - fitted, fitted * (1 - fitted)
     by_weight = fit.covariance @ (columns.T * residual)
@@ -163,5 +166,4 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     if slope:
         score[1] += residual
     by_logit = fit.covariance @ score
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Derivative(by_weight[-1], by_logit[-1] / (p * (1 - p)))
+    return Derivative(by_weight[-1], by_logit[-1] / (p * (1 - p)))

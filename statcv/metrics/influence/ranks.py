@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
@@ -9,7 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.influence.derivative import Derivative, bandwidth, kernel_sums
+from statcv.metrics.influence.derivative import (
+    Derivative,
+    bandwidth,
+    kernel_sums,
+)
 from statcv.metrics.inputs import Floats
 
 # ---- areas under ROC curves ----
@@ -44,7 +49,7 @@ def auroc_derivative(
     y: NDArray[Any],
     x: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the area under the ROC curve.
 
@@ -53,6 +58,9 @@ def auroc_derivative(
     """
     positive = y == 1
     ones = int(positive.sum())
+    if ones in (0, len(y)):
+        nan = np.full(len(y), np.nan)
+        return Derivative(nan, nan)
     sizes = np.where(positive, ones, len(y) - ones)
     placed = placements(positive, x)
     area = placed[positive].mean()
@@ -69,7 +77,7 @@ def hand_till_derivative(
     y: NDArray[Any],
     x: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of Hand and Till's mean area."""
     classes = x.shape[1]
@@ -87,7 +95,7 @@ def ovr_derivative(
     y: NDArray[Any],
     x: Floats,
     baseline: Floats | None = None,
-    threshold: Floats | None = None,
+    threshold: Floats | float | None = None,
 ) -> Derivative:
     """Return the derivatives of the mean area of each class against the rest."""
     classes = x.shape[1]
@@ -100,35 +108,75 @@ def ovr_derivative(
 # ---- the area under the precision-recall curve ----
 
 
-def auprc_derivative(
-    y: NDArray[Any],
-    x: Floats,
-    baseline: Floats | None = None,
-    threshold: Floats | None = None,
-) -> Derivative:
-    """Return the derivatives of the average precision.
+@dataclass(frozen=True)
+class OfPrecision:
+    """The derivatives of the area under the precision-recall curve.
 
-    It is the mean over positive records of the precision P among the N records that
-    are ranked as high. A record j that is ranked as high as a positive record i changes
-    the precision of i by (y_j - P_i) / N_i.
+    Attributes
+    ----------
+    method : {"average_precision", "trapezoid", "interpolated"}
+        As in :func:`statcv.metrics.auprc`. Ties are not interpolated, and predictions
+        are smoothed as for the average precision, from which the other areas differ by
+        about 1/n.
     """
-    positive = (y == 1).astype(float)
-    ones = positive.sum()
-    rounded = round_significant(x)
-    values, place = np.unique(rounded, return_inverse=True)
-    hits = np.bincount(place, positive, len(values))
-    above = np.cumsum(np.bincount(place, None, len(values))[::-1])[::-1]
-    precision = np.cumsum(hits[::-1])[::-1] / above
-    # the sums over the positive records that are ranked no higher
-    share = np.cumsum(hits / above)
-    level = np.cumsum(hits * precision / above)
-    area = float(hits @ precision) / ones
-    weight = positive * (precision[place] - area)
-    weight += positive * share[place] - level[place]
+
+    method: str = "average_precision"
+
+    def __call__(
+        self,
+        y: NDArray[Any],
+        x: Floats,
+        baseline: Floats | None = None,
+        threshold: Floats | float | None = None,
+    ) -> Derivative:
+        """Return the derivatives.
+
+        The average precision is the mean over positive records of the precision P among
+        the N records that are ranked as high. A record j that is ranked as high as a
+        positive record i changes the precision of i by (y_j - P_i) / N_i. For the other
+        areas P is replaced by its mean with the precision among the records that are
+        ranked higher.
+        """
+        positive = (y == 1).astype(float)
+        ones = positive.sum()
+        if not ones:
+            nan = np.full(len(x), np.nan)
+            return Derivative(nan, nan)
+        values, place = np.unique(round_significant(x), return_inverse=True)
+        hits = np.bincount(place, positive, len(values))
+        above = np.cumsum(np.bincount(place, None, len(values))[::-1])[::-1]
+        precision = np.cumsum(hits[::-1])[::-1] / above
+        share = np.full(len(values), 1.0 if self.method == "average_precision" else 0.5)
+        if self.method == "interpolated":  # constant below one positive record
+            share[np.flatnonzero(hits)[-1]] = 1.0
+        before = np.append(precision[1:], 1.0)
+        height = share * precision + (1 - share) * before
+        weight = positive * (height - hits @ height / ones)[place]
+        # the sums over the positive records whose precisions a record changes
+        parts = [(share, precision, above, place + 1)]
+        parts.append((1 - share, before, np.append(above[1:], np.inf), place))
+        for part, level, count, reach in parts:
+            moved = np.append(0.0, np.cumsum(part * hits / count))
+            lost = np.append(0.0, np.cumsum(part * hits * level / count))
+            weight += positive * moved[reach] - lost[reach]
+        slope = _of_average_precision(positive, x, precision[place], above[place])
+        return Derivative(weight / ones, slope / ones)
+
+
+def _of_average_precision(
+    positive: Floats, x: Floats, found: Floats, count: NDArray[np.intp]
+) -> Floats:
+    """Return the derivatives of the sum of precisions by each prediction.
+
+    Parameters
+    ----------
+    positive, x : numpy.ndarray, shape (n,)
+    found, count : numpy.ndarray, shape (n,)
+        The precision, and the number of records, at the rank of each record.
+    """
     width, every = bandwidth(x), np.ones(len(x))
-    found, count = precision[place], above[place]
     as_other = positive * kernel_sums(x, x, positive / count, width)
     as_other -= kernel_sums(x, x, positive * found / count, width)
     as_own = kernel_sums(x, x, positive, width)
     as_own -= found * kernel_sums(x, x, every, width)
-    return Derivative(weight / ones, (as_other - positive * as_own / count) / ones)
+    return np.asarray(as_other - positive * as_own / count)
