@@ -55,7 +55,39 @@ class Sensitivity:
             return None
         return cls(setup, held.linear, likelihood)
 
-    def influence(self, fit: Numbers, row: Numbers, slope: Floats) -> Floats:
+    def standardised(self, fit: Numbers, row: Numbers) -> Floats:
+        """Return linear predictors with mean 0 and sd 1 in the training set.
+
+        They depend on the direction of the coefficients alone, and are 0 if all
+        records are predicted alike.
+
+        Parameters
+        ----------
+        fit, row : numpy.ndarray of int, shape (m,)
+            The fit and the record of each prediction; fits with one linear predictor.
+        """
+        found = np.zeros(len(fit))
+        order = np.argsort(fit, kind="stable")
+        for numbers in self._blocks(np.unique(fit)):
+            start = np.searchsorted(fit[order], numbers[0], side="left")
+            stop = np.searchsorted(fit[order], numbers[-1], side="right")
+            some = order[start:stop]
+            X = self._matrix(int(numbers[0]), row[some])
+            beta, _ = self._coefficients(numbers)
+            trained = training_weights(self.setup.records, self.setup.folds, numbers)
+            scale = Scale.of(X, beta, trained)
+            owner = np.searchsorted(numbers, fit[some])
+            apart = np.einsum("mp,mp->m", X[row[some]], beta[owner])
+            found[some] = (apart - scale.mean[owner]) * scale.rate[owner]
+        return found
+
+    def influence(
+        self,
+        fit: Numbers,
+        row: Numbers,
+        slope: Floats,
+        standardised: Floats | None = None,
+    ) -> Floats:
         """Return the change of a function of predictions with each record's weight.
 
         Parameters
@@ -64,6 +96,8 @@ class Sensitivity:
             The fit and the record of each prediction.
         slope : numpy.ndarray, shape (m,) or (m, classes)
             The derivative of the function by the linear predictor of each prediction.
+        standardised : numpy.ndarray, shape (m,), optional
+            The standardised linear predictors, if the derivative is by these.
 
         Returns
         -------
@@ -79,8 +113,9 @@ class Sensitivity:
             start = np.searchsorted(fit, numbers[0], side="left")
             stop = np.searchsorted(fit, numbers[-1], side="right")
             owner = np.searchsorted(numbers, fit[start:stop])
+            own = None if standardised is None else standardised[order[start:stop]]
             total += self._of_block(
-                numbers, owner, row[start:stop], slope[start:stop]
+                numbers, owner, row[start:stop], slope[start:stop], own
             ).sum(axis=0)
         return total
 
@@ -121,7 +156,12 @@ class Sensitivity:
     # ---- one block ----
 
     def _of_block(
-        self, numbers: Numbers, owner: Numbers, row: Numbers, slope: Floats
+        self,
+        numbers: Numbers,
+        owner: Numbers,
+        row: Numbers,
+        slope: Floats,
+        standardised: Floats | None,
     ) -> Floats:
         """Return the derivative by the relative weight of each record, (fits, n)."""
         X = self._matrix(int(numbers[0]), row)
@@ -137,6 +177,10 @@ class Sensitivity:
         ):
             part = X[row[some]].reshape(len(some), -1, *[1] * (slope.ndim - 1))
             np.add.at(target, owner[some], part * slope[some][:, None])
+        if standardised is not None:
+            target = Scale.of(X, beta, trained).through(
+                target, owner, slope, standardised
+            )
         changes = self._changes if beta.ndim == 2 else self._changes_of_classes
         moved = changes(X, beta, penalty, counts, target)
         if self.fits.balanced is not None:
@@ -178,6 +222,58 @@ class Sensitivity:
         solved = solve(matrix, np.tile(penalty, classes), flat)
         solved = solved.reshape(len(beta), classes, -1)
         return np.asarray(np.einsum("bkp,np,bnk->bn", solved, X, pull, optimize=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """The mean and the spread of linear predictors in the training sets of fits.
+
+    Attributes
+    ----------
+    mean, rate : numpy.ndarray, shape (fits,)
+        The mean, and one over the standard deviation, 0 if there is no spread.
+    centre, along : numpy.ndarray, shape (fits, p)
+        The mean of the design matrix, and its covariance with the linear predictor.
+    """
+
+    mean: Floats
+    rate: Floats
+    centre: Floats
+    along: Floats
+
+    @classmethod
+    def of(cls, X: Floats, beta: Floats, weights: Floats) -> Scale:
+        """Return the scale of fits with training weights of shape (fits, n)."""
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        eta = beta @ X.T
+        mean = (shares * eta).sum(axis=1)
+        apart = shares * (eta - mean[:, None])
+        variance = (apart * (eta - mean[:, None])).sum(axis=1)
+        least = (TINY * np.abs(eta).max(axis=1)) ** 2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        rate = np.divide(1.0, spread, out=np.zeros_like(mean), where=variance > least)
+        return cls(mean, rate, shares @ X, apart @ X)
+
+    def through(
+        self, target: Floats, owner: Numbers, slope: Floats, standardised: Floats
+    ) -> Floats:
+        """Return derivatives by coefficients, of a function of what is standardised.
+
+        Parameters
+        ----------
+        target : numpy.ndarray, shape (fits, p)
+            The same, of the function of linear predictors.
+        owner : numpy.ndarray of int, shape (m,)
+            The fit of each prediction.
+        slope, standardised : numpy.ndarray, shape (m,)
+            The derivative by each standardised prediction, and its value.
+        """
+        fits = len(target)
+        sums = np.bincount(owner, slope, fits)[:, None]
+        moments = np.bincount(owner, slope * standardised, fits)[:, None]
+        rate = self.rate[:, None]
+        shifted = (target - sums * self.centre) * rate
+        return np.asarray(shifted - moments * self.along * rate**2)
 
 
 def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats:

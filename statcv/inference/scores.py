@@ -239,7 +239,7 @@ class Scores:
             scores = self.to_rank(scores)
             first = ranked_higher(scores[::2], scores[1::2])
             scores = np.column_stack([first, 1 - first]).ravel()
-        return _mean_by(self.row[where], scores)
+        return mean_by(self.row[where], scores)
 
     def to_rank(self, predicted: Floats) -> Floats:
         """Return the predictions as an auROC uses them; see ``Metric.readable``."""
@@ -254,11 +254,11 @@ class Scores:
         """The mean threshold of each held-out record; None for one half."""
         if self.threshold is None:
             return None
-        return _mean_by(self.row, self.threshold)[1]
+        return mean_by(self.row, self.threshold)[1]
 
     @cached_property
     def _averaged(self) -> tuple[NDArray[np.intp], Floats]:
-        return _mean_by(self.row, self.predicted)
+        return mean_by(self.row, self.predicted)
 
     def headline(self, metric: Metric) -> str:
         """Return the way in which a metric is best stated for these folds."""
@@ -320,7 +320,7 @@ def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
     return strata.codes if np.bincount(strata.codes).max() > 1 else None
 
 
-def _mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
+def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Return the distinct rows in rising order, and the mean value of each."""
     distinct, place = np.unique(rows, return_inverse=True)
     total = np.zeros((len(distinct), *values.shape[1:]))

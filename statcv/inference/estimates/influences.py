@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Sensitivity
 from statcv.inference.estimates.values import ranks_classes
-from statcv.inference.scores import Scores
+from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.influence.derivative import Derivative
 
@@ -43,6 +43,8 @@ class Influences:
         The record or cluster, within which influences are summed.
     counted : numpy.ndarray of bool, shape (n,)
         Whether a record was held out.
+    ranked : tuple of pairs of numpy.ndarray
+        The outcomes and pooled predictions of each repeat that a rank metric compares.
     """
 
     value: float
@@ -51,6 +53,7 @@ class Influences:
     sample: Numbers
     unit: Numbers
     counted: NDArray[np.bool_]
+    ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
 
     @property
     def given_fits(self) -> float:
@@ -166,19 +169,23 @@ class Influences:
 
 
 def influences(
-    scores: Scores, metric: Metric, *, of_fits: bool = True
+    scores: Scores, metric: Metric, how: str = "pooled", *, of_fits: bool = True
 ) -> Influences | str:
     """Return the influence of each record on a metric of the pooled predictions.
 
     Predictions are pooled by repeat, and the influences are averaged over repeats. If
     each repeat is a single split, as for random splits, the predictions of a record are
-    averaged first.
+    averaged first. A mean over folds or pairs compares predictions of one fit only;
+    their linear predictors are standardised before they are pooled, since it does not
+    depend on their location and scale.
 
     Parameters
     ----------
     scores : Scores
     metric : Metric
         A metric with derivatives.
+    how : {"pooled", "per_fold", "paired"}
+        The way in which the metric is stated.
     of_fits : bool
         Whether to compute the influence through the fits, if it is known.
 
@@ -187,8 +194,16 @@ def influences(
     Influences or str
         The influences, or the reason why there are none.
     """
-    n, sensitivity = len(scores.y), scores.sensitivity if of_fits else None
-    held, parts = np.zeros(n), _parts(scores, metric)
+    n, left = len(scores.y), scores.left
+    sensitivity = scores.sensitivity if of_fits else None
+    within = sensitivity is not None and metric.rank and how != "pooled"
+    within = within and scores.predicted.ndim == 1
+    linear: Floats | None = None
+    if within and sensitivity is not None:
+        linear = np.full(len(left.row), np.nan)
+        known = np.flatnonzero(left.held)
+        linear[known] = sensitivity.standardised(left.fit[known], left.row[known])
+    held, parts = np.zeros(n), _parts(scores, metric, linear)
     at, slopes = [], []
     for part in parts:
         if np.isnan(part.predicted).any():
@@ -199,22 +214,23 @@ def influences(
         held[part.row] += found.weight / len(parts)
         if sensitivity is not None:
             where = part.fitted
-            times = np.bincount(scores.left.row[where], None, n)[part.row]
+            times = np.bincount(left.row[where], None, n)[part.row]
             shape = (-1, *[1] * (found.prediction.ndim - 1))
             slope = np.zeros((n, *found.prediction.shape[1:]))
             slope[part.row] = found.prediction / times.reshape(shape) / len(parts)
             at.append(where)
-            slopes.append(slope[scores.left.row[where]])
+            slopes.append(slope[left.row[where]])
     if not np.isfinite(held).all():
         return "the loss of a record is infinite"
     fits = None
     if sensitivity is not None:
-        left, where = scores.left, np.concatenate(at)
-        mean, slope = left.predicted[where], np.concatenate(slopes)
-        turned = sensitivity.likelihood.pull_back(mean, slope)
-        if not np.isfinite(turned).all():
+        where, slope = np.concatenate(at), np.concatenate(slopes)
+        if linear is None:
+            slope = sensitivity.likelihood.pull_back(left.predicted[where], slope)
+        if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
-        fits = sensitivity.influence(left.fit[where], left.row[where], turned)
+        own = None if linear is None else linear[where]
+        fits = sensitivity.influence(left.fit[where], left.row[where], slope, own)
     counted = np.zeros(n, dtype=bool)
     counted[scores.row] = True
     sample = np.zeros(n, dtype=np.intp)
@@ -222,7 +238,8 @@ def influences(
         sample = scores.y.astype(np.intp)
     unit = np.arange(n) if scores.clusters is None else scores.clusters
     value = float(np.mean([part.value(metric) for part in parts]))
-    made = Influences(value, held, fits, sample, unit, counted)
+    ranked = tuple((part.y, part.read(metric)) for part in parts) if metric.rank else ()
+    made = Influences(value, held, fits, sample, unit, counted, ranked)
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
@@ -240,17 +257,24 @@ class _Part:
     threshold: Floats | None
     fitted: Numbers
     probabilities: bool
+    standardised: bool
+
+    def read(self, metric: Metric) -> Floats:
+        """Return the predictions in the form that a metric reads."""
+        if self.standardised:
+            return self.predicted
+        return metric.readable(self.predicted, self.probabilities, self.threshold)
 
     def value(self, metric: Metric) -> float:
         """Return the metric."""
-        read = metric.readable(self.predicted, self.probabilities, self.threshold)
+        read = self.read(metric)
         return float(metric(self.y, read, self.baseline, self.threshold))
 
     def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
         """Return the derivatives by the weights and by the predictions."""
         read, rate = self.predicted, None
         cut = self.threshold
-        if metric.reads in ("order", "classes"):
+        if metric.reads in ("order", "classes") and not self.standardised:
             read, cut, rate = self._on_link_scale(metric, sensitivity)
         assert metric.derive is not None
         named = {} if cut is None else {"threshold": cut}
@@ -288,41 +312,50 @@ def _has_numbers(metric: Metric) -> bool:
     return "continuous" in metric.outcomes
 
 
-def _parts(scores: Scores, metric: Metric) -> list[_Part]:
-    """Return the pooled predictions of each repeat, or of all if each is one split."""
+def _parts(scores: Scores, metric: Metric, linear: Floats | None) -> list[_Part]:
+    """Return the pooled predictions of each repeat, or of all if each is one split.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    linear : numpy.ndarray or None
+        What is pooled in place of the predictions: a number for each entry of
+        ``scores.left``.
+    """
     left, every = scores.left, np.flatnonzero(scores.left.held)
     if scores.apart:
-        return [_part(scores, metric, np.arange(len(scores.row)), every)]
+        return [_part(scores, metric, np.arange(len(scores.row)), every, linear)]
     repeat = left.repeat[left.fit[every]]
-    return [
-        _part(
-            scores,
-            metric,
-            where,
-            every[repeat == scores.repeat[scores.split[where[0]]]],
-        )
-        for where in scores.by_repeat
-    ]
+    parts = []
+    for where in scores.by_repeat:
+        own = every[repeat == scores.repeat[scores.split[where[0]]]]
+        parts.append(_part(scores, metric, where, own, linear))
+    return parts
 
 
-def _part(scores: Scores, metric: Metric, where: Numbers, fitted: Numbers) -> _Part:
-    row, place = np.unique(scores.row[where], return_inverse=True)
-    times = np.bincount(place)
-
-    def mean(values: Floats) -> Floats:
-        total = np.zeros((len(row), *values.shape[1:]))
-        np.add.at(total, place, values)
-        return np.asarray(total / times.reshape(-1, *[1] * (values.ndim - 1)))
-
+def _part(
+    scores: Scores,
+    metric: Metric,
+    where: Numbers,
+    fitted: Numbers,
+    linear: Floats | None,
+) -> _Part:
+    row, predicted = mean_by(scores.row[where], scores.predicted[where])
+    if linear is not None:
+        row, predicted = mean_by(scores.left.row[fitted], linear[fitted])
     cut, baseline = scores.threshold, None
     if metric.uses_baseline:
-        baseline = mean(scores.baseline[scores.split[where]])
+        baseline = mean_by(scores.row[where], scores.baseline[scores.split[where]])[1]
+    if cut is not None and metric.cuts:
+        cut = mean_by(scores.row[where], cut[where])[1]
     return _Part(
         row=row,
         y=scores.y[row],
-        predicted=mean(scores.predicted[where]),
+        predicted=predicted,
         baseline=baseline,
-        threshold=None if cut is None or not metric.cuts else mean(cut[where]),
+        threshold=cut if metric.cuts else None,
         fitted=fitted,
         probabilities=scores.probabilities,
+        standardised=linear is not None,
     )

@@ -9,10 +9,12 @@ interaction, whose variance is averaged over pairs, not over records.
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.inference.estimates.influences import Influences
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
@@ -25,7 +27,9 @@ Sides = tuple[int, int]
 NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers
 
 
-def pair_variation(scores: Scores, metric: Metric, how: str, moved: Floats) -> float:
+def pair_variation(
+    scores: Scores, metric: Metric, how: str, found: Influences
+) -> float:
     """Return the variance that an estimate has beyond that of its pooled predictions.
 
     For a share of correctly ranked pairs, it is the variance of the interaction times
@@ -40,15 +44,19 @@ def pair_variation(scores: Scores, metric: Metric, how: str, moved: Floats) -> f
         A rank metric.
     how : {"pooled", "per_fold", "paired"}
         The way in which it is stated.
-    moved : numpy.ndarray, shape (n,)
-        The influence of each held-out record on the pooled metric, with the fits given.
+    found : Influences
+        The influences on the pooled metric.
     """
     if how == "pooled":
         return 0.0
     if metric.pairs is None:
-        return _unexplained(scores, metric, moved)
+        return _unexplained(scores, metric, found.held)
     kinds = _kinds(scores, metric)
-    total = sum(_of_kind(scores, metric, how, sides) for sides in kinds)
+    total = 0.0
+    for sides in kinds:
+        each = [_interaction(y, read, sides) for y, read in found.ranked]
+        weights = max(_concentration(scores, metric, how, sides), 0.0)
+        total += float(np.mean(each)) * weights
     return total / len(kinds) ** 2
 
 
@@ -59,28 +67,15 @@ def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
     return list(itertools.combinations(range(scores.n_classes), 2))
 
 
-def _of_kind(scores: Scores, metric: Metric, how: str, sides: Sides) -> float:
-    places = [np.arange(len(scores.row))] if scores.apart else scores.by_repeat
-    each = [_interaction(scores, metric, where, sides) for where in places]
-    return float(np.mean(each)) * max(_concentration(scores, metric, how, sides), 0.0)
-
-
 # ---- the interaction ----
 
 
-def _interaction(scores: Scores, metric: Metric, where: Numbers, sides: Sides) -> float:
+def _interaction(y: NDArray[Any], read: Floats, sides: Sides) -> float:
     """Return the variance of whether a pair is ranked correctly, less its records'.
 
     With two scores for a pair, as in Hand and Till's measure, it is the mean of the
     variances of both, which is never less than the variance of their mean.
     """
-    row, place = np.unique(scores.row[where], return_inverse=True)
-    predicted = scores.predicted[where]
-    total = np.zeros((len(row), *predicted.shape[1:]))
-    np.add.at(total, place, predicted)
-    mean = total / np.bincount(place).reshape(-1, *[1] * (total.ndim - 1))
-    read = metric.readable(mean, scores.probabilities)
-    y = scores.y[row]
     if sides == NUMBERS:
         return _of_numbers(y, read)
     known = np.isin(y, sides)

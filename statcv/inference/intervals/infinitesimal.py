@@ -107,12 +107,12 @@ def infinitesimal_interval(
         return Interval.none("it has no value")
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
-    found = influences(scores, metric, of_fits=of_fits)
+    found = influences(scores, metric, how, of_fits=of_fits)
     if isinstance(found, str):
         return Interval.none(found)
     variance = found.total
     if metric.rank:
-        variance += pair_variation(scores, metric, how, found.held)
+        variance += pair_variation(scores, metric, how, found)
     if not variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {found.kind} moves the estimate, {NOTHING}")
     method, assumes = _in_words(scores, metric, found)

@@ -332,7 +332,9 @@ class Contrasts:
     def _influences(self, name: str) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result."""
         of_fits = self.method.name == "infinitesimal_jackknife"
-        found = influences(self.records.scores[name], self.metric, of_fits=of_fits)
+        found = influences(
+            self.records.scores[name], self.metric, self.how, of_fits=of_fits
+        )
         if isinstance(found, str) or not of_fits or found.fits is not None:
             return found
         return replace(found, fits=np.zeros_like(found.held))  # no fit, or the mean's
