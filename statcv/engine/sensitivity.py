@@ -141,9 +141,8 @@ class Sensitivity:
         moved = changes(X, beta, penalty, counts, target)
         if self.fits.balanced is not None:
             every = np.zeros_like(y, dtype=np.intp)
-            moved = (
-                moved + by_class(trained, moved, every) - by_class(trained, moved, y)
-            )
+            through = by_class(trained, moved, every) - by_class(trained, moved, y)
+            moved = moved + self.fits.balanced[numbers][:, None] * through
         plan, given = self.setup.plan, self.setup.weights
         if plan.rebalance is not None and plan.response and plan.response.by_class:
             own = np.ones(plan.n) if given is None else given

@@ -224,18 +224,32 @@ class LinearFits:
         return LinearFits(**kept)
 
 
+NEUTRAL = {"filled": np.nan, "class_weights": 1.0, "balanced": False}
+
+
 def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
-    """Concatenate the fits of several parts; None unless all have the same form."""
+    """Concatenate the fits of several parts; None unless all have the same form.
+
+    Parts may differ in what hyperparameters change: in filling in missing values, and
+    in weighting classes.
+    """
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
     joined: dict[str, Any] = {}
     for name in ARRAYS:
         values = [getattr(part, name) for part in known]
-        absent = [value is None for value in values]
-        if any(absent):
-            if not all(absent):
+        given = [value for value in values if value is not None]
+        if given and len(given) < len(values):
+            if name not in NEUTRAL:
                 return None
+            values = [
+                np.full((len(part), *given[0].shape[1:]), NEUTRAL[name])
+                if value is None
+                else value
+                for part, value in zip(known, values, strict=True)
+            ]
+        if not given:
             joined[name] = None
         elif len({value.shape[1:] for value in values}) > 1:
             return None

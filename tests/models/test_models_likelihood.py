@@ -406,6 +406,11 @@ def test_fits_are_joined_in_order_if_all_have_the_same_form():
     assert joined_fits([several(2), several(2, constant=np.zeros(2))]) is None
     both = [several(2, balanced=np.ones(2, dtype=bool)) for _ in range(2)]
     assert joined_fits(both).balanced.tolist() == [True] * 4
+    filled = several(1, filled=np.ones((1, 2)), class_weights=np.full((1, 2), 3.0))
+    mixed = joined_fits([both[0], filled])
+    assert mixed.balanced.tolist() == [True, True, False]
+    np.testing.assert_array_equal(mixed.class_weights[1:], [[1, 1], [3, 3]])
+    np.testing.assert_array_equal(mixed.filled[1:], [[np.nan] * 2, [1, 1]])
 
 
 def test_a_fit_of_a_users_model_may_have_a_linear_predictor():
