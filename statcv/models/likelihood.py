@@ -86,6 +86,9 @@ class Bernoulli:
         if eta.ndim > y.ndim:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
+        if ((y == 0) | (y == 1)).all():
+            sign = np.where(y == 1, 1.0, -1.0)
+            return np.asarray(sign * expit(-sign * eta))
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
@@ -94,7 +97,8 @@ class Bernoulli:
 
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
-        return np.asarray(expit(eta) * expit(-eta))
+        small = expit(-np.abs(eta))
+        return np.asarray(small * (1 - small))
 
 
 @dataclass(frozen=True)
