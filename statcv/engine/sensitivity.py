@@ -208,16 +208,17 @@ class Sensitivity:
         moved = changes(X, beta, penalty, counts, target)
         if self.fits.balanced is not None:
             every = np.zeros_like(y, dtype=np.intp)
-            moved = (
-                moved + by_class(trained, moved, every) - by_class(trained, moved, y)
-            )
+            through = by_class(trained, moved, every) - by_class(trained, moved, y)
+            moved = moved + self.fits.balanced[numbers][:, None] * through
         plan, given = self.setup.plan, self.setup.weights
         if plan.rebalance is not None and plan.response and plan.response.by_class:
-            own = np.ones(plan.n) if given is None else given
-            own, codes = np.broadcast_to(own, moved.shape), plan.response.codes
-            moved = (
-                moved + by_class(own, moved, codes) - by_class(trained, moved, codes)
+            own, codes = (
+                np.ones(plan.n) if given is None else given,
+                plan.response.codes,
             )
+            through = by_class(own[None], moved, codes)
+            through -= by_class(trained, moved, codes)
+            moved = moved + through
         return moved
 
     def _changes(
@@ -304,7 +305,8 @@ def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats
 
     Parameters
     ----------
-    weights, values : numpy.ndarray, shape (m, n)
+    weights : numpy.ndarray, shape (m, n) or (1, n)
+    values : numpy.ndarray, shape (m, n)
     codes : numpy.ndarray of int, shape (n,)
 
     Examples

@@ -114,8 +114,8 @@ def firth_changes(
     basis = orthonormal(X, weights)
     place = _Place.at(X @ basis, X @ beta, weights)
     hessian = np.eye(basis.shape[1]) - place.excess
-    moved = np.linalg.solve(hessian, place.whitened(basis.T @ target))
-    toward = place.Z @ place.back(moved)
+    own = place.whitened(np.asarray(basis.T @ target))
+    toward = place.Z @ place.back(np.asarray(np.linalg.solve(hessian, own)))
     pull = -place.tanh / 2 * toward
     lost = np.einsum("ij,jk,ik->i", place.Q, (place.Q.T * pull) @ place.Q, place.Q)
     direct = weights * (2 * y - 1 - place.tanh) / 2 * toward

@@ -86,6 +86,9 @@ class Bernoulli:
         if eta.ndim > y.ndim:
             observed = y[..., None] == np.arange(eta.shape[-1])
             return np.asarray(observed - softmax(eta, axis=-1))
+        if ((y == 0) | (y == 1)).all():
+            sign = np.where(y == 1, 1.0, -1.0)
+            return np.asarray(sign * expit(-sign * eta))
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
@@ -94,7 +97,8 @@ class Bernoulli:
 
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
-        return np.asarray(expit(eta) * expit(-eta))
+        small = expit(-np.abs(eta))
+        return np.asarray(small * (1 - small))
 
 
 @dataclass(frozen=True)
@@ -224,18 +228,32 @@ class LinearFits:
         return LinearFits(**kept)
 
 
+NEUTRAL = {"filled": np.nan, "class_weights": 1.0, "balanced": False}
+
+
 def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
-    """Concatenate the fits of several parts; None unless all have the same form."""
+    """Concatenate the fits of several parts; None unless all have the same form.
+
+    Parts may differ in what hyperparameters change: in filling in missing values, and
+    in weighting classes.
+    """
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
     joined: dict[str, Any] = {}
     for name in ARRAYS:
         values = [getattr(part, name) for part in known]
-        absent = [value is None for value in values]
-        if any(absent):
-            if not all(absent):
+        given = [value for value in values if value is not None]
+        if given and len(given) < len(values):
+            if name not in NEUTRAL:
                 return None
+            values = [
+                np.full((len(part), *given[0].shape[1:]), NEUTRAL[name])
+                if value is None
+                else value
+                for part, value in zip(known, values, strict=True)
+            ]
+        if not given:
             joined[name] = None
         elif len({value.shape[1:] for value in values}) > 1:
             return None

@@ -136,10 +136,19 @@ def complete(model: Any) -> Model:
 
 
 def _without_inherited(model: Any, able: Capabilities) -> Capabilities:
-    """Return what a model can do without a ``fit_folds`` that another ``fit`` needs."""
+    """Return what a model can do without what another ``fit`` needs.
+
+    That is a ``fit_folds`` that was inherited, and the likelihood that the inherited
+    ``fit`` maximises.
+    """
     by_class = [vars(kind) for kind in type(model).__mro__]
     own: Mapping[str, Any] = next((names for names in by_class if "fit" in names), {})
-    return replace(able, fits_together=able.fits_together and "fit_folds" in own)
+    declared = "capabilities" in {*own, *getattr(model, "__dict__", {})}
+    return replace(
+        able,
+        fits_together=able.fits_together and "fit_folds" in own,
+        likelihood=able.likelihood if declared else None,
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -36,7 +36,7 @@ def likelihood_of(estimator: Any) -> Likelihood | None:
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> likelihood_of(LogisticRegression())
-    Bernoulli()
+    Bernoulli(firth=False)
     """
     last = last_step(estimator)
     if not _from_sklearn(last) or not all(map(_is_affine, _steps(estimator))):

@@ -89,8 +89,8 @@ class Statsmodels:
         from statsmodels.genmod import families
 
         name = self.family.__name__
-        family = self.keywords.get("family", families.Gaussian())
-        if set(self.keywords) - {"family"}:
+        family = self.keywords.get("family") or families.Gaussian()
+        if set(self.keywords) - {"family"} or not isinstance(family, families.Family):
             return None
         if name in ("Logit", "MNLogit"):
             return Bernoulli()

@@ -19,7 +19,7 @@ from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
-from statcv.models.likelihood import ARRAYS, Bernoulli
+from statcv.models.likelihood import ARRAYS, Bernoulli, joined_fits
 from statcv.models.thresholds import Thresholded
 
 pytestmark = pytest.mark.filterwarnings(
@@ -42,6 +42,7 @@ def frame():
     made["three"] = np.digitize(lean, [-0.5, 0.9])
     made["number"] = lean
     made["count"] = rng.poisson(np.exp(0.3 * a + 0.5))
+    made["share"] = 1 / (1 + np.exp(-lean))
     made["above"] = np.exp(0.2 * lean)
     return made
 
@@ -128,6 +129,7 @@ MODELS = {
     "Ridge, scaled twice": (TWICE, "number ~ a + b"),
     "WLS": (Statsmodels(sm.WLS), "number ~ a + b"),
     "GLM, logit": (Statsmodels(GLM, family=FAMILIES.Binomial()), "two ~ a"),
+    "GLM, shares": (Statsmodels(GLM, family=FAMILIES.Binomial()), "share ~ a + b"),
     "GLM, log": (Statsmodels(GLM, family=FAMILIES.Poisson()), "count ~ a + b"),
     "GLM, identity": (Statsmodels(GLM), "number ~ a + b"),
     "GLM, probit": (
@@ -181,6 +183,28 @@ def test_a_tuned_model_has_the_influence_of_what_each_fold_chose(tune):
         sensitivity = Sensitivity.of(alone, held)
         parts += sensitivity.influence(held.fit[some], held.row[some], slope)
     np.testing.assert_allclose(found, parts, rtol=1e-6, atol=1e-9)
+
+
+def test_hyperparameters_may_change_the_weights_of_classes():
+    """One fold chooses balanced classes, and the others do not."""
+    setup = setup_of(logistic(), "two ~ a + b", None)
+    every = []
+    for given in ("balanced", None):
+        own = resolve_model(logistic(class_weight=given), "binary")
+        every.append(fit_one_by_one(replace(setup, model=own), range(3)).linear)
+    some = np.array([0]), np.array([1, 2])
+    parts = [linear.chosen(fits) for linear, fits in zip(every, some, strict=True)]
+    tests = setup.plan.fits.tests_by_fit
+    fit, row = tests.owners, tests.values
+
+    def influence(linear, fits):
+        own = np.isin(fit, fits)
+        sensitivity = Sensitivity(setup, linear, Bernoulli())
+        return sensitivity.influence(fit[own], row[own], np.ones(int(own.sum())))
+
+    apart = [influence(linear, fits) for linear, fits in zip(every, some, strict=True)]
+    together = influence(joined_fits(parts), [0, 1, 2])
+    np.testing.assert_allclose(together, apart[0] + apart[1], rtol=1e-9, atol=1e-12)
 
 
 def test_a_chosen_threshold_leaves_the_influence_as_it_is():

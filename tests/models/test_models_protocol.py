@@ -330,12 +330,14 @@ def test_a_subclass_that_fits_in_its_own_way_is_fitted_fold_by_fold():
     frame = pd.DataFrame(training.X[:, 1:], columns=["a", "b"]).assign(y=training.y)
     model = resolve_model(InItsOwnWay(C=2.0), "binary")
     able = Logit(C=2.0).capabilities
-    assert model.capabilities == replace(able, fits_together=False)
+    assert model.capabilities == replace(able, fits_together=False, likelihood=None)
     assert (
         scv.cv("y ~ a", frame, model=model, k=2, seed=1).held.predicted == 0.25
     ).all()
-    for other in (Declares(), BothWays(), Logit()):
+    for other in (Declares(), Logit()):
         assert resolve_model(other, "binary") is other
+    both = resolve_model(BothWays(C=2.0), "binary").capabilities
+    assert both == replace(able, likelihood=None)
 
 
 @pytest.mark.parametrize(
