@@ -86,10 +86,8 @@ class Sensitivity:
         fit: Numbers,
         row: Numbers,
         slope: Floats,
-        *,
-        unit: Numbers | None = None,
         standardised: Floats | None = None,
-    ) -> tuple[Floats, float]:
+    ) -> Floats:
         """Return the change of a function of predictions with each record's weight.
 
         Parameters
@@ -98,49 +96,28 @@ class Sensitivity:
             The fit and the record of each prediction.
         slope : numpy.ndarray, shape (m,) or (m, classes)
             The derivative of the function by the linear predictor of each prediction.
-        unit : numpy.ndarray of int, shape (n,), optional
-            The record or cluster within which changes are summed before squares.
         standardised : numpy.ndarray, shape (m,), optional
             The standardised linear predictors, if the derivative is by these.
 
         Returns
         -------
-        total : numpy.ndarray, shape (n,)
+        numpy.ndarray, shape (n,)
             The derivative by the relative weight of each record, summed over the fits.
             Where classes have the same total weight in every training set, it includes
             the change of that total, to which held-out records contribute as well.
-        squares : float
-            The sum over units and splits of the squared derivative.
         """
         order = np.argsort(fit, kind="stable")
         fit, row, slope = fit[order], row[order], slope[order]
-        total, squares = np.zeros(self.setup.plan.n), 0.0
-        units = self.setup.plan.n if unit is None else int(unit.max()) + 1
-        of_fit = self.setup.plan.fits.split_of
-        last, open_split = -1, np.zeros(units)  # fits of a split may be in two blocks
+        total = np.zeros(self.setup.plan.n)
         for numbers in self._blocks(np.unique(fit)):
             start = np.searchsorted(fit, numbers[0], side="left")
             stop = np.searchsorted(fit, numbers[-1], side="right")
             owner = np.searchsorted(numbers, fit[start:stop])
             own = None if standardised is None else standardised[order[start:stop]]
-            moved = self._of_block(
+            total += self._of_block(
                 numbers, owner, row[start:stop], slope[start:stop], own
-            )
-            total += moved.sum(axis=0)
-            if unit is not None:
-                codes = np.arange(len(moved))[:, None] * units + unit
-                moved = np.bincount(codes.ravel(), moved.ravel(), len(moved) * units)
-                moved = moved.reshape(-1, units)
-            split = of_fit[numbers]
-            first = np.flatnonzero(np.diff(split, prepend=-1))
-            by_split = np.add.reduceat(moved, first, axis=0)
-            if split[0] == last:
-                by_split[0] += open_split
-            else:
-                squares += float((open_split**2).sum())
-            squares += float((by_split[:-1] ** 2).sum())
-            last, open_split = split[-1], by_split[-1]
-        return total, squares + float((open_split**2).sum())
+            ).sum(axis=0)
+        return total
 
     # ---- the design of some fits ----
 

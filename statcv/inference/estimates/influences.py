@@ -7,7 +7,7 @@ the training sets of other records, through their predictions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -54,11 +54,6 @@ class Influences:
     unit: Numbers
     counted: NDArray[np.bool_]
     ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
-    joint: float = float("nan")
-
-    def summed(self, moved: Floats) -> Floats:
-        """Return the sums by unit."""
-        return np.asarray(np.bincount(self.unit, moved), dtype=float)
 
     @property
     def given_fits(self) -> float:
@@ -227,8 +222,7 @@ def influences(
             slopes.append(slope[left.row[where]])
     if not np.isfinite(held).all():
         return "the loss of a record is infinite"
-    fits, squares = None, 0.0
-    unit = np.arange(n) if scores.clusters is None else scores.clusters
+    fits = None
     if sensitivity is not None:
         where, slope = np.concatenate(at), np.concatenate(slopes)
         if linear is None:
@@ -236,19 +230,16 @@ def influences(
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
         own = None if linear is None else linear[where]
-        fits, squares = sensitivity.influence(
-            left.fit[where], left.row[where], slope, unit=unit, standardised=own
-        )
+        fits = sensitivity.influence(left.fit[where], left.row[where], slope, own)
     counted = np.zeros(n, dtype=bool)
     counted[scores.row] = True
     sample = np.zeros(n, dtype=np.intp)
     if ranks_classes(metric):
         sample = scores.y.astype(np.intp)
+    unit = np.arange(n) if scores.clusters is None else scores.clusters
     value = float(np.mean([part.value(metric) for part in parts]))
     ranked = tuple((part.y, part.read(metric)) for part in parts) if metric.rank else ()
     made = Influences(value, held, fits, sample, unit, counted, ranked)
-    if fits is not None:
-        made = replace(made, joint=_joint(scores, made.summed(fits), squares))
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
@@ -319,15 +310,6 @@ class _Part:
 
 def _has_numbers(metric: Metric) -> bool:
     return "continuous" in metric.outcomes
-
-
-def _joint(scores: Scores, fits: Floats, squares: float) -> float:
-    """Return the part of the squared influences that records have only jointly."""
-    times = len(scores.row) / len(np.unique(scores.row))
-    folds = scores.n_splits / times
-    if folds < 2:
-        return float("inf")
-    return float(max(folds * times * squares - (fits**2).sum(), 0.0) / (folds - 1))
 
 
 def _parts(scores: Scores, metric: Metric, linear: Floats | None) -> list[_Part]:
