@@ -230,7 +230,13 @@ def influences(
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
         own = None if linear is None else linear[where]
-        fits = sensitivity.influence(left.fit[where], left.row[where], slope, own)
+        fits = sensitivity.influence(
+            left.fit[where],
+            left.row[where],
+            slope,
+            standardised=own,
+            one_step=True,
+        )
     counted = np.zeros(n, dtype=bool)
     counted[scores.row] = True
     sample = np.zeros(n, dtype=np.intp)

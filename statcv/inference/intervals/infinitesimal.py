@@ -8,7 +8,6 @@ record.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
@@ -80,8 +79,7 @@ def infinitesimal_interval(
     The variance is that of the influences of the records as held-out records, plus one
     half of what their influences on the fits add, and for a mean over folds or pairs
     the variance of the interaction of pairs. For a metric between 0 and 1 that ranks
-    or counts records the limits have the shape of Wilson's, V(θ) = V θ(1 - θ)/(t(1 -
-    t)), with Student's t and the degrees of freedom of two samples as large as the
+    or counts records the limits have the shape of Wilson's, V(θ) = c θ(1 - θ), with Student's t and the degrees of freedom of two samples as large as the
     smaller class. For others they are symmetric.
 
     Parameters
@@ -108,6 +106,8 @@ def infinitesimal_interval(
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
     found = influences(scores, metric, how, of_fits=of_fits)
+    if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
+        found = influences(scores, metric, of_fits=of_fits)  # which may misrank some
     if isinstance(found, str):
         return Interval.none(found)
     variance = found.total
@@ -116,12 +116,14 @@ def infinitesimal_interval(
     if not variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {found.kind} moves the estimate, {NOTHING}")
     method, assumes = _in_words(scores, metric, found)
-    made = symmetric(value, math.sqrt(variance), level, method, assumes, df=found.df)
-    if metric.reads not in ("order", "classes") or metric.bounds != SHARE:
-        return made
-    spread = max(value * (1 - value), found.value * (1 - found.value))
-    lower, upper = wilson_limits(value, variance / spread, level, found.df)
-    return replace(made, lower=lower, upper=upper, scale="wilson", spread=spread)
+    spread, own = found.value * (1 - found.value), value * (1 - value)
+    if metric.reads not in ("order", "classes") or metric.bounds != SHARE or not spread:
+        se = math.sqrt(variance)
+        return symmetric(value, se, level, method, assumes, df=found.df)
+    rate = variance / spread
+    limits = wilson_limits(value, rate, level, found.df)
+    se = math.sqrt(rate * own)
+    return Interval(*limits, se, method, assumes, found.df, "wilson", spread=own)
 
 
 def wilson_limits(
