@@ -45,7 +45,7 @@ class ResampledFits:
 
 def run_resampled(
     setup: Setup,
-    times: NDArray[np.int64],
+    times: NDArray[np.int32],
     numbers: NDArray[np.intp],
     n_jobs: int | None = None,
     bar: Any = None,

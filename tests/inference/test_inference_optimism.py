@@ -150,7 +150,8 @@ def looped(setup, metric, times, seed, draw):
         if len(np.unique(records.y[rows])) < 2:
             return np.nan, np.nan
         X, y = records.X[rows], records.y[rows]
-        fit = setup.model.fit(replace(records, X=X, y=y))
+        weights = None if records.weights is None else records.weights[rows]
+        fit = setup.model.fit(replace(records, X=X, y=y, weights=weights))
         separated += fit.separated
         predicted = fit.predict(records.X)
         own = value(predicted, rows)
@@ -206,6 +207,15 @@ def test_penalties_are_those_of_a_loop_too(model):
     setup, metric = setup_of("y ~ a + b + c", frame(30), model), METRICS["log_loss"]
     corrected, _ = looped(setup, metric, 8, 7, one_by_one)
     made = optimism_corrected(setup, metric, n_boot=8, interval="two_stage", seed=7)
+    np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
+
+
+def test_weights_of_the_records_are_those_of_a_loop_too():
+    data = frame(30).assign(weight=np.arange(30) % 4 + 0.5)
+    setup = setup_of("y ~ a + b", data, Logit(C=2.0), weights="weight")
+    assert setup.records.weights is not None
+    corrected, _ = looped(setup, AUROC, 8, 7, one_by_one)
+    made = optimism_corrected(setup, AUROC, n_boot=8, interval="two_stage", seed=7)
     np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
 
 

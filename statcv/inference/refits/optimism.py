@@ -45,9 +45,9 @@ from statcv.models.thresholds import NAME
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-Counts = NDArray[np.int64]
+Counts = NDArray[np.int32]
 
-PREDICTIONS = 2**20  # per batch
+PREDICTIONS = 2**20  # per batch, and records drawn at once
 TOGETHER = 2**18  # records of samples of samples that are fitted together
 
 
@@ -158,12 +158,15 @@ class Resampling:
         else:
             parts = [units]
         total = len(self.first)
-        counts = np.zeros((samples, total), dtype=np.int64)
-        shift = total * np.arange(samples)[:, None]
+        counts = np.zeros((samples, total), dtype=np.int32)
+        size = max(1, PREDICTIONS // total)
         for part in parts:
-            drawn = part[rng.integers(len(part), size=(samples, len(part)))] + shift
-            made = np.bincount(drawn.ravel(), minlength=counts.size)
-            counts += made.reshape(counts.shape)
+            for some in cut(samples, size):
+                shape = len(some), len(part)
+                cells = part[rng.integers(len(part), size=shape)]
+                cells += total * np.arange(len(some))[:, None]
+                made = np.bincount(cells.ravel(), minlength=len(some) * total)
+                counts[some.start : some.stop] += made.reshape(-1, total)
         return counts if total == len(self.unit) else counts[:, self.unit]
 
     def values(
@@ -293,7 +296,9 @@ class Resampling:
             drawn = [
                 self.draw(self._units(times[b]), generators[b], n_boot) for b in some
             ]
-            source = np.repeat(times[some.start : some.stop], n_boot, axis=0)
+            shape = len(some), n_boot, times.shape[1]
+            source = np.broadcast_to(times[some.start : some.stop, None], shape)
+            source = source.reshape(-1, times.shape[1])
             first = (1 + numbers.start + some.start) * n_boot
             places = np.arange(first, first + len(source))
             made = self.values(np.concatenate(drawn), source, places)
@@ -463,7 +468,8 @@ def optimism_corrected(
     times, _ = resampling.samples(range(n_boot))
     fits = n_boot * (1 + n_boot * (interval == "two_stage"))
     with progress_bar(fits, progress, "fit") as bar:
-        source, numbers = np.ones_like(times), np.arange(n_boot)
+        source = np.broadcast_to(np.int32(1), times.shape)
+        numbers = np.arange(n_boot)
         found = resampling.values(times, source, numbers, n_jobs, bar)
         apparent = resampling.apparent()
         spread = found.own[found.known]

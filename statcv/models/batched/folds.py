@@ -51,10 +51,10 @@ class Folds:
     weights: Callable[[Numbers], Matrix] | None = None
     outcome: Numbers | None = None
     seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
-    times: NDArray[np.int64] | None = None
+    times: NDArray[np.int32] | None = None
 
     @classmethod
-    def of_times(cls, times: NDArray[np.int64]) -> Folds:
+    def of_times(cls, times: NDArray[np.int32]) -> Folds:
         """Train on each record as often as a table says, shape (fits, n).
 
         >>> Folds.of_times(np.array([[2, 0, 1]])).train(0, n=3)
@@ -156,7 +156,7 @@ class Folds:
         if self.times is not None:
             fit, row = np.nonzero(self.times != 1)
             sizes = np.bincount(fit, minlength=len(self))
-            return Ragged.split(row, sizes), self.times[fit, row]
+            return Ragged.split(row, sizes), self.times[fit, row].astype(np.int64)
         if not len(self.copied.values):
             return self.out, np.zeros(len(self.out.values), dtype=np.int64)
         n = int(max(self.out.values.max(initial=0), self.copied.values.max())) + 1
