@@ -451,9 +451,9 @@ def optimism_corrected(
 
     The two-stage interval of 500 samples needs 250,500 fits. Models that fit all
     samples together, such as :class:`statcv.models.Logit`, make these in large batches:
-    for 200 records and 10 columns they take some ten seconds on one core, and separated
-    samples about as long as others. Other models are fitted one by one. Workers take
-    whole samples with all samples of these.
+    for 200 records and 10 columns they take some ten seconds on one core, and a few
+    times as long if most samples are separated. Other models are fitted one by one. A
+    worker takes whole samples, each with all of its samples.
 
     References
     ----------
