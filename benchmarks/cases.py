@@ -23,12 +23,14 @@ from peers import (
     statsmodels_glm,
     tuned,
     tuned_exactly,
+    two_stages,
 )
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import KNeighborsClassifier
 
 import statcv as scv
+from statcv.arguments import RESAMPLE
 from statcv.engine import Setup
 from statcv.inference.tests.permutation import permuted_places
 from statcv.results.result import CVResult
@@ -317,6 +319,55 @@ def tuning(n: int, p: int, outer: int, checked: int) -> Case:
     )
 
 
+def two_stage(n: int, p: int, times: int, checked: int, looped: int) -> Case:
+    """Return the case of the two-stage bootstrap of an optimism-corrected auROC.
+
+    Few samples of few samples are compared with the whole loop, for the Brier score
+    too; a peer takes the times of some of the samples of one sample.
+    """
+    problem = Problem.of(n, p)
+    X, y = problem.X, problem.y
+    result = problem.cv(scheme="kfold", k=5)
+
+    def ours(metric: str = "auroc", times: int = times) -> list[float]:
+        made = result.optimism_corrected(
+            metric, n_boot=times, interval="two_stage", seed=1, progress=False
+        )
+        return [made.lower, made.upper, made.se]
+
+    def streams(many: int) -> list[np.random.Generator]:
+        return [
+            np.random.default_rng(np.random.SeedSequence(1, spawn_key=(RESAMPLE, b)))
+            for b in range(many)
+        ]
+
+    def gap() -> float:
+        both = two_stages(X, y, checked, streams(checked), **EXACT)
+        exact = [[*np.quantile(one, [0.025, 0.975]), one.std(ddof=1)] for one in both.T]
+        made = [ours(metric, checked) for metric in ("auroc", "brier")]
+        return largest(made, exact)
+
+    def peer(**solver: Any) -> None:
+        two_stages(X, y, looped - 1, streams(1), **solver)
+
+    share = looped / (times * (times + 1))
+    return Case(
+        work=f"two-stage bootstrap, {times} × {times} unpenalised logits",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(
+            Peer("scikit-learn, lbfgs", peer, share=share, runs=3),
+            Peer(
+                "scikit-learn, newton-cholesky",
+                partial(peer, solver="newton-cholesky"),
+                share=share,
+                runs=3,
+            ),
+        ),
+    )
+
+
 def linear(n: int, p: int) -> Case:
     """Return the case of LOOCV of least squares."""
     problem = Problem.of(n, p, number=True)
@@ -433,6 +484,13 @@ def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
         "rloocv": of(rebalanced, 135, 42, repeats=few),
         "permutations": of(
             permutations, 40, 2, times=50 if quick else 1000, theirs=few, looped=3
+        ),
+        "two-stage": partial(
+            two_stage,
+            *((60, 2) if quick else (200, 10)),
+            times=20 if quick else 500,
+            checked=4 if quick else 20,
+            looped=few * 10,
         ),
         "tuning": of(tuning, 135, 42, outer=2 if quick else 27, checked=few // 4 + 1),
         "linear": of(linear, 2000, 30),

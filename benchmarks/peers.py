@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import warnings
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import (
     LeaveOneOut,
     cross_val_predict,
@@ -95,6 +97,40 @@ def tuned_exactly(
     best = float(Cs[int(np.argmin(losses))])
     model = ridge(best, **EXACT).fit(X[train], y[train])
     return best, float(model.predict_proba(X[[row]])[0, 1])
+
+
+def optimism(X: Any, y: Any, rows: Any, source: Any, **solver: Any) -> tuple[Any, Any]:
+    """Return what a fit to rows scores on them, less on their source, and the former.
+
+    The scores are the auROC and the Brier score.
+    """
+    predicted = ridge(np.inf, **solver).fit(X[rows], y[rows]).predict_proba(X)[:, 1]
+
+    def scores(of: Any) -> Any:
+        area = roc_auc_score(y[of], predicted[of])
+        return np.array([area, np.mean((y[of] - predicted[of]) ** 2)])
+
+    own = scores(rows)
+    return own - scores(source), own
+
+
+def two_stages(
+    X: Any, y: Any, times: int, streams: Iterable[Any], **solver: Any
+) -> Any:
+    """Correct samples for optimism, each by samples of it, in a loop of single fits.
+
+    There is one generator per sample; the result has one row per sample.
+    """
+    n, corrected = len(y), []
+    for rng in streams:
+        rows = np.sort(rng.integers(n, size=n))
+        _, own = optimism(X, y, rows, rows, **solver)
+        again = [
+            optimism(X, y, rows[rng.integers(n, size=n)], rows, **solver)[0]
+            for _ in range(times)
+        ]
+        corrected.append(own - np.mean(again, axis=0))
+    return np.array(corrected)
 
 
 @cache

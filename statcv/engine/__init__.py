@@ -3,6 +3,7 @@
 from statcv.engine.checkpoint import kept_seed, write_whole
 from statcv.engine.parallel import (
     check_jobs,
+    do_tasks,
     one_thread,
     progress_bar,
     returns_as_they_end,
@@ -20,9 +21,11 @@ from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
 from statcv.engine.sensitivity import Sensitivity
 from statcv.engine.setup import Setup, fit_all
+from statcv.engine.tasks import TASKS, cut
 
 __all__ = [
     "OF_THE_FITS",
+    "TASKS",
     "FoldFit",
     "Held",
     "Moments",
@@ -34,6 +37,8 @@ __all__ = [
     "Setup",
     "check_jobs",
     "check_training_sets",
+    "cut",
+    "do_tasks",
     "fit_all",
     "kept_seed",
     "one_thread",

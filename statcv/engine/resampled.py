@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -16,15 +14,12 @@ from numpy.typing import NDArray
 from statcv.arguments import fit_seeds
 from statcv.engine.parallel import check_jobs, do_tasks
 from statcv.engine.permuted import OF_THE_FITS
-from statcv.engine.predictions import Floats, Part
+from statcv.engine.predictions import Floats
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
 from statcv.errors import FitError, StatcvError
-from statcv.folds import Ragged
 from statcv.models.batched import Folds, fit_all_folds
 from statcv.models.thresholds import NAME
-
-Rows = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,10 +45,10 @@ class ResampledFits:
 
 def run_resampled(
     setup: Setup,
-    samples: Sequence[Rows],
+    times: NDArray[np.int32],
+    numbers: NDArray[np.intp],
     n_jobs: int | None = None,
     bar: Any = None,
-    first: int = 0,
 ) -> ResampledFits:
     """Fit the model to each of several samples, and predict every record.
 
@@ -61,14 +56,14 @@ def run_resampled(
     ----------
     setup : Setup
         Design, model and seed; its plan is not used.
-    samples : sequence of numpy.ndarray of int
-        Records of each sample, as often as they were drawn; every class is present.
+    times : numpy.ndarray of int, shape (samples, n)
+        How often each record was drawn into each sample; every class is present.
+    numbers : numpy.ndarray of int, shape (samples,)
+        Numbers from which the fits get the seeds of their models.
     n_jobs : int, optional
         Number of processes, as in :func:`statcv.engine.run`.
     bar : optional
         A bar to move on.
-    first : int
-        Number of the first sample, from which its model's seed is derived.
 
     Raises
     ------
@@ -76,20 +71,14 @@ def run_resampled(
         If the model fails.
     """
     check_jobs(n_jobs)
-    n = setup.design.n
-    lists = [np.bincount(rows, minlength=n) for rows in samples]
-    again = [np.repeat(np.arange(n), np.maximum(times - 1, 0)) for times in lists]
-    folds = Folds(
-        Ragged.of(np.flatnonzero(times == 0) for times in lists),
-        Ragged.of(again),
-        seeds=partial(_seeds, setup.seed, first),
-    )
-    parts: list[Part] = []
+    seeds = partial(_seeds, setup.seed, numbers)
+    folds = replace(Folds.of_times(times), seeds=seeds)
+    parts: list[ResampledFits] = []
     with warnings.catch_warnings():
         for category in OF_THE_FITS:  # counted below
             warnings.simplefilter("ignore", category)
-        for task, ranges in _ways(setup, len(samples)):
-            done: dict[range, Part] = {}
+        for task, ranges in _ways(setup, len(times)):
+            done: dict[range, ResampledFits] = {}
             doing = do_tasks(partial(task, folds), setup, ranges, n_jobs)
             with closing(doing):
                 for fits, part in doing:
@@ -101,24 +90,23 @@ def run_resampled(
             if len(done) == len(ranges):
                 parts = [done[fits] for fits in ranges]
                 break
-    predicted = np.concatenate([part.predicted for part in parts])
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _seeds(
+    seed: int, numbers: NDArray[np.intp], fits: NDArray[np.intp]
+) -> NDArray[np.int64]:
+    return fit_seeds(seed, numbers[fits])
+
+
+def _joined(parts: list[ResampledFits]) -> ResampledFits:
+    chosen = [part.thresholds for part in parts if part.thresholds is not None]
     return ResampledFits(
-        predicted=predicted.reshape(len(samples), n, *predicted.shape[1:]),
-        thresholds=_chosen(parts),
-        failed=sum(int((~part.converged | part.separated).sum()) for part in parts),
+        predicted=np.concatenate([part.predicted for part in parts]),
+        thresholds=np.concatenate(chosen) if len(chosen) == len(parts) else None,
+        failed=sum(part.failed for part in parts),
         probabilities=all(part.probabilities for part in parts),
     )
-
-
-def _seeds(seed: int, first: int, fits: Rows) -> NDArray[np.int64]:
-    return fit_seeds(seed, fits + first)
-
-
-def _chosen(parts: list[Part]) -> Floats | None:
-    chosen = [one for part in parts for one in part.chosen or []]
-    if not chosen or NAME not in chosen[0]:
-        return None
-    return np.array([one[NAME] for one in chosen], dtype=float)
 
 
 def _ways(setup: Setup, samples: int) -> list[tuple[Any, tuple[range, ...]]]:
@@ -132,31 +120,23 @@ def _ways(setup: Setup, samples: int) -> list[tuple[Any, tuple[range, ...]]]:
     return ways
 
 
-def _together(folds: Folds, setup: Setup, fits: range) -> Part | None:
-    started, n = time.perf_counter(), setup.design.n
-    chosen = folds.chosen(np.arange(fits.start, fits.stop))
+def _together(folds: Folds, setup: Setup, fits: range) -> ResampledFits | None:
+    chosen = folds
+    if len(fits) < len(folds):
+        chosen = folds.chosen(np.arange(fits.start, fits.stop))
     fitted = fit_all_folds(setup.model, setup.records, chosen)
     if fitted is None:
         return None
-    rows = np.tile(np.arange(n), len(fits))
-    values = {} if fitted.chosen is None else fitted.chosen
-    return Part(
-        fits=fits,
-        predicted=fitted.predict_many(rows, np.repeat(np.arange(len(fits)), n)),
-        partner_predicted=np.empty(0),
-        converged=fitted.converged,
-        separated=fitted.separated,
-        seconds=np.full(len(fits), (time.perf_counter() - started) / len(fits)),
+    return ResampledFits(
+        predicted=fitted.predict_all(setup.design.n),
+        thresholds=(fitted.chosen or {}).get(NAME),
+        failed=int((~fitted.converged | fitted.separated).sum()),
         probabilities=True,
-        chosen=[
-            dict(zip(values, of_fit, strict=True))
-            for of_fit in zip(*values.values(), strict=True)
-        ],
     )
 
 
-def _one_by_one(folds: Folds, setup: Setup, fits: range) -> Part:
-    started, every = time.perf_counter(), np.arange(setup.design.n)
+def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
+    every = np.arange(setup.design.n)
     made = []
     for number in fits:
         try:
@@ -174,13 +154,10 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> Part:
                 f"{setup.model.label} failed in sample {number + 1}: "
                 f"{type(error).__name__}: {error}"
             ) from error
-    return Part(
-        fits=fits,
-        predicted=np.concatenate([predicted for _, predicted in made]),
-        partner_predicted=np.empty(0),
-        converged=np.array([bool(fit.converged) for fit, _ in made]),
-        separated=np.array([bool(fit.separated) for fit, _ in made]),
-        seconds=np.full(len(fits), (time.perf_counter() - started) / len(fits)),
+    chosen = [(fit.chosen or {}).get(NAME) for fit, _ in made]
+    return ResampledFits(
+        predicted=np.stack([predicted for _, predicted in made]),
+        thresholds=None if None in chosen else np.array(chosen, dtype=float),
+        failed=sum(not fit.converged or fit.separated for fit, _ in made),
         probabilities=all(fit.probabilities for fit, _ in made),
-        chosen=[fit.chosen or {} for fit, _ in made],
     )

@@ -60,6 +60,7 @@ from statcv.metrics.discrimination.paired_roc import (
 from statcv.metrics.discrimination.ranking import (
     auroc,
     auroc_by_group,
+    auroc_by_weight,
     midrank,
     ranked_higher,
     round_probabilities,
@@ -110,6 +111,7 @@ __all__ = [
     "auprc",
     "auroc",
     "auroc_by_group",
+    "auroc_by_weight",
     "auroc_hand_till",
     "auroc_ovr",
     "balanced_accuracy",

@@ -1,8 +1,12 @@
 """The optimism-corrected bootstrap, compared with a loop of scikit-learn fits."""
 
+import warnings
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import log_loss, r2_score, roc_auc_score
@@ -18,6 +22,7 @@ from statcv.metrics import METRICS, Metric
 from statcv.models import Linear, Logit
 
 AUROC = METRICS["auroc"]
+SEPARATED = pytest.mark.filterwarnings("ignore:.*separated")
 
 
 def frame(n=40, seed=6):
@@ -120,8 +125,9 @@ def test_two_stages_correct_every_sample_again():
 
     corrected = []
     for b in range(times):
-        rows = drawn(7, b).integers(30, size=30)
-        again = [rows[drawn(7, b, c).integers(30, size=30)] for c in range(times)]
+        rng = drawn(7, b)
+        rows = np.sort(rng.integers(30, size=30))
+        again = [rows[rng.integers(30, size=30)] for _ in range(times)]
         optimism = np.mean([auroc(s, s) - auroc(s, rows) for s in again])
         corrected.append(auroc(rows, rows) - optimism)
     np.testing.assert_allclose(
@@ -129,6 +135,216 @@ def test_two_stages_correct_every_sample_again():
     )
     plain = optimism_corrected(setup, AUROC, n_boot=times, seed=7)
     assert plain.value == made.value
+
+
+def looped(setup, metric, times, seed, draw):
+    """Correct every sample in a loop of single fits; count the separated ones."""
+    records, separated = setup.records, 0
+
+    def value(predicted, rows):
+        read = metric.readable(predicted[rows])
+        return metric(records.y[rows], read)
+
+    def optimism(rows, source):
+        nonlocal separated
+        if len(np.unique(records.y[rows])) < 2:
+            return np.nan, np.nan
+        X, y = records.X[rows], records.y[rows]
+        weights = None if records.weights is None else records.weights[rows]
+        fit = setup.model.fit(replace(records, X=X, y=y, weights=weights))
+        separated += fit.separated
+        predicted = fit.predict(records.X)
+        own = value(predicted, rows)
+        return own - value(predicted, source), own
+
+    corrected = []
+    for b in range(times):
+        rng = drawn(seed, b)
+        rows = draw(np.arange(len(records.y)), rng)
+        _, own = optimism(rows, rows)
+        again = [optimism(draw(rows, rng), rows)[0] for _ in range(times)]
+        corrected.append(own - np.nanmean(again) if np.isfinite(own) else np.nan)
+    return np.array(corrected), separated
+
+
+def one_by_one(rows, rng):
+    return np.sort(rows)[rng.integers(len(rows), size=len(rows))]
+
+
+def spread(made):
+    return [made.lower, made.upper, made.se]
+
+
+def bounds(corrected, level=0.95):
+    known = corrected[np.isfinite(corrected)]
+    tails = [(1 - level) / 2, (1 + level) / 2]
+    return [*np.quantile(known, tails), known.std(ddof=1)]
+
+
+@SEPARATED
+@pytest.mark.parametrize("metric", ["auroc", "brier"])
+@pytest.mark.parametrize("kind", ["plain", "separated", "tied", "both"])
+def test_two_stages_are_those_of_a_loop_of_single_fits(kind, metric):
+    data = frame(28, seed=5)
+    if kind in ("tied", "both"):
+        data[["a", "b"]] = data[["a", "b"]].round()
+    if kind in ("separated", "both"):
+        data["y"] = (data["a"] + 0.3 * data["c"] > 0.2).astype(int)
+    setup, times = setup_of("y ~ a + b", data, Logit()), 15
+    corrected, separated = looped(setup, METRICS[metric], times, 7, one_by_one)
+    assert (separated > 40) == (kind in ("separated", "both"))
+    made = optimism_corrected(
+        setup, METRICS[metric], n_boot=times, interval="two_stage", seed=7
+    )
+    # with ties on the boundary, where a fit ends depends on the order of its rows: the
+    # loop differs from itself by more than 1e-8
+    atol = 1e-6 if kind == "both" else 1e-8
+    np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("model", [Logit(C=2.0), Logit(firth=True)], ids=repr)
+def test_penalties_are_those_of_a_loop_too(model):
+    setup, metric = setup_of("y ~ a + b + c", frame(30), model), METRICS["log_loss"]
+    corrected, _ = looped(setup, metric, 8, 7, one_by_one)
+    made = optimism_corrected(setup, metric, n_boot=8, interval="two_stage", seed=7)
+    np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
+
+
+def test_weights_of_the_records_are_those_of_a_loop_too():
+    data = frame(30).assign(weight=np.arange(30) % 4 + 0.5)
+    setup = setup_of("y ~ a + b", data, Logit(C=2.0), weights="weight")
+    assert setup.records.weights is not None
+    corrected, _ = looped(setup, AUROC, 8, 7, one_by_one)
+    made = optimism_corrected(setup, AUROC, n_boot=8, interval="two_stage", seed=7)
+    np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
+
+
+def test_clusters_drawn_twice_count_as_two():
+    data = frame(30)
+    setup = setup_of(
+        "y ~ a", data, Logit(C=1.0), stratify=scv.by_value("who"), scheme="kfold"
+    )
+
+    def draw(rows, rng):
+        units = np.sort(rows.reshape(-1, 2)[:, 0])  # a cluster is two records
+        first = units[rng.integers(len(units), size=len(units))]
+        return np.column_stack([first, first + 1]).ravel()
+
+    corrected, _ = looped(setup, AUROC, 9, 7, draw)
+    made = optimism_corrected(setup, AUROC, n_boot=9, interval="two_stage", seed=7)
+    np.testing.assert_allclose(spread(made), bounds(corrected), rtol=0, atol=1e-8)
+
+
+def test_two_stages_keep_the_classes_of_a_stratified_sample():
+    data, times = frame(30), 8
+    setup = setup_of("y ~ a", data, Logit(C=1.0))
+    study = module.Study(AUROC, True, None, 7, times)
+    resampling = module.Resampling(setup, study)
+    samples, generators = resampling.samples(range(times))
+    for sample, rng in zip(samples, generators, strict=True):
+        rows = np.repeat(np.arange(30), sample)
+        again = resampling.draw(rows, rng, 5)
+        assert (again[:, data["y"] == 1].sum(axis=1) == data["y"].sum()).all()
+        assert (again.sum(axis=1) == 30).all()
+        assert (again[:, sample == 0] == 0).all()
+    made = optimism_corrected(
+        setup, AUROC, n_boot=times, stratified=True, interval="two_stage"
+    )
+    assert made.lower < made.upper
+
+
+def test_models_that_are_fitted_one_by_one_have_two_stages_too():
+    data = frame(30)
+    estimator = LogisticRegression(tol=1e-12, solver="newton-cholesky")
+    both = [
+        optimism_corrected(
+            setup_of(formula, data, model),
+            METRICS["brier"],
+            n_boot=6,
+            interval="two_stage",
+            seed=7,
+        )
+        for formula, model in (
+            ("y ~ a + b", Logit(C=1.0)),
+            ("y ~ a + b", estimator),
+            ("y ~ center(a) + b", Logit(C=1.0)),  # which is learnt in every sample
+        )
+    ]
+    for other in both[1:]:
+        np.testing.assert_allclose(spread(other), spread(both[0]), rtol=0, atol=1e-7)
+
+
+@SEPARATED
+@pytest.mark.parametrize("n_boot", [7, 70])
+def test_threads_and_their_number_change_nothing(n_boot):
+    setup = setup_of("y ~ a + b", frame(24), Logit())
+    given = {"n_boot": n_boot, "interval": "two_stage"}
+    alone = optimism_corrected(setup, AUROC, **given)
+    with parallel_config(backend="threading", n_jobs=3):
+        assert optimism_corrected(setup, AUROC, **given) == alone
+
+
+@SEPARATED
+@pytest.mark.slow
+def test_processes_and_models_that_draw_change_nothing():
+    forest = RandomForestClassifier(n_estimators=2, max_depth=2)
+    for model in (forest, Logit()):
+        setup = setup_of("y ~ a + b", frame(24), model)
+        given = {"n_boot": 6, "interval": "two_stage"}
+        alone = optimism_corrected(setup, AUROC, **given)
+        assert optimism_corrected(setup, AUROC, **given, n_jobs=2) == alone
+
+
+@SEPARATED
+def test_how_many_samples_are_fitted_together_changes_nothing(monkeypatch):
+    setup = setup_of("y ~ a + b", frame(24), Logit())
+    given = {"n_boot": 40, "interval": "two_stage"}
+    before = optimism_corrected(setup, AUROC, **given)
+    monkeypatch.setattr(module, "TOGETHER", 1)
+    monkeypatch.setattr(module, "PREDICTIONS", 24 * 7)
+    after = optimism_corrected(setup, AUROC, **given)
+    np.testing.assert_allclose(spread(after), spread(before), rtol=0, atol=1e-10)
+
+
+def test_the_bar_counts_every_fit(monkeypatch):
+    made = []
+
+    class Bar:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *raised):
+            pass
+
+        def update(self, n=1):
+            made.append(n)
+
+    monkeypatch.setattr(module, "progress_bar", lambda total, *_: Bar())
+    data = frame(12).assign(y=[1, 1] + 10 * [0])
+    setup = setup_of("y ~ a", data, Logit(C=1.0))
+    with pytest.warns(UndefinedMetricWarning):
+        optimism_corrected(setup, AUROC, n_boot=40, interval="two_stage")
+    assert sum(made) == 40 * 41
+
+
+def test_an_interrupted_call_ends_and_can_be_repeated():
+    setup, calls = setup_of("y ~ a", frame(20), Logit(C=1.0)), []
+
+    def interrupted(y, p):
+        calls.append(1)
+        if len(calls) == 30:
+            raise KeyboardInterrupt
+        return float(np.mean((y - p) ** 2))
+
+    metric = Metric("mine", "mine", interrupted, False, frozenset(["binary"]))
+    before = warnings.filters.copy()
+    with pytest.raises(KeyboardInterrupt):
+        optimism_corrected(setup, metric, n_boot=8, interval="two_stage")
+    assert warnings.filters == before
+    given = {"n_boot": 8, "interval": "two_stage"}
+    mine = optimism_corrected(setup, metric, **given)
+    brier = optimism_corrected(setup, METRICS["brier"], **given)
+    np.testing.assert_allclose(spread(mine), spread(brier), rtol=0, atol=1e-12)
 
 
 def test_terms_learn_in_every_sample():
@@ -171,22 +387,22 @@ def test_models_of_other_libraries_and_processes_give_the_same(monkeypatch):
     assert optimism_corrected(setup, AUROC, n_boot=6, n_jobs=2) == one
 
 
+def resampled(setup, stratified):
+    study = module.Study(AUROC, stratified, None, 1, 20)
+    return module.Resampling(setup, study).samples(range(20))
+
+
 def test_whole_clusters_are_drawn_with_their_classes():
     data = frame()
     whole = setup_of(
         "y ~ a", data, Logit(C=1.0), stratify=scv.by_value("who"), scheme="kfold"
     )
-    study = module.Resampling(whole, AUROC, False, None)
-    for b in range(20):
-        rows = study.draw(study.every, 1, b)
-        times = np.bincount(rows, minlength=40)
-        assert (times[::2] == times[1::2]).all()
-        assert times.sum() == 40
+    samples, _ = resampled(whole, stratified=False)
+    assert (samples[:, ::2] == samples[:, 1::2]).all()
+    assert (samples.sum(axis=1) == 40).all()
     plain = setup_of("y ~ a", data, Logit(C=1.0))
-    study = module.Resampling(plain, AUROC, True, None)
-    for b in range(20):
-        rows = study.draw(study.every, 1, b)
-        assert data["y"].iloc[rows].sum() == data["y"].sum()
+    samples, _ = resampled(plain, stratified=True)
+    assert (samples[:, data["y"] == 1].sum(axis=1) == data["y"].sum()).all()
     with pytest.raises(ArgumentError, match="clusters are drawn whole"):
         optimism_corrected(whole, AUROC, stratified=True)
     numbers = setup_of("z ~ a", data, Linear())

@@ -13,6 +13,7 @@ from statcv.metrics import (
     auprc,
     auroc,
     auroc_by_group,
+    auroc_by_weight,
     midrank,
     pr_curve,
     ranked_higher,
@@ -58,6 +59,22 @@ def test_each_group_has_its_own_auroc(samples, random, unknown):
     areas = auroc_by_group(y, score, group, len(samples) + 1)
     each = [auroc(y[group == g], score[group == g]) for g in range(len(samples))]
     np.testing.assert_array_equal(areas, [*each, np.nan])
+
+
+@given(tied_samples(), st.integers(0, 10**6), st.booleans())
+def test_weights_are_repeats_of_a_record(sample, seed, unknown):
+    y, score = sample
+    rng = np.random.default_rng(seed)
+    scores = np.stack([score, rng.permutation(score), rng.normal(size=len(y))])
+    weights = rng.integers(0, 3, size=(2, 3, len(y)))
+    if unknown:
+        scores[1, 0] = np.nan
+    areas = auroc_by_weight(y, scores, weights)
+    for table, own in zip(weights, areas, strict=True):
+        np.testing.assert_array_equal(auroc_by_weight(y, scores, table), own)
+        each = [np.repeat(np.arange(len(y)), times) for times in table]
+        expected = [auroc(y[r], s[r]) for r, s in zip(each, scores, strict=True)]
+        np.testing.assert_array_equal(own, expected)
 
 
 @given(tied_samples())

@@ -79,8 +79,10 @@ def infinitesimal_interval(
     The variance is that of the influences of the records as held-out records, plus one
     half of what their influences on the fits add, and for a mean over folds or pairs
     the variance of the interaction of pairs. For a metric between 0 and 1 that ranks
-    or counts records the limits have the shape of Wilson's, V(θ) = c θ(1 - θ), with Student's t and the degrees of freedom of two samples as large as the
-    smaller class. For others they are symmetric.
+    or counts records the limits have the shape of Wilson's: the variance for a
+    parameter θ is proportional to θ(1 - θ). Student's t has the degrees of freedom of
+    two samples as large as the smaller class. For other metrics the limits are
+    symmetric.
 
     Parameters
     ----------
@@ -98,7 +100,8 @@ def infinitesimal_interval(
     References
     ----------
     Efron & Stein (1981), Annals of Statistics 9:586; Wager, Hastie & Efron (2014),
-    Journal of Machine Learning Research 15:1625 (the infinitesimal jackknife); DeLong,
+    Journal of Machine Learning Research 15:1625 (the infinitesimal jackknife);
+    Pregibon (1981), Annals of Statistics 9:705 (one step without a record); DeLong,
     DeLong & Clarke-Pearson (1988), Biometrics 44:837; Wilson (1927), JASA 22:209.
     """
     if math.isnan(value):

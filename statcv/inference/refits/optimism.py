@@ -8,15 +8,27 @@ as the records relate to the population.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import warnings
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import RESAMPLE, is_whole
-from statcv.engine import ResampledFits, Setup, fit_all, progress_bar, run_resampled
+from statcv.engine import (
+    OF_THE_FITS,
+    TASKS,
+    ResampledFits,
+    Setup,
+    cut,
+    do_tasks,
+    fit_all,
+    progress_bar,
+    run_resampled,
+)
 from statcv.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -27,13 +39,16 @@ from statcv.inference.estimates.values import score
 from statcv.inference.intervals.interval import Interval
 from statcv.inference.refits.refitting import warn_of_refits
 from statcv.inference.scores import clusters_of
-from statcv.metrics import Metric, auroc_by_group
+from statcv.metrics import Metric, auroc_by_weight
 from statcv.models.thresholds import NAME
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 
-PREDICTIONS = 2**20  # per batch
+Counts = NDArray[np.int32]
+
+PREDICTIONS = 2**20  # per batch, and records drawn at once
+TOGETHER = 2**18  # records of samples of samples that are fitted together
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,88 +69,205 @@ class ResampledValues:
         return (self.own - self.whole)[self.known]
 
 
-class Resampling:
-    """The model, fitted to one sample of the records after another."""
+@dataclass(frozen=True)
+class Study:
+    """What is resampled and how: all that a worker needs beside the setup.
 
-    def __init__(
-        self, setup: Setup, metric: Metric, stratified: bool, threshold: float | None
-    ) -> None:
-        self.setup, self.metric, self.threshold = setup, metric, threshold
+    Attributes
+    ----------
+    metric : Metric
+    stratified : bool
+        Whether records of each class are drawn by themselves.
+    threshold : float or None
+        Threshold of a metric of classes, unless the model chooses it.
+    seed : int
+    n_boot : int
+        Number of samples, and of samples of each sample.
+    """
+
+    metric: Metric
+    stratified: bool
+    threshold: float | None
+    seed: int
+    n_boot: int
+
+
+class Resampling:
+    """The model, fitted to one sample of the records after another.
+
+    A sample is given by how often each record was drawn into it.
+    """
+
+    def __init__(self, setup: Setup, study: Study) -> None:
+        self.setup, self.study, self.metric = setup, study, study.metric
         self.y = setup.design.y
         self.every = np.arange(setup.design.n)
-        self.clusters = clusters_of(setup.plan)
-        self.by_class = stratified
-        self.failed = self.made = 0
+        self.by_class = study.stratified
+        self.failed = 0
+        clusters = clusters_of(setup.plan)
         classes = len(setup.design.outcome.levels)
+        self.codes = np.unique(self.y) if classes else None
         self.least = max(classes, 2)  # distinct outcomes that a fit needs
-        if stratified and (self.clusters is not None or not classes):
+        if self.by_class and (clusters is not None or not classes):
             why = "clusters are drawn whole" if classes else "the outcome is continuous"
             raise ArgumentError(f"stratified=True is not available when {why}.")
+        self.unit = self.every  # of each record, what is drawn
+        if clusters is not None:
+            self.unit = np.unique(clusters, return_inverse=True)[1]
+        self.first = np.unique(self.unit, return_index=True)[1]  # record of each unit
 
-    def draw(self, rows: Rows, *key: int) -> Rows:
-        """Draw as many records, or clusters, as there are, with replacement."""
-        stream = np.random.SeedSequence(key[0], spawn_key=(RESAMPLE, *key[1:]))
-        rng = np.random.default_rng(stream)
-        if self.clusters is not None:
-            return drawn_clusters(rows, self.clusters[rows], rng)
-        if not self.by_class:
-            return rows[rng.integers(len(rows), size=len(rows))]
-        parts = [rows[self.y[rows] == code] for code in np.unique(self.y[rows])]
-        return np.concatenate([p[rng.integers(len(p), size=len(p))] for p in parts])
+    def samples(self, numbers: range) -> tuple[Counts, list[np.random.Generator]]:
+        """Draw samples of all records, each by a generator of its own.
+
+        Returns
+        -------
+        times : numpy.ndarray of int, shape (samples, n)
+            How often each record was drawn.
+        generators : list of numpy.random.Generator
+            The generator of each sample, which next draws its samples.
+        """
+        seed = self.study.seed
+        streams = [
+            np.random.SeedSequence(seed, spawn_key=(RESAMPLE, b)) for b in numbers
+        ]
+        generators = [np.random.default_rng(stream) for stream in streams]
+        units = np.arange(len(self.first))
+        drawn = [self.draw(units, rng, 1) for rng in generators]
+        return np.concatenate(drawn), generators
+
+    def draw(self, units: Rows, rng: np.random.Generator, samples: int) -> Counts:
+        """Draw as many of the units as there are, with replacement, several times.
+
+        Parameters
+        ----------
+        units : numpy.ndarray of int
+            Records, or clusters, as often as they are there: two of the same can be
+            drawn apart.
+        rng : numpy.random.Generator
+        samples : int
+            Number of samples.
+
+        Returns
+        -------
+        numpy.ndarray of int, shape (samples, n)
+            How often each record was drawn into each sample.
+        """
+        if self.by_class:
+            classes = self.y[units]
+            parts = [units[classes == code] for code in np.unique(classes)]
+        else:
+            parts = [units]
+        total = len(self.first)
+        counts = np.zeros((samples, total), dtype=np.int32)
+        size = max(1, PREDICTIONS // total)
+        for part in parts:
+            for some in cut(samples, size):
+                shape = len(some), len(part)
+                cells = part[rng.integers(len(part), size=shape)]
+                cells += total * np.arange(len(some))[:, None]
+                made = np.bincount(cells.ravel(), minlength=len(some) * total)
+                counts[some.start : some.stop] += made.reshape(-1, total)
+        return counts if total == len(self.unit) else counts[:, self.unit]
 
     def values(
-        self, pairs: Sequence[tuple[Rows, Rows]], n_jobs: int | None, bar: Any
+        self,
+        times: Counts,
+        source: Counts,
+        numbers: Rows,
+        n_jobs: int | None = 1,
+        bar: Any = None,
     ) -> ResampledValues:
-        """Fit each sample; return the metric on it and on the records it came from."""
-        own, whole = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
-        fitting = [
-            b
-            for b, (s, _) in enumerate(pairs)
-            if len(np.unique(self.y[s])) >= self.least
-        ]
-        bar.update(len(pairs) - len(fitting))
+        """Fit each sample; return the metric on it and on what it was drawn from.
+
+        Parameters
+        ----------
+        times, source : numpy.ndarray of int, shape (samples, n)
+            How often each record is in each sample, and in what it was drawn from.
+        numbers : numpy.ndarray of int, shape (samples,)
+            Numbers from which the fits get the seeds of their models.
+        n_jobs, bar
+            As :func:`statcv.engine.run_resampled` takes them.
+        """
+        found = np.full((2, len(times)), np.nan)
+        able = self._enough(times)
+        if bar is not None:
+            bar.update(int((~able).sum()))
+        fitting = np.flatnonzero(able)
         size = max(1, PREDICTIONS // len(self.every))
         for start in range(0, len(fitting), size):
             batch = fitting[start : start + size]
-            samples = [pairs[b][0] for b in batch]
-            made = run_resampled(self.setup, samples, n_jobs, bar, first=self.made)
+            made = run_resampled(self.setup, times[batch], numbers[batch], n_jobs, bar)
             self.failed += made.failed
-            self.made += len(batch)
-            for values, side in ((own, 0), (whole, 1)):
-                rows = [pairs[b][side] for b in batch]
-                values[batch] = self._of_fits(made, rows, samples)
-        return ResampledValues(own, whole)
+            both = np.stack([times[batch], source[batch]])
+            found[:, batch] = self._of_fits(made, both)
+        return ResampledValues(*found)
 
-    def _of_fits(
-        self, made: ResampledFits, rows: list[Rows], trained: list[Rows]
-    ) -> Floats:
-        """Return the metric of each fit on its rows."""
-        metric, fit = self.metric, np.repeat(np.arange(len(rows)), list(map(len, rows)))
-        joined = np.concatenate(rows)
-        predicted, y = made.predicted[fit, joined], self.y[joined]
+    def _enough(self, times: Counts) -> NDArray[np.bool_]:
+        """Return which samples have all classes, or different numbers."""
+        if self.codes is None:
+            lowest = np.where(times > 0, self.y, np.inf).min(axis=1)
+            return np.asarray(lowest < np.where(times > 0, self.y, -np.inf).max(axis=1))
+        present = [times[:, self.y == code].any(axis=1) for code in self.codes]
+        return np.asarray(np.sum(present, axis=0) >= self.least)
+
+    def _of_fits(self, made: ResampledFits, both: Counts) -> Floats:
+        """Return the metric of each fit where both tables count, shape (2, fits)."""
+        metric, (_, fits, n) = self.metric, both.shape
         if metric.is_auroc:
-            read = metric.readable(predicted, made.probabilities)
-            return auroc_by_group(y, read, fit, len(rows))
-        cuts = [self.threshold] * len(rows)
+            read = metric.readable(made.predicted.reshape(-1), made.probabilities)
+            # readable probabilities have 12 digits, and are not rounded again
+            exact = {"tie_tol": 0.0} if metric.rank and made.probabilities else {}
+            return auroc_by_weight(self.y, read.reshape(fits, n), both, **exact)
+        cuts = [self.study.threshold] * fits
         if made.thresholds is not None:
             cuts = made.thresholds.tolist()
         if metric.casewise is None:
-            ends = np.cumsum(list(map(len, rows)))[:-1]
             return np.array(
                 [
-                    self._score(own, part, made.probabilities, cut, sample)
-                    for own, part, cut, sample in zip(
-                        rows, np.split(predicted, ends), cuts, trained, strict=True
-                    )
+                    [
+                        self._score(table[fit], made, fit, cuts[fit], both[0, fit])
+                        for fit in range(fits)
+                    ]
+                    for table in both
                 ]
             )
-        cut = None
+        above = None
         if metric.cuts and cuts[0] is not None:
-            cut = np.array(cuts, dtype=float)[fit]
-        read = metric.readable(predicted, made.probabilities, cut)
-        named = {} if cut is None else {"threshold": cut}
-        losses = metric.casewise(y, read, **named)
-        return np.asarray(np.bincount(fit, losses) / np.bincount(fit))
+            above = np.repeat(np.array(cuts, dtype=float), n)
+        predicted = made.predicted.reshape(-1, *made.predicted.shape[2:])
+        read = metric.readable(predicted, made.probabilities, above)
+        named = {} if above is None else {"threshold": above}
+        losses = metric.casewise(np.tile(self.y, fits), read, **named).reshape(fits, n)
+        total = [np.where(table > 0, table * losses, 0).sum(axis=1) for table in both]
+        return np.asarray(np.array(total) / both.sum(axis=2))
+
+    def _score(
+        self,
+        times: Counts,
+        made: ResampledFits,
+        fit: int,
+        threshold: float | None,
+        trained: Counts,
+    ) -> float:
+        rows, mean = np.repeat(self.every, times), np.repeat(self.y, trained).mean()
+        predicted = made.predicted[fit, rows]
+        return self._value(rows, predicted, made.probabilities, threshold, mean)
+
+    def _value(
+        self,
+        rows: Rows,
+        predicted: Floats,
+        probabilities: bool,
+        threshold: float | None,
+        mean: float,
+    ) -> float:
+        """Return the metric of predictions of rows by a fit with that mean outcome."""
+        metric = self.metric
+        threshold = threshold if metric.cuts else None
+        read = metric.readable(predicted, probabilities, threshold)
+        baseline = np.full(len(rows), mean) if metric.uses_baseline else None
+        cuts = None if threshold is None else np.full(len(rows), threshold)
+        return score(metric, self.y[rows], read, baseline, cuts)
 
     def apparent(self) -> float:
         """Return the metric of the fit to all records, on those same records."""
@@ -148,48 +280,43 @@ class Resampling:
             strata=None if strata is None else strata.codes,
         )
         predicted = np.asarray(fit.predict(setup.design.matrix), dtype=float)
-        cut = (fit.chosen or {}).get(NAME, self.threshold)
-        return self._score(self.every, predicted, fit.probabilities, cut, self.every)
+        threshold = (fit.chosen or {}).get(NAME, self.study.threshold)
+        mean = float(self.y.mean())
+        return self._value(self.every, predicted, fit.probabilities, threshold, mean)
 
-    def corrected(
-        self,
-        sample: Rows,
-        own: float,
-        key: tuple[int, int],
-        times: int,
-        n_jobs: int | None,
-        bar: Any,
-    ) -> float:
-        """Return the corrected value of a sample, as if it were the data."""
-        again = [(self.draw(sample, *key, b), sample) for b in range(times)]
-        optimism = self.values(again, n_jobs, bar).optimism
-        return own - float(optimism.mean()) if len(optimism) else math.nan
+    def optimisms(self, numbers: range) -> Floats:
+        """Return the optimism of each sample, as if it were the data; NaN without one.
 
-    def _score(
-        self,
-        rows: Rows,
-        predicted: Floats,
-        probabilities: bool,
-        cut: float | None,
-        trained: Rows,
-    ) -> float:
-        metric, y = self.metric, self.y[rows]
-        cut = cut if metric.cuts else None
-        read = metric.readable(predicted, probabilities, cut)
-        mean = None
-        if metric.uses_baseline:
-            mean = np.full(len(rows), self.y[trained].mean())
-        cuts = None if cut is None else np.full(len(rows), cut)
-        return score(metric, y, read, mean, cuts)
+        The samples of several samples are fitted together if these are small.
+        """
+        times, generators = self.samples(numbers)
+        n_boot, found = self.study.n_boot, np.full(len(numbers), np.nan)
+        size = max(1, TOGETHER // (n_boot * len(self.every)))
+        for some in cut(len(numbers), size):
+            drawn = [
+                self.draw(self._units(times[b]), generators[b], n_boot) for b in some
+            ]
+            shape = len(some), n_boot, times.shape[1]
+            source = np.broadcast_to(times[some.start : some.stop, None], shape)
+            source = source.reshape(-1, times.shape[1])
+            first = (1 + numbers.start + some.start) * n_boot
+            places = np.arange(first, first + len(source))
+            made = self.values(np.concatenate(drawn), source, places)
+            for k, b in enumerate(some):
+                own = slice(k * n_boot, (k + 1) * n_boot)
+                optimism = ResampledValues(made.own[own], made.whole[own]).optimism
+                found[b] = optimism.mean() if len(optimism) else np.nan
+        return found
+
+    def _units(self, times: Counts) -> Rows:
+        """Return the units of a sample, each as often as it was drawn, rising."""
+        return np.repeat(np.arange(len(self.first)), times[self.first])
 
 
-def drawn_clusters(rows: Rows, clusters: Rows, rng: np.random.Generator) -> Rows:
-    """Draw as many clusters as there are; a cluster drawn twice counts as two."""
-    order = np.argsort(clusters, kind="stable")
-    ends = np.cumsum(np.unique(clusters, return_counts=True)[1])[:-1]
-    members = np.split(rows[order], ends)
-    drawn = rng.integers(len(members), size=len(members))
-    return np.concatenate([members[number] for number in drawn])
+def _optimisms(study: Study, setup: Setup, numbers: range) -> tuple[Floats, int]:
+    """Return the optimism of some samples, and how many fits failed."""
+    resampling = Resampling(setup, study)
+    return resampling.optimisms(numbers), resampling.failed
 
 
 # ---- the apparent value of a metric minus its optimism ----
@@ -287,14 +414,15 @@ def optimism_corrected(
         Method of the interval. "location_shifted" takes the percentiles of the
         samples' apparent values, minus the optimism; "two_stage" takes the percentiles
         of the samples' corrected values, each from ``n_boot`` samples of the sample,
-        which needs ``n_boot`` times as many fits.
+        which needs ``n_boot`` times as many fits (see Notes).
     stratified : bool, default False
         Whether to draw as many records of each class as there are.
     threshold : float, optional
         Probability above which class 1 is predicted if the model does not choose it;
         0.5 unless given.
     seed : int, optional
-        Seed for the samples; the seed of the setup unless given.
+        Seed for the samples; the seed of the setup unless given. Results do not depend
+        on ``n_jobs``.
     n_jobs, progress
         As :func:`statcv.engine.run` takes them.
 
@@ -312,6 +440,21 @@ def optimism_corrected(
     FitError
         If the model fails.
 
+    Notes
+    -----
+    Sample b is drawn by a generator of its own, seeded by ``seed`` and b. The same
+    generator then draws the samples of the sample one after the other (with
+    ``stratified``, those of the first class before those of the second), from its
+    records or clusters in rising order; a cluster drawn twice counts as two. So the
+    first samples are the same for both intervals. Fit b, or fit ``n_boot`` (1 + b) + c
+    for sample c of sample b, gets the seed of that number if the model draws anything.
+
+    The two-stage interval of 500 samples needs 250,500 fits. Models that fit all
+    samples together, such as :class:`statcv.models.Logit`, make these in large batches:
+    for 200 records and 10 columns they take some ten seconds on one core, and a few
+    times as long if most samples are separated. Other models are fitted one by one. A
+    worker takes whole samples, each with all of its samples.
+
     References
     ----------
     Efron & Gong (1983), American Statistician 37:36.
@@ -319,27 +462,42 @@ def optimism_corrected(
     Noma, Shinozaki, Iba, Teramukai & Furukawa (2021), Statistics in Medicine 40:5691.
     """
     _check(n_boot, interval)
-    study = Resampling(setup, metric, bool(stratified), threshold)
     stream = setup.seed if seed is None else seed
-    samples = [study.draw(study.every, stream, b) for b in range(n_boot)]
+    study = Study(metric, bool(stratified), threshold, stream, n_boot)
+    resampling = Resampling(setup, study)
+    times, _ = resampling.samples(range(n_boot))
     fits = n_boot * (1 + n_boot * (interval == "two_stage"))
     with progress_bar(fits, progress, "fit") as bar:
-        found = study.values([(s, study.every) for s in samples], n_jobs, bar)
-        apparent = study.apparent()
-        corrected = found.own[found.known]
+        source = np.broadcast_to(np.int32(1), times.shape)
+        numbers = np.arange(n_boot)
+        found = resampling.values(times, source, numbers, n_jobs, bar)
+        apparent = resampling.apparent()
+        spread = found.own[found.known]
         if interval == "two_stage":
-            corrected = np.array(
-                [
-                    study.corrected(sample, own, (stream, b), n_boot, n_jobs, bar)
-                    for b, (sample, own) in enumerate(
-                        zip(samples, found.own, strict=True)
-                    )
-                    if found.known[b]
-                ]
-            )
-            corrected = corrected[np.isfinite(corrected)]
-    warn_of_refits(study.failed, fits)
-    return _finish(study, apparent, found, corrected, interval, n_boot, level)
+            again, failed = _again(study, setup, n_jobs, bar)
+            spread = (found.own - again)[found.known & np.isfinite(again)]
+            resampling.failed += failed
+    warn_of_refits(resampling.failed, fits)
+    return _finish(metric, apparent, found, spread, interval, n_boot, level)
+
+
+def _again(
+    study: Study, setup: Setup, n_jobs: int | None, bar: Any
+) -> tuple[Floats, int]:
+    """Return the optimism of every sample, and how many fits failed."""
+    size = max(1, study.n_boot // TASKS) if setup.fits_together else 1
+    ranges = cut(study.n_boot, size)
+    found, failed = np.empty(study.n_boot), 0
+    with warnings.catch_warnings():
+        for category in OF_THE_FITS:  # counted
+            warnings.simplefilter("ignore", category)
+        doing = do_tasks(partial(_optimisms, study), setup, ranges, n_jobs)
+        with closing(doing):
+            for samples, (optimism, missed) in doing:
+                found[samples.start : samples.stop] = optimism
+                failed += missed
+                bar.update(len(samples) * study.n_boot)
+    return found, failed
 
 
 def _check(n_boot: object, interval: str) -> None:
@@ -354,7 +512,7 @@ def _check(n_boot: object, interval: str) -> None:
 
 
 def _finish(
-    study: Resampling,
+    metric: Metric,
     apparent: float,
     found: ResampledValues,
     spread: Floats,
@@ -363,7 +521,7 @@ def _finish(
     level: float,
 ) -> OptimismCorrected:
     undefined = n_boot - int(found.known.sum())
-    label = study.metric.label
+    label = metric.label
     if undefined:
         warn(
             f"{label} has no value in {undefined} of {n_boot} bootstrap samples"
@@ -380,7 +538,7 @@ def _finish(
         lower, upper = (np.quantile(spread, tails) - moved).tolist()
         se = float(spread.std(ddof=1))
         flat = se <= 1e-7 * max(1.0, abs(apparent))  # such as a slope fitted to be 1
-        least, most = study.metric.bounds
+        least, most = metric.bounds
         lower, upper = max(lower, least), min(upper, most)
     method, assumes = f"{interval.replace('_', '-')} bootstrap", ASSUMES[interval]
     if math.isnan(se):
@@ -391,7 +549,7 @@ def _finish(
         if interval == "location_shifted":
             assumes += "; interval='two_stage' does not depend on it"
     return OptimismCorrected(
-        metric=study.metric.name,
+        metric=metric.name,
         label=label,
         apparent=apparent,
         optimism=optimism,

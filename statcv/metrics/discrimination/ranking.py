@@ -30,6 +30,7 @@ from statcv.metrics.inputs import (
 _DECIMALS = 12
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
+_WEIGHED = 2**16  # the same, with several arrays of weights beside them
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
 
 
@@ -270,6 +271,98 @@ def auroc_by_group(
     own, values = own.astype(np.intp), round_significant(values, tie_tol)
     order = np.lexsort((values, own))
     return _areas(own[order], values[order], positive[order], groups)
+
+
+def auroc_by_weight(
+    y: ArrayLike, score: ArrayLike, weights: ArrayLike, *, tie_tol: float = 1e-12
+) -> Floats:
+    """Area under the ROC curve of several scores of the same records, with weights.
+
+    Parameters
+    ----------
+    y : array_like of shape (n,)
+        As in `auroc`.
+    score : array_like of shape (m, n)
+        One row for each of m scores.
+    weights : array_like of shape (m, n) or (k, m, n)
+        Weight of each record, such as how often it was drawn into a sample, for each
+        score; k tables of them share the ranking.
+    tie_tol : float, default 1e-12
+        Tolerance for ties, see `round_significant`.
+
+    Returns
+    -------
+    ndarray of shape (m,) or (k, m)
+        The areas; NaN if a class has no weight, or the score of a record that has a
+        weight is NaN.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the shapes differ.
+
+    Examples
+    --------
+    >>> y, score = [0, 1, 0, 1], [[0.2, 0.3, 0.6, 0.6]]
+    >>> auroc_by_weight(y, score, [[1, 1, 0, 0]]).tolist()
+    [1.0]
+    >>> auroc_by_weight(y, score, [[[0, 0, 1, 1]], [[1, 0, 2, 1]]]).tolist()
+    [[0.5], [0.6666666666666666]]
+    """
+    positive, rows = binary_outcome(y), real_array(score, "score")
+    tables = real_array(weights, "weights")
+    if rows.ndim != 2 or rows.shape[1] != positive.size:
+        raise MetricError(
+            f"score has shape {rows.shape}; it must be (m, {positive.size})."
+        )
+    if tables.ndim not in (2, 3) or tables.shape[-2:] != rows.shape:
+        raise MetricError(
+            f"weights have shape {tables.shape}; it must be that of score, "
+            f"{rows.shape}, or have one axis more."
+        )
+    every = tables if tables.ndim == 3 else tables[None]
+    areas = np.empty((len(every), len(rows)))
+    step = max(1, _WEIGHED // max(1, positive.size))
+    for begin in range(0, len(rows), step):
+        part = slice(begin, begin + step)
+        values = round_significant(rows[part], tie_tol)
+        areas[:, part] = _weighted_areas(positive, values, every[:, part])
+    return areas if tables.ndim == 3 else areas[0]
+
+
+def _weighted_areas(positive: Bools, values: Floats, tables: NDArray[Any]) -> Floats:
+    order = np.argsort(values, axis=1)
+    ordered = np.take_along_axis(values, order, axis=1)
+    above, unknown = positive[order], np.isnan(values)
+    with_ties = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    first, last = _ends_of_ties(ordered[with_ties])
+    areas = np.empty(tables.shape[:2])
+    for area, table in zip(areas, tables, strict=True):
+        weight = np.take_along_axis(table, order, axis=1).astype(np.float64, copy=False)
+        ones = np.where(above, weight, 0.0)
+        zeros = weight - ones
+        below = np.cumsum(zeros, axis=1)
+        tied, own = below[with_ties], zeros[with_ties]
+        through = np.take_along_axis(tied, last, axis=1)
+        before = np.take_along_axis(tied - own, first, axis=1)
+        below[with_ties] = (through + before) / 2
+        won = np.einsum("mn,mn->m", ones, below)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            area[:] = won / (ones.sum(axis=1) * zeros.sum(axis=1))
+        if unknown.any():
+            area[(unknown & (table > 0)).any(axis=1)] = np.nan
+    return areas
+
+
+def _ends_of_ties(ordered: Floats) -> tuple[Ints, Ints]:
+    """Return the places of the first and the last of the values equal to each."""
+    m, n = ordered.shape
+    new = np.ones((m, n + 1), dtype=bool)
+    new[:, 1:-1] = ordered[:, 1:] != ordered[:, :-1]
+    place = np.arange(n)
+    first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)
+    ends = np.where(new[:, 1:], place, n)[:, ::-1]
+    return first, np.minimum.accumulate(ends, axis=1)[:, ::-1]
 
 
 def _areas(own: Ints, values: Floats, positive: Bools, groups: int) -> Floats:

@@ -37,6 +37,8 @@ class Folds:
     seeds : callable or None
         Function of the numbers of m fits that returns the seeds of their models, shape
         (m,); None if the models draw nothing.
+    times : numpy.ndarray, shape (fits, n), or None
+        How often each fit trains on each record, if that is known as a table.
 
     Examples
     --------
@@ -50,6 +52,21 @@ class Folds:
     weights: Callable[[Numbers], Matrix] | None = None
     outcome: Numbers | None = None
     seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
+    times: NDArray[np.int32] | None = None
+
+    @classmethod
+    def of_times(cls, times: NDArray[np.int32]) -> Folds:
+        """Train on each record as often as a table says, shape (fits, n).
+
+        >>> Folds.of_times(np.array([[2, 0, 1]])).train(0, n=3)
+        array([0, 0, 2])
+        """
+        fit, row = np.nonzero(times == 0)
+        out = Ragged.split(row, np.bincount(fit, minlength=len(times)))
+        fit, row = np.nonzero(times > 1)
+        more = times[fit, row] - 1
+        sizes = np.bincount(fit, more, len(times)).astype(np.int64)
+        return cls(out, Ragged.split(np.repeat(row, more), sizes), times=times)
 
     @classmethod
     def leaving_out(cls, out: Any) -> Folds:
@@ -84,6 +101,7 @@ class Folds:
             None if weights is None else lambda numbers: weights(fits[numbers]),
             None if self.outcome is None else self.outcome[fits],
             None if seeds is None else lambda numbers: seeds(fits[numbers]),
+            None if self.times is None else self.times[fits],
         )
 
     def train(self, fit: int, n: int) -> Numbers:
@@ -136,6 +154,10 @@ class Folds:
     @cached_property
     def _changed(self) -> tuple[Ragged, NDArray[np.int64]]:
         """The records that do not occur exactly once, with their counts."""
+        if self.times is not None:
+            fit, row = np.nonzero(self.times != 1)
+            sizes = np.bincount(fit, minlength=len(self))
+            return Ragged.split(row, sizes), self.times[fit, row].astype(np.int64)
         if not len(self.copied.values):
             return self.out, np.zeros(len(self.out.values), dtype=np.int64)
         n = int(max(self.out.values.max(initial=0), self.copied.values.max())) + 1
@@ -350,6 +372,7 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
         copied=lists[1],
         weights=None if weights is None else of_fits,
         outcome=np.repeat(np.arange(times), each),
+        times=None,
         seeds=None if seeds is None else lambda fits: seeds(fits % each),
     )
 
@@ -384,6 +407,9 @@ class FittedFolds:
         shape (fits,).
     linear : LinearFits or None
         Their linear predictors, if they maximise a likelihood.
+    everywhere : callable or None
+        Function that returns the predictions of all records by all fits, shape (fits,
+        n) or (fits, n, classes), if there is a quicker way than ``predict``.
     """
 
     coefficients: Matrix | None
@@ -393,6 +419,16 @@ class FittedFolds:
     predict: Callable[[Numbers, Numbers], Matrix]
     chosen: dict[str, NDArray[Any]] | None = None
     linear: LinearFits | None = None
+    everywhere: Callable[[], Matrix] | None = None
+
+    def predict_all(self, n: int) -> Matrix:
+        """Predict all n records by every fit, shape (fits, n) or (fits, n, classes)."""
+        if self.everywhere is not None:
+            return self.everywhere()
+        fits = len(self.converged)
+        rows = np.tile(np.arange(n), fits)
+        made = self.predict_many(rows, np.repeat(np.arange(fits), n))
+        return made.reshape(fits, n, *made.shape[1:])
 
     def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
         """Predict any number of records, in batches of bounded memory."""
@@ -458,5 +494,11 @@ def by_linear_predictor(
     learnt = np.where(folds.empty_columns(X, None), np.nan, beta)
     linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
     return FittedFolds(
-        learnt, records.names, fits.converged, fits.separated, predict, linear=linear
+        learnt,
+        records.names,
+        fits.converged,
+        fits.separated,
+        predict,
+        linear=linear,
+        everywhere=lambda: mean(beta @ X.T),
     )

@@ -28,6 +28,7 @@ from statcv.models.batched.chord import (
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.batched.logit_problem import Centre, Problem, find_centre, logistic
+from statcv.models.batched.newton import refit_logit
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
 # ---- gradients near the fit to all records, by their power series ----
@@ -220,7 +221,7 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
             fits.coefficients[block.fits] = theta @ centre.back
             fits.converged[block.fits] = fitted
     fits.coefficients[folds.empty_columns(records.X, records.weights)] = 0.0
-    return fits.refit(model, records, folds)
+    return refit_logit(fits, model, records, folds)
 
 
 def _fit_block(

@@ -19,6 +19,7 @@ from statcv.models.batched.downdate import Inverse, inverted
 from statcv.models.batched.folds import Block, FoldFits, Folds
 from statcv.models.batched.logit import settle
 from statcv.models.batched.logit_problem import Centre, Problem, find_centre
+from statcv.models.batched.newton import refit_logit
 from statcv.models.logit import Logit
 
 PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
@@ -74,7 +75,7 @@ def fit_logit_path(
     empty = folds.empty_columns(records.X, records.weights)
     for model, made in zip(models, fits, strict=True):
         made.coefficients[empty] = 0.0
-        made.refit(model, records, folds)
+        refit_logit(made, model, records, folds)
     return fits
 
 
