@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from statcv.errors import CostWarning, warn
 from statcv.inference.refits.jackknife import MOST_FITS
 from statcv.inference.refits.nested_cv import FEW_REPEATS, REPEATS, nested_fits
-from statcv.inference.scores import clusters_of
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
@@ -77,6 +76,6 @@ def _fits_of(result: CVResult, interval: str) -> float:
         together = result.refits.setup.fits_together
         k = len(result.plan.labels[0])
         return nested_fits(k, REPEATS if together else FEW_REPEATS)
-    clusters = clusters_of(result.plan)
+    clusters = result.scores.clusters
     units = result.design.n if clusters is None else int(clusters.max()) + 1
     return min(units * result.plan.n_fits, MOST_FITS)

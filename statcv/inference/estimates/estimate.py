@@ -19,8 +19,12 @@ from numpy.typing import NDArray
 from statcv.arguments import check_level
 from statcv.errors import MetricError, plural, suggestion
 from statcv.inference.estimates.monte_carlo import is_sampled, monte_carlo_sd
-from statcv.inference.estimates.pairs import MIRRORED, concordance, is_mirrored
-from statcv.inference.intervals.given_fits import NO_PAIRS
+from statcv.inference.estimates.pairs import (
+    MIRRORED,
+    NO_PAIRS,
+    concordance,
+    is_mirrored,
+)
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     OF_OTHERS,

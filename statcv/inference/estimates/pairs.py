@@ -34,6 +34,12 @@ MIRRORED = (
     "are not a sample of all pairs"
 )
 
+NO_PAIRS: dict[str | None, str] = {
+    "classes": "no fit held out records of both classes",
+    "each two classes": "for some two classes, no fit held out records of both",
+    "numbers": "no fit held out records with different outcomes",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class ConcordantPairs:

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import plural
-from statcv.inference.estimates.pairs import MIRRORED, concordant_pairs, lists_pairs
+from statcv.inference.estimates.pairs import (
+    MIRRORED,
+    NO_PAIRS,
+    concordant_pairs,
+    lists_pairs,
+)
 from statcv.inference.estimates.slopes import slope_interval
 from statcv.inference.estimates.values import casewise_by_record
 from statcv.inference.intervals.influence import influence_interval
@@ -23,12 +28,6 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
-
-NO_PAIRS: dict[str | None, str] = {
-    "classes": "no fit held out records of both classes",
-    "each two classes": "for some two classes, no fit held out records of both",
-    "numbers": "no fit held out records with different outcomes",
-}
 
 
 def delong_of(scores: Scores, level: float, scale: str = "wald") -> Interval:

@@ -13,7 +13,7 @@ import numpy as np
 
 from statcv.inference.estimates.influences import Influences, influences
 from statcv.inference.estimates.pair_variation import pair_variation
-from statcv.inference.estimates.pairs import is_mirrored
+from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.intervals.at_boundary import at_end
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
@@ -105,7 +105,7 @@ def infinitesimal_interval(
     DeLong & Clarke-Pearson (1988), Biometrics 44:837; Wilson (1927), JASA 22:209.
     """
     if math.isnan(value):
-        return Interval.none("it has no value")
+        return Interval.none(_why_undefined(metric, how))
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
     found = influences(scores, metric, how, of_fits=of_fits)
@@ -160,6 +160,13 @@ def wilson_limits(
     centre = (2 * value + ratio) / (2 * (1 + ratio))
     half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
     return max(centre - half, 0.0), min(centre + half, 1.0)
+
+
+def _why_undefined(metric: Metric, how: str) -> str:
+    """Return why an estimate has no value."""
+    if how == "paired":
+        return NO_PAIRS[metric.pairs]
+    return "no fold has a value" if how == "per_fold" else "it has no value"
 
 
 def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, str]:

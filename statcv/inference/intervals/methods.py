@@ -360,6 +360,8 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
     how : {"pooled", "per_fold", "paired"}
         The way in which it is stated.
     """
+    if how == "pooled" and scores.apart:
+        return None
     for method in INTERVALS.values():
         if how in method.default_hows and method.serves(scores, metric, how):
             return method.name
