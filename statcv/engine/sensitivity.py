@@ -10,11 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.engine.information import (
+    TINY,
+    information,
+    information_of_classes,
+    inverted,
+    quadratic,
+    solve,
+)
 from statcv.engine.predictions import Held
 from statcv.engine.setup import Setup
 from statcv.models.batched import CELLS
@@ -26,7 +36,6 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 MOST = 0.8  # leverage; with more, a Newton step goes astray
-TINY = 1e-12  # added to an information matrix whose diagonal is 1
 BLOCK = 16  # cells of a block of fits, in units of CELLS
 
 
@@ -68,18 +77,10 @@ class Sensitivity:
             The fit and the record of each prediction; fits with one linear predictor.
         """
         found = np.zeros(len(fit))
-        order = np.argsort(fit, kind="stable")
-        for numbers in self._blocks(np.unique(fit)):
-            start = np.searchsorted(fit[order], numbers[0], side="left")
-            stop = np.searchsorted(fit[order], numbers[-1], side="right")
-            some = order[start:stop]
-            X = self._matrix(int(numbers[0]), row[some])
-            beta, _ = self._coefficients(numbers)
-            trained = training_weights(self.setup.records, self.setup.folds, numbers)
-            scale = Scale.of(X, beta, trained)
-            owner = np.searchsorted(numbers, fit[some])
-            apart = np.einsum("mp,mp->m", X[row[some]], beta[owner])
-            found[some] = (apart - scale.mean[owner]) * scale.rate[owner]
+        for block, some, owner in self._blocks(fit, row):
+            scale = block.scale
+            eta = block.eta[owner, row[some]]
+            found[some] = (eta - scale.mean[owner]) * scale.rate[owner]
         return found
 
     def influence(
@@ -104,7 +105,7 @@ class Sensitivity:
         one_step : bool
             Whether changes are those of a Newton step without the record, which is
             longer than the derivative by 1/(1 - h), where h is its leverage (Pregibon
-            1981); no more than five times as long.
+            1981); no more than five times as long, and not with several classes.
 
         Returns
         -------
@@ -113,28 +114,88 @@ class Sensitivity:
             Where classes have the same total weight in every training set, it includes
             the change of that total, to which held-out records contribute as well.
         """
-        order = np.argsort(fit, kind="stable")
-        fit, row, slope = fit[order], row[order], slope[order]
         total = np.zeros(self.setup.plan.n)
-        for numbers in self._blocks(np.unique(fit)):
-            start = np.searchsorted(fit, numbers[0], side="left")
-            stop = np.searchsorted(fit, numbers[-1], side="right")
-            owner = np.searchsorted(numbers, fit[start:stop])
-            own = None if standardised is None else standardised[order[start:stop]]
-            total += self._of_block(
-                numbers, owner, row[start:stop], slope[start:stop], own, one_step
-            ).sum(axis=0)
+        for block, some, owner in self._blocks(fit, row):
+            target = block.by_coefficients(owner, row[some], slope[some])
+            if standardised is not None:
+                target = block.scale.through(
+                    target, owner, slope[some], standardised[some]
+                )
+            moved = block.changes(target)
+            if one_step and slope.ndim == 1:
+                moved = moved / (1 - block.leverage)
+            total += self._with_totals(block, moved).sum(axis=0)
         return total
 
-    # ---- the design of some fits ----
+    def _with_totals(self, block: Block, moved: Floats) -> Floats:
+        """Add what a record changes through the weights of its class, (fits, n)."""
+        plan, given, y = self.setup.plan, self.setup.weights, self.setup.records.y
+        if self.fits.balanced is not None:
+            every = np.zeros_like(y, dtype=np.intp)
+            through = by_class(block.trained, moved, every)
+            through -= by_class(block.trained, moved, y)
+            moved = moved + self.fits.balanced[block.numbers][:, None] * through
+        if plan.rebalance is not None and plan.response and plan.response.by_class:
+            own = np.ones(plan.n) if given is None else given
+            through = by_class(own[None], moved, plan.response.codes)
+            through -= by_class(block.trained, moved, plan.response.codes)
+            moved = moved + through
+        return moved
 
-    def _blocks(self, fits: Numbers) -> Iterator[Numbers]:
-        """Yield the fits in blocks that have the same matrix."""
-        alone = self.setup.design.terms.stateful or self.fits.filled is not None
+    # ---- blocks of fits that have the same matrix ----
+
+    def _blocks(
+        self, fit: Numbers, row: Numbers
+    ) -> Iterator[tuple[Block, Numbers, Numbers]]:
+        """Yield blocks, with the positions of their predictions and the fit of each."""
+        order = np.argsort(fit, kind="stable")
+        rising = fit[order]
+        fits = rising[np.flatnonzero(np.diff(rising, prepend=-1))]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
-        step = 1 if alone else max(1, BLOCK * CELLS // max(width, 1))
+        step = 1 if self._alone else max(1, BLOCK * CELLS // max(width, 1))
         for start in range(0, len(fits), step):
-            yield fits[start : start + step]
+            numbers = fits[start : start + step]
+            begin = np.searchsorted(rising, numbers[0], side="left")
+            end = np.searchsorted(rising, numbers[-1], side="right")
+            some = order[begin:end]
+            block = self._block(numbers, row[some])
+            yield block, some, np.searchsorted(numbers, rising[begin:end])
+
+    @property
+    def _alone(self) -> bool:
+        """Whether each fit has a matrix of its own."""
+        return self.setup.design.terms.stateful or self.fits.filled is not None
+
+    def _block(self, numbers: Numbers, row: Numbers) -> Block:
+        """Return some fits; the last is kept, if each has not its own matrix."""
+        last = self._kept.get("block")
+        if last is not None and np.array_equal(last.numbers, numbers):
+            return last
+        beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
+        if self.fits.constant is not None:
+            own = self.fits.constant[numbers][:, None]
+            beta = np.concatenate([beta, own], axis=1)
+            penalty = np.column_stack([penalty, np.zeros(len(penalty))])
+        records = self.setup.records
+        trained = training_weights(records, self.setup.folds, numbers)
+        counts = trained
+        if self.fits.class_weights is not None:
+            counts = trained * self.fits.class_weights[numbers][:, records.y]
+        X, beta = self._matrix(int(numbers[0]), row), np.nan_to_num(beta)
+        block = Block(
+            numbers, X, records.y, beta, penalty, trained, counts, self.likelihood
+        )
+        if not self._alone:
+            self._kept["block"] = block
+        return block
+
+    @cached_property
+    def _kept(self) -> dict[str, Block]:
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
     def _matrix(self, fit: int, row: Numbers) -> Floats:
         """Return the matrix of a fit; 0 for records that it neither knows nor meets."""
@@ -151,97 +212,114 @@ class Sensitivity:
             X = np.column_stack([X, np.ones(len(X))])
         return X
 
-    def _coefficients(self, numbers: Numbers) -> tuple[Floats, Floats]:
-        """Return coefficients and penalties, with those of the constant."""
-        beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
-        if self.fits.constant is not None:
-            own = self.fits.constant[numbers][:, None]
-            beta = np.concatenate([beta, own], axis=1)
-            penalty = np.column_stack([penalty, np.zeros(len(penalty))])
-        return np.nan_to_num(beta), penalty
 
-    # ---- one block ----
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some fits with the same matrix, with what is computed from them once.
 
-    def _of_block(
-        self,
-        numbers: Numbers,
-        owner: Numbers,
-        row: Numbers,
-        slope: Floats,
-        standardised: Floats | None,
-        one_step: bool,
-    ) -> Floats:
-        """Return the derivative by the relative weight of each record, (fits, n)."""
-        X = self._matrix(int(numbers[0]), row)
-        beta, penalty = self._coefficients(numbers)
-        y = self.setup.records.y
-        trained = training_weights(self.setup.records, self.setup.folds, numbers)
-        counts = trained
-        if self.fits.class_weights is not None:
-            counts = trained * self.fits.class_weights[numbers][:, y]
-        target = np.zeros((len(numbers), *beta.shape[1:]))
-        for some in np.array_split(
-            np.arange(len(row)), 1 + len(row) * X.shape[1] // CELLS
-        ):
-            part = X[row[some]].reshape(len(some), -1, *[1] * (slope.ndim - 1))
-            np.add.at(target, owner[some], part * slope[some][:, None])
-        if standardised is not None:
-            target = Scale.of(X, beta, trained).through(
-                target, owner, slope, standardised
-            )
-        changes = self._changes if beta.ndim == 2 else self._changes_of_classes
-        moved = changes(X, beta, penalty, counts, target)
-        if one_step and beta.ndim == 2:
-            moved = moved / (1 - self._leverage(X, beta, penalty, counts))
-        if self.fits.balanced is not None:
-            every = np.zeros_like(y, dtype=np.intp)
-            through = by_class(trained, moved, every) - by_class(trained, moved, y)
-            moved = moved + self.fits.balanced[numbers][:, None] * through
-        plan, given = self.setup.plan, self.setup.weights
-        if plan.rebalance is not None and plan.response and plan.response.by_class:
-            own, codes = (
-                np.ones(plan.n) if given is None else given,
-                plan.response.codes,
-            )
-            through = by_class(own[None], moved, codes)
-            through -= by_class(trained, moved, codes)
-            moved = moved + through
-        return moved
+    Attributes
+    ----------
+    numbers : numpy.ndarray of int, shape (fits,)
+        The numbers of the fits.
+    X : numpy.ndarray, shape (n, p)
+        The matrix of all records.
+    y : numpy.ndarray, shape (n,)
+        The coded outcome.
+    beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
+        The coefficients.
+    penalty : numpy.ndarray, shape (fits, p)
+        The ridge of each coefficient; infinite for one that is 0.
+    trained, counts : numpy.ndarray, shape (fits, n)
+        The training weights, without and with those that the model gives to classes.
+    likelihood : Likelihood
+        The likelihood that the fits maximise.
+    """
 
-    def _changes(
-        self, X: Floats, beta: Floats, penalty: Floats, counts: Floats, target: Floats
-    ) -> Floats:
+    numbers: Numbers
+    X: Floats
+    y: NDArray[Any]
+    beta: Floats
+    penalty: Floats
+    trained: Floats
+    counts: Floats
+    likelihood: Likelihood
+
+    @cached_property
+    def eta(self) -> Floats:
+        """The linear predictors, shape (fits, n) or (fits, n, classes)."""
+        if self.beta.ndim == 2:
+            return np.asarray(self.beta @ self.X.T)
+        return np.asarray(np.einsum("bpk,np->bnk", self.beta, self.X))
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The scale of the linear predictors, of fits that have one each."""
+        return Scale.of(self.X, self.eta, self.trained)
+
+    @cached_property
+    def pull(self) -> Floats:
+        """The derivative of the log-likelihood by each linear predictor."""
+        counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
+        return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the penalised information, shape (fits, p, p)."""
+        return inverted(information(self.X, self._curvature), self.penalty)
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """The leverage of each record, shape (fits, n)."""
+        own = self._curvature * quadratic(self.X, self.inverse)
+        return np.clip(own, 0.0, MOST)
+
+    @cached_property
+    def _curvature(self) -> Floats:
+        curved = self.likelihood.curvature(self.y[None], self.eta)
+        return np.asarray(self.counts * curved)
+
+    def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
+        """Return the derivative by the coefficients of a function of predictions.
+
+        Parameters
+        ----------
+        owner, row : numpy.ndarray of int, shape (m,)
+            The fit, in rising order, and the record of each prediction.
+        slope : numpy.ndarray, shape (m,) or (m, classes)
+            The derivative by its linear predictor.
+        """
+        target = np.zeros_like(self.beta)
+        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
+        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            target[fit] = self.X[row[start:stop]].T @ slope[start:stop]
+        return target
+
+    def changes(self, target: Floats) -> Floats:
+        """Return the derivative by the weight of each record in each fit, (fits, n).
+
+        Parameters
+        ----------
+        target : numpy.ndarray, shape (fits, p) or (fits, p, classes)
+            The derivative by the coefficients.
+        """
+        if self.beta.ndim == 3:
+            return self._changes_of_classes(target)
         if self.likelihood == Bernoulli(firth=True):
-            y = self.setup.records.y
-            parts = zip(counts, beta, target, strict=True)
-            return np.stack([firth_changes(X, y, *part) for part in parts])
-        y, eta = self.setup.records.y[None], beta @ X.T
-        pull = counts * self.likelihood.residual(y, eta)
-        weights = counts * self.likelihood.curvature(y, eta)
-        solved = solve(information(X, weights), penalty, target)
-        return np.asarray((solved @ X.T) * pull)
+            parts = zip(self.counts, self.beta, target, strict=True)
+            return np.stack([firth_changes(self.X, self.y, *part) for part in parts])
+        solved = np.einsum("bpq,bq->bp", self.inverse, target)
+        return np.asarray((solved @ self.X.T) * self.pull)
 
-    def _leverage(
-        self, X: Floats, beta: Floats, penalty: Floats, counts: Floats
-    ) -> Floats:
-        """Return the leverage of each record in each fit, (fits, n)."""
-        y, eta = self.setup.records.y[None], beta @ X.T
-        weights = counts * self.likelihood.curvature(y, eta)
-        inverse = inverted(information(X, weights), penalty)
-        return np.clip(weights * quadratic(X, inverse), 0.0, MOST)
-
-    def _changes_of_classes(
-        self, X: Floats, beta: Floats, penalty: Floats, counts: Floats, target: Floats
-    ) -> Floats:
-        y, eta = self.setup.records.y[None], np.einsum("bpk,np->bnk", beta, X)
-        pull = counts[..., None] * self.likelihood.residual(y, eta)
-        shares = self.likelihood.curvature(y, eta)
-        matrix = information_of_classes(X, shares, counts)
-        classes = beta.shape[2]
-        flat = target.transpose(0, 2, 1).reshape(len(beta), -1)
-        solved = solve(matrix, np.tile(penalty, classes), flat)
-        solved = solved.reshape(len(beta), classes, -1)
-        return np.asarray(np.einsum("bkp,np,bnk->bn", solved, X, pull, optimize=True))
+    def _changes_of_classes(self, target: Floats) -> Floats:
+        shares = self.likelihood.curvature(self.y[None], self.eta)
+        matrix = information_of_classes(self.X, shares, self.counts)
+        fits, _, classes = target.shape
+        flat = target.transpose(0, 2, 1).reshape(fits, -1)
+        solved = solve(matrix, np.tile(self.penalty, classes), flat)
+        solved = solved.reshape(fits, classes, -1)
+        return np.asarray(
+            np.einsum("bkp,np,bnk->bn", solved, self.X, self.pull, optimize=True)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,10 +340,9 @@ class Scale:
     along: Floats
 
     @classmethod
-    def of(cls, X: Floats, beta: Floats, weights: Floats) -> Scale:
-        """Return the scale of fits with training weights of shape (fits, n)."""
+    def of(cls, X: Floats, eta: Floats, weights: Floats) -> Scale:
+        """Return the scale of linear predictors with training weights, (fits, n)."""
         shares = weights / weights.sum(axis=1, keepdims=True)
-        eta = beta @ X.T
         mean = (shares * eta).sum(axis=1)
         apart = shares * (eta - mean[:, None])
         variance = (apart * (eta - mean[:, None])).sum(axis=1)
@@ -315,142 +392,3 @@ def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats
     sums, totals = values @ member, weights @ member
     ratio = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
     return np.asarray(weights * ratio[:, codes])
-
-
-def information(X: Floats, weights: Floats) -> Floats:
-    """Return X'WX for several sets of weights, shape (m, p, p).
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, p)
-    weights : numpy.ndarray, shape (m, n)
-
-    Examples
-    --------
-    >>> information(np.array([[1.0, 2.0], [1.0, 0.0]]), np.array([[1.0, 3.0]]))
-    array([[[4., 2.],
-            [2., 4.]]])
-    """
-    (n, p), fits = X.shape, len(weights)
-    made = np.empty((fits, p, p))
-    if fits <= p * (p + 1) // 2:
-        for fit, own in enumerate(weights):
-            made[fit] = (X.T * own) @ X
-        return made
-    first, second = _pairs(p)
-    sums = np.zeros((fits, len(first)))
-    step = max(1, CELLS // max(len(first), 1))
-    for start in range(0, n, step):
-        some = slice(start, start + step)
-        sums += weights[:, some] @ (X[some, first] * X[some, second])
-    made[:, first, second] = sums
-    made[:, second, first] = sums
-    return made
-
-
-def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
-    """Return the information of multinomial fits, class by class, (m, Kp, Kp).
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, p)
-    shares : numpy.ndarray, shape (m, n, K)
-        Probabilities of the classes.
-    counts : numpy.ndarray, shape (m, n)
-        Weights of the records.
-    """
-    p, (fits, _, classes) = X.shape[1], shares.shape
-    made = np.empty((fits, classes, p, classes, p))
-    for a in range(classes):
-        for b in range(a, classes):
-            joint = counts * shares[..., a] * ((a == b) - shares[..., b])
-            made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
-    return made.reshape(fits, classes * p, classes * p)
-
-
-def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
-    """Solve penalised systems of equations, with 0 for what is not determined.
-
-    Parameters
-    ----------
-    matrix : numpy.ndarray, shape (m, p, p)
-        Symmetric matrices without negative eigenvalues.
-    penalty : numpy.ndarray, shape (m, p)
-        What is added to the diagonal; infinite for an unknown that is 0.
-    target : numpy.ndarray, shape (m, p)
-
-    Examples
-    --------
-    >>> matrix = np.array([[[1.0, 1.0], [1.0, 1.0]]])
-    >>> solve(matrix, np.array([[1.0, np.inf]]), np.array([[4.0, 1.0]]))
-    array([[2., 0.]])
-    """
-    scaled, root = _equilibrated(matrix, penalty)
-    found = np.linalg.solve(scaled, (target / root)[..., None])[..., 0]
-    return np.asarray(found / root)
-
-
-def inverted(matrix: Floats, penalty: Floats) -> Floats:
-    """Return the inverse of penalised matrices, with 0 for what is not determined.
-
-    Parameters
-    ----------
-    matrix, penalty
-        As :func:`solve` takes them.
-
-    Examples
-    --------
-    >>> inverted(np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.array([[2.0, np.inf]]))
-    array([[[0.25, 0.  ],
-            [0.  , 0.  ]]])
-    """
-    scaled, root = _equilibrated(matrix, penalty)
-    return np.asarray(np.linalg.inv(scaled) / root[:, :, None] / root[:, None, :])
-
-
-def _equilibrated(matrix: Floats, penalty: Floats) -> tuple[Floats, Floats]:
-    """Return penalised matrices with a diagonal of 1, and the roots of their own."""
-    used = np.isfinite(penalty)
-    diagonal = np.einsum("mpp->mp", matrix) + np.where(used, penalty, 0.0)
-    used &= diagonal > 0
-    root = np.where(used, np.sqrt(np.where(used, diagonal, 1.0)), np.inf)
-    scaled = matrix / root[:, :, None] / root[:, None, :]
-    np.einsum("mpp->mp", scaled)[...] = 1 + TINY
-    return scaled, root
-
-
-def quadratic(X: Floats, matrix: Floats) -> Floats:
-    """Return x'Ax for every row x of X and each of several matrices A.
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, p)
-    matrix : numpy.ndarray, shape (m, p, p)
-
-    Returns
-    -------
-    numpy.ndarray, shape (m, n)
-
-    Examples
-    --------
-    >>> quadratic(np.array([[1.0, 2.0]]), np.array([[[1.0, 1.0], [1.0, 0.0]]]))
-    array([[5.]])
-    """
-    (n, p), fits = X.shape, len(matrix)
-    if fits <= p * (p + 1) // 2:
-        return np.stack([((X @ one) * X).sum(axis=1) for one in matrix])
-    first, second = _pairs(p)
-    twice = np.where(first == second, 1.0, 2.0)
-    found = np.empty((fits, n))
-    step = max(1, CELLS // max(len(first), 1))
-    for start in range(0, n, step):
-        some = slice(start, start + step)
-        products = X[some, first] * X[some, second]
-        found[:, some] = (matrix[:, first, second] * twice) @ products.T
-    return found
-
-
-def _pairs(p: int) -> tuple[Numbers, Numbers]:
-    """Return every two of p columns, in order."""
-    pairs = np.array(list(combinations_with_replacement(range(p), 2))).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]

@@ -96,7 +96,7 @@ class Influences:
         centred = np.where(known, moved - means[self.sample], 0.0)
         every = self._units(self.counted)
         total = every / (every - 1) * self._squares(centred, known)
-        for code in np.unique(self.sample[self.counted]):
+        for code in self._samples:
             members = self.sample == code
             own = self._units(self.counted & members)
             more = (every - own) / ((own - 1) * (every - 1))
@@ -106,15 +106,16 @@ class Influences:
     @property
     def smallest(self) -> int:
         """The number of units of the smallest sample."""
-        codes = np.unique(self.sample[self.counted])
-        return min(self._units(self.counted & (self.sample == one)) for one in codes)
+        members = [self.counted & (self.sample == code) for code in self._samples]
+        return min(map(self._units, members))
 
     @property
     def df(self) -> float:
         """Degrees of freedom: of two samples as large as the smaller, or of one."""
-        codes = len(np.unique(self.sample[self.counted]))
         every = self._units(self.counted) - 1
-        return float(min(every, 2 * (self.smallest - 1)) if codes > 1 else every)
+        return float(
+            min(every, 2 * (self.smallest - 1)) if len(self._samples) > 1 else every
+        )
 
     @property
     def kind(self) -> str:
@@ -161,8 +162,13 @@ class Influences:
             self.counted | other.counted,
         )
 
+    @property
+    def _samples(self) -> Numbers:
+        """The codes of the samples."""
+        return np.flatnonzero(np.bincount(self.sample[self.counted]))
+
     def _units(self, members: NDArray[np.bool_]) -> int:
-        return len(np.unique(self.unit[members]))
+        return int((np.bincount(self.unit, members) > 0).sum())
 
     def _squares(self, moved: Floats, members: NDArray[np.bool_]) -> float:
         return float((np.bincount(self.unit[members], moved[members]) ** 2).sum())

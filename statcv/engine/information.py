@@ -1,0 +1,161 @@
+"""Information matrices of many fits to the same rows, and what is solved with them."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.batched import CELLS
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+TINY = 1e-12  # added to an information matrix whose diagonal is 1
+ROWS = 1024  # whose products stay in the cache of a processor
+
+
+def information(X: Floats, weights: Floats) -> Floats:
+    """Return X'WX for several sets of weights, shape (m, p, p).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    weights : numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> information(np.array([[1.0, 2.0], [1.0, 0.0]]), np.array([[1.0, 3.0]]))
+    array([[[4., 2.],
+            [2., 4.]]])
+    """
+    (n, p), fits = X.shape, len(weights)
+    if fits <= p * (p + 1) // 2:
+        total = np.zeros((fits * p, p))
+        for start in range(0, n, ROWS):
+            part, own = X[start : start + ROWS], weights[:, start : start + ROWS]
+            total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
+        return total.reshape(fits, p, p)
+    made = np.empty((fits, p, p))
+    first, second = _pairs(p)
+    sums = np.zeros((fits, len(first)))
+    step = max(1, CELLS // max(len(first), 1))
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        sums += weights[:, some] @ (X[some, first] * X[some, second])
+    made[:, first, second] = sums
+    made[:, second, first] = sums
+    return made
+
+
+def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
+    """Return the information of multinomial fits, class by class, (m, Kp, Kp).
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    shares : numpy.ndarray, shape (m, n, K)
+        Probabilities of the classes.
+    counts : numpy.ndarray, shape (m, n)
+        Weights of the records.
+    """
+    p, (fits, _, classes) = X.shape[1], shares.shape
+    made = np.empty((fits, classes, p, classes, p))
+    for a in range(classes):
+        for b in range(a, classes):
+            joint = counts * shares[..., a] * ((a == b) - shares[..., b])
+            made[:, a, :, b] = made[:, b, :, a] = information(X, joint)
+    return made.reshape(fits, classes * p, classes * p)
+
+
+def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
+    """Solve penalised systems of equations, with 0 for what is not determined.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (m, p, p)
+        Symmetric matrices without negative eigenvalues.
+    penalty : numpy.ndarray, shape (m, p)
+        What is added to the diagonal; infinite for an unknown that is 0.
+    target : numpy.ndarray, shape (m, p)
+
+    Examples
+    --------
+    >>> matrix = np.array([[[1.0, 1.0], [1.0, 1.0]]])
+    >>> solve(matrix, np.array([[1.0, np.inf]]), np.array([[4.0, 1.0]]))
+    array([[2., 0.]])
+    """
+    scaled, root = _equilibrated(matrix, penalty)
+    found = np.linalg.solve(scaled, (target / root)[..., None])[..., 0]
+    return np.asarray(found / root)
+
+
+def inverted(matrix: Floats, penalty: Floats) -> Floats:
+    """Return the inverse of penalised matrices, with 0 for what is not determined.
+
+    Parameters
+    ----------
+    matrix, penalty
+        As :func:`solve` takes them.
+
+    Examples
+    --------
+    >>> inverted(np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.array([[2.0, np.inf]]))
+    array([[[0.25, 0.  ],
+            [0.  , 0.  ]]])
+    """
+    scaled, root = _equilibrated(matrix, penalty)
+    return np.asarray(np.linalg.inv(scaled) / root[:, :, None] / root[:, None, :])
+
+
+def _equilibrated(matrix: Floats, penalty: Floats) -> tuple[Floats, Floats]:
+    """Return penalised matrices with a diagonal of 1, and the roots of their own."""
+    used = np.isfinite(penalty)
+    diagonal = np.einsum("mpp->mp", matrix) + np.where(used, penalty, 0.0)
+    used &= diagonal > 0
+    root = np.where(used, np.sqrt(np.where(used, diagonal, 1.0)), np.inf)
+    scaled = matrix / root[:, :, None] / root[:, None, :]
+    np.einsum("mpp->mp", scaled)[...] = 1 + TINY
+    return scaled, root
+
+
+def quadratic(X: Floats, matrix: Floats) -> Floats:
+    """Return x'Ax for every row x of X and each of several matrices A.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p)
+    matrix : numpy.ndarray, shape (m, p, p)
+
+    Returns
+    -------
+    numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> quadratic(np.array([[1.0, 2.0]]), np.array([[[1.0, 1.0], [1.0, 0.0]]]))
+    array([[5.]])
+    """
+    (n, p), fits = X.shape, len(matrix)
+    found, side = np.empty((fits, n)), matrix.transpose(1, 0, 2).reshape(p, -1)
+    if fits <= p * (p + 1) // 2:
+        for start in range(0, n, ROWS):
+            part = X[start : start + ROWS]
+            turned = (part @ side).reshape(len(part), fits, p)
+            found[:, start : start + ROWS] = np.einsum("nmp,np->mn", turned, part)
+        return found
+    first, second = _pairs(p)
+    twice = np.where(first == second, 1.0, 2.0)
+    step = max(1, CELLS // max(len(first), 1))
+    for start in range(0, n, step):
+        some = slice(start, start + step)
+        products = X[some, first] * X[some, second]
+        found[:, some] = (matrix[:, first, second] * twice) @ products.T
+    return found
+
+
+def _pairs(p: int) -> tuple[Numbers, Numbers]:
+    """Return every two of p columns, in order."""
+    pairs = np.array(list(combinations_with_replacement(range(p), 2))).reshape(-1, 2)
+    return pairs[:, 0], pairs[:, 1]
