@@ -113,9 +113,9 @@ class Influences:
     def df(self) -> float:
         """Degrees of freedom: of two samples as large as the smaller, or of one."""
         every = self._units(self.counted) - 1
-        return float(
-            min(every, 2 * (self.smallest - 1)) if len(self._samples) > 1 else every
-        )
+        if len(self._samples) < 2:
+            return float(every)
+        return float(min(every, 2 * (self.smallest - 1)))
 
     @property
     def kind(self) -> str:
