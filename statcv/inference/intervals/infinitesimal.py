@@ -30,6 +30,10 @@ WITH_FITS = (
     "counts the variation of the {unit} and, to first order, that of the fits, of "
     "which one half is taken"
 )
+CORRECTED = (
+    "takes the fits as given, and the correlation of two folds as n_test/n since their "
+    "fits share training records"
+)
 CHOSEN = "takes {what} as given"
 SHARE = (0.0, 1.0)
 LEAST = 1e-24  # variance; anything smaller is rounding error
@@ -65,6 +69,35 @@ def influence_serves(scores: Scores, metric: Metric, how: str) -> bool:
     return how == "pooled" and metric.derive is not None and not scores.apart
 
 
+def corrected_serves(scores: Scores, metric: Metric, how: str) -> bool:
+    """Return whether the influence can be corrected for shared training records.
+
+    Parameters
+    ----------
+    scores : Scores
+    metric : Metric
+    how : {"pooled", "per_fold", "paired"}
+    """
+    ranked = metric.rank and metric.derive is not None
+    mirrored = how == "paired" and is_mirrored(scores, metric)
+    return ranked and not (scores.external or scores.apart or mirrored)
+
+
+def shared_training(scores: Scores) -> float:
+    """Return by how much folds whose fits share training records vary more.
+
+    If the values of two folds have the correlation n_test/n (Nadeau & Bengio 2003), the
+    variance of the mean of k folds is 1 + (k - 1)/k times that of independent ones.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions, of splits that partition the records.
+    """
+    rows = len(np.unique(scores.row))
+    return 2 - len(scores.row) / scores.n_splits / rows
+
+
 def infinitesimal_interval(
     scores: Scores,
     metric: Metric,
@@ -72,7 +105,7 @@ def infinitesimal_interval(
     value: float,
     level: float,
     *,
-    of_fits: bool = True,
+    fits: str = "varied",
 ) -> Interval:
     """Compute an interval from the influence of each record, or cluster.
 
@@ -94,20 +127,23 @@ def infinitesimal_interval(
         The way in which it is stated.
     value, level : float
         The estimate, and the confidence level.
-    of_fits : bool
-        Whether the fits vary; if not, they are taken as given.
+    fits : {"varied", "given", "correlated"}
+        Whether records have influence through the fits, or the fits are taken as given,
+        or folds are taken as correlated because their fits share training records.
 
     References
     ----------
     Efron & Stein (1981), Annals of Statistics 9:586; Wager, Hastie & Efron (2014),
     Journal of Machine Learning Research 15:1625 (the infinitesimal jackknife);
     Pregibon (1981), Annals of Statistics 9:705 (one step without a record); DeLong,
-    DeLong & Clarke-Pearson (1988), Biometrics 44:837; Wilson (1927), JASA 22:209.
+    DeLong & Clarke-Pearson (1988), Biometrics 44:837; Nadeau & Bengio (2003), Machine
+    Learning 52:239; Wilson (1927), JASA 22:209.
     """
     if math.isnan(value):
         return Interval.none(_why_undefined(metric, how))
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
+    of_fits = fits == "varied"
     found = influences(scores, metric, how, of_fits=of_fits)
     if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
         found = influences(scores, metric, of_fits=of_fits)  # which may misrank some
@@ -119,6 +155,9 @@ def infinitesimal_interval(
     if not variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {found.kind} moves the estimate, {NOTHING}")
     method, assumes = _in_words(scores, metric, found)
+    if fits == "correlated":
+        variance *= shared_training(scores)
+        method, assumes = f"corrected {method}", CORRECTED
     spread, own = found.value * (1 - found.value), value * (1 - value)
     if metric.reads not in ("order", "classes") or metric.bounds != SHARE or not spread:
         se = math.sqrt(variance)

@@ -26,6 +26,7 @@ from statcv.inference.intervals.given_fits import (
     records_of,
 )
 from statcv.inference.intervals.infinitesimal import (
+    corrected_serves,
     infinitesimal_interval,
     infinitesimal_serves,
     influence_serves,
@@ -190,16 +191,16 @@ def _every(scores: Scores, metric: Metric, how: str) -> bool:
 # ---- the functions that compute them ----
 
 
-def _infinitesimal(asked: Asked, of_fits: bool = True) -> Interval:
+def _infinitesimal(asked: Asked, fits: str = "varied") -> Interval:
     return infinitesimal_interval(
-        asked.scores, asked.metric, asked.how, asked.value, asked.level, of_fits=of_fits
+        asked.scores, asked.metric, asked.how, asked.value, asked.level, fits=fits
     )
 
 
 def _influence(asked: Asked) -> Interval:
     if asked.metric.is_auroc:
         return influence_interval(asked.scores, asked.how, asked.level)
-    return _infinitesimal(asked, of_fits=False)
+    return _infinitesimal(asked, "given")
 
 
 def _bootstrap(asked: Asked, bca: bool = False) -> Interval:
@@ -258,6 +259,13 @@ INTERVALS = {
             "The influence of each record, as held out and through likelihood fits.",
             infinitesimal_serves,
             _infinitesimal,
+            default_hows=("pooled", "per_fold", "paired"),
+        ),
+        IntervalMethod(
+            "corrected_influence",
+            "The influence of each record, corrected for fits that share records.",
+            corrected_serves,
+            lambda asked: _infinitesimal(asked, "correlated"),
             default_hows=("pooled", "per_fold", "paired"),
         ),
         IntervalMethod(

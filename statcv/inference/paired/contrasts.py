@@ -30,11 +30,14 @@ from statcv.inference.estimates.estimate import estimate as make_estimate
 from statcv.inference.estimates.influences import Influences, influences
 from statcv.inference.estimates.values import share_by_record, values_by_split
 from statcv.inference.intervals.infinitesimal import (
+    corrected_serves,
     infinitesimal_serves,
     influence_serves,
+    shared_training,
 )
 from statcv.inference.paired.delong import paired_delong
 from statcv.inference.paired.methods import (
+    BY_INFLUENCE,
     PairedMethod,
     default_method,
     paired_method,
@@ -112,7 +115,6 @@ Floats = NDArray[np.float64]
 
 TIMES = 9999  # random swaps of a permutation test
 DEFAULTS = {"binary": "auroc", "multiclass": "accuracy", "continuous": "mse"}
-BY_INFLUENCE = ("infinitesimal_jackknife", "influence")
 AVERAGED = "pooled, averaged"  # the metric of the mean predictions of the records
 # column of adjusted p-values, its heading, and the name of the method in statsmodels
 ADJUSTED = {
@@ -326,8 +328,14 @@ class Contrasts:
                 return PairedTest.unavailable(difference, f"{found} for {name}")
             units = self.records.units(first, second)
             both.append(found.renumbered(self.records.numbers(name), units))
+        inflated = 1.0
+        if self.method.name == "corrected_influence":
+            each = [shared_training(self.records.scores[n]) for n in (first, second)]
+            inflated = max(each)
         bounds = self.metric.bounds_with(self.records.first.scores.n_classes)
-        return paired_influence(both[0], both[1], difference, self.level, bounds)
+        return paired_influence(
+            both[0], both[1], difference, self.level, bounds, inflated
+        )
 
     def _influences(self, name: str) -> Influences | str:
         """Return the influences of the records on the pooled metric of a result."""
@@ -462,15 +470,13 @@ def _default_test(
     results: Mapping[str, Readable], metric: Metric, how: str, without: str | None
 ) -> str:
     """Return the name of the default test: a function of scheme, metric and models."""
-    known = all(
-        infinitesimal_serves(result.scores, metric, how)
-        for name, result in results.items()
-        if name != without
-    )
+    models = [one.scores for name, one in results.items() if name != without]
+    known = all(infinitesimal_serves(scores, metric, how) for scores in models)
+    shared = all(corrected_serves(scores, metric, how) for scores in models)
     first, *others = results.values()
     alike = all(same_folds(first, other) for other in others)
     by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
-    return default_method(metric, varying=known, by_fold=by_fold)
+    return default_method(metric, varying=known, correlated=shared, by_fold=by_fold)
 
 
 def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:
@@ -547,9 +553,11 @@ def _times(n_permutations: int | None, method: PairedMethod) -> int:
 def _check_influences(contrasts: Contrasts) -> None:
     """Refuse a comparison by influences unless all results have them."""
     name, metric, how = contrasts.method.name, contrasts.metric, contrasts.how
-    serves = infinitesimal_serves
-    if name == "influence":
-        serves = influence_serves
+    serves = {
+        "infinitesimal_jackknife": infinitesimal_serves,
+        "corrected_influence": corrected_serves,
+        "influence": influence_serves,
+    }[name]
     for label, result in contrasts.results.items():
         null = label == NULL and against_null(contrasts.results, contrasts.reference)
         if not null and not serves(result.scores, metric, how):

@@ -44,6 +44,13 @@ METHODS = {
             "are taken as given",
         ),
         PairedMethod(
+            "corrected_influence",
+            "corrected influence of records",
+            "t",
+            "the test takes the fits as given, and the correlation of two folds as "
+            "n_test/n since their fits share training records",
+        ),
+        PairedMethod(
             "influence",
             "influence of records",
             "t",
@@ -99,8 +106,15 @@ METHODS = {
 }
 
 
+BY_INFLUENCE = ("infinitesimal_jackknife", "corrected_influence", "influence")
+
+
 def default_method(
-    metric: Metric, *, varying: bool = False, by_fold: bool = False
+    metric: Metric,
+    *,
+    varying: bool = False,
+    correlated: bool = False,
+    by_fold: bool = False,
 ) -> str:
     """Return the name of the default test.
 
@@ -109,6 +123,8 @@ def default_method(
     metric : Metric
     varying : bool
         Whether it is known for all models how their fits vary with the records.
+    correlated : bool
+        Whether the influences can be corrected for folds that share training records.
     by_fold : bool
         Whether the metric is averaged over folds that all results share.
 
@@ -127,6 +143,8 @@ def default_method(
     """
     if varying:
         return "infinitesimal_jackknife"
+    if correlated:
+        return "corrected_influence"
     if by_fold:
         return "corrected_t"
     if metric.is_auroc:
@@ -163,7 +181,11 @@ def paired_method(test: str, metric: Metric) -> PairedMethod:
     if test in ("delong", "corrected_jackknife") and metric.name != "auroc":
         named = "DeLong's test" if test == "delong" else "The corrected jackknife"
         raise ComparisonError(f"{named} is for auROC, not for {metric.label}.")
-    if test in ("infinitesimal_jackknife", "influence") and metric.derive is None:
+    if test == "corrected_influence" and not metric.rank:
+        raise ComparisonError(
+            f"test={test!r} is for rank metrics, not for {metric.label}."
+        )
+    if test in BY_INFLUENCE and metric.derive is None:
         raise ComparisonError(
             f"test={test!r} needs the derivatives of the metric, which are unknown for "
             f"{metric.label}; use test='permutation' or 'corrected_t'."

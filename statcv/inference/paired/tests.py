@@ -270,6 +270,7 @@ def paired_influence(
     difference: float,
     level: float,
     limits: tuple[float, float],
+    inflated: float = 1.0,
 ) -> PairedTest:
     """Compare two estimates by the influence of each record on their difference.
 
@@ -283,9 +284,11 @@ def paired_influence(
         Confidence level of the interval.
     limits : tuple of float
         The least and the largest possible value of the metric.
+    inflated : float
+        By how much the variance is larger, if folds are correlated.
     """
     found = second.minus(first)
-    se, df = math.sqrt(found.total), found.df
+    se, df = math.sqrt(found.total * inflated), found.df
     size = max(float(np.abs(one.held).max()) for one in (first, second))
     if se <= _ALIKE * max(size, _ALIKE):
         difference = 0.0 if abs(difference) <= ROUNDING else difference

@@ -1,8 +1,8 @@
 """Populations that no interval was made for, whose truth is that of a large sample.
 
 The two normal classes of :class:`~statcv.studies.inference.Population` are a mild case.
-These have skewed, heavy-tailed, correlated or binary covariates, few events, many
-covariates, unequal variances, an interaction that the model lacks, or clusters.
+These have skewed, heavy-tailed, correlated, binary or counted covariates, few events,
+many covariates, unequal variances, an interaction that the model lacks, or clusters.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Drawn = tuple[Floats, Floats, NDArray[np.intp] | None]
 
-LARGE = 60_000  # records of the sample that stands for the population
-OWN = 20_261  # its seed
-LARGEST = 9  # records of a cluster
+LARGE = 40_000  # records of the sample that stands for the population
+OWN = 31_077  # its seed
+LARGEST = 8  # records of a cluster
+LEAST = 3  # records, or clusters, of either class
 
 
 @dataclass(frozen=True)
@@ -34,34 +35,36 @@ class Shape:
     draw : callable
         ``draw(rng, n)`` → covariates, shape (n, p), log-odds of class 1, shape (n,),
         and the cluster of each record, or None.
-    used : int or None
-        The number of covariates, from the first, that the model has; None for all.
 
     Examples
     --------
-    >>> sample = SHAPES["binary"].sample(np.random.default_rng(1))
-    >>> sample.shape
-    (60, 6)
+    >>> SHAPES["binary"].sample(np.random.default_rng(1)).shape
+    (70, 7)
     """
 
     n: int
     draw: Callable[[np.random.Generator, int], Drawn]
-    used: int | None = None
 
     def sample(self, rng: np.random.Generator, n: int | None = None) -> pd.DataFrame:
-        """Draw a sample with at least three records, or clusters, of either class.
+        """Draw a sample with a few records, or clusters, of either class.
 
         Parameters
         ----------
         rng : numpy.random.Generator
         n : int, optional
             The number of records, that of the population unless given.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The covariates ``x1``, ``x2``, …, the outcome ``y``, and ``id`` if there are
+            clusters.
         """
         while True:
             X, odds, cluster = self.draw(rng, n or self.n)
             y = (rng.random(len(X)) < 1 / (1 + np.exp(-odds))).astype(int)
             unit = np.arange(len(X)) if cluster is None else cluster
-            if min(len(np.unique(unit[y == code])) for code in (0, 1)) >= 3:
+            if min(len(np.unique(unit[y == code])) for code in (0, 1)) >= LEAST:
                 break
         frame = pd.DataFrame(X, columns=[f"x{j + 1}" for j in range(X.shape[1])])
         frame = frame.assign(y=y)
@@ -69,9 +72,8 @@ class Shape:
 
     @property
     def covariates(self) -> tuple[str, ...]:
-        """The names of the covariates that the model has."""
-        names = [name for name in large_sample(self).columns if name.startswith("x")]
-        return tuple(names[: self.used])
+        """The names of the covariates."""
+        return tuple(name for name in large_sample(self) if name.startswith("x"))
 
     @property
     def clustered(self) -> bool:
@@ -85,80 +87,137 @@ def large_sample(shape: Shape) -> pd.DataFrame:
     return shape.sample(np.random.default_rng(OWN), LARGE)
 
 
-# ---- the covariates ----
+# ---- populations for an interval ----
+
+
+def _linear(
+    rng: np.random.Generator, X: Floats, constant: float, *slopes: float
+) -> Drawn:
+    return X, constant + X[:, : len(slopes)] @ np.array(slopes), None
 
 
 def _skewed(rng: np.random.Generator, n: int) -> Drawn:
-    X = rng.gamma(0.7, 1.2, (n, 5))
-    return X, -1.4 + X @ np.array([0.6, -0.5, 0.4, 0.0, 0.0]), None
+    return _linear(rng, rng.chisquare(2, (n, 7)), -1.0, 0.35, -0.3, 0.2)
 
 
 def _unequal(rng: np.random.Generator, n: int) -> Drawn:
     """Return classes of which one varies more, as the log-odds are quadratic."""
-    X = rng.standard_normal((n, 4))
-    return X, -0.9 + 0.8 * X[:, 0] + 0.6 * X[:, 1] ** 2 - 0.4 * X[:, 2], None
+    X = rng.standard_normal((n, 5))
+    odds = -0.6 + 0.6 * X[:, 0] + 0.5 * X[:, 1] ** 2 - 0.35 * X[:, 2] ** 2
+    return X, odds + 0.4 * X[:, 3], None
 
 
 def _heavy(rng: np.random.Generator, n: int) -> Drawn:
-    X = rng.standard_t(2.5, (n, 6))
-    return X, -3.0 + X @ np.array([0.5, 0.4, -0.3, 0.0, 0.0, 0.0]), None
+    return _linear(rng, rng.standard_t(3, (n, 5)), -2.9, 0.5, 0.4, -0.35)
 
 
 def _correlated(rng: np.random.Generator, n: int) -> Drawn:
     shared = rng.standard_normal((n, 1))
-    X = np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.standard_normal((n, 15))
-    return X, -0.3 + X @ np.repeat([0.25, 0.0, -0.15], 5), None
+    X = np.sqrt(0.7) * shared + np.sqrt(0.3) * rng.standard_normal((n, 20))
+    return _linear(rng, X, -0.4, *[0.15] * 10, *[-0.06] * 10)
 
 
 def _rare(rng: np.random.Generator, n: int) -> Drawn:
-    X = rng.standard_normal((n, 4))
-    return X, -3.1 + X @ np.array([0.9, 0.6, 0.0, -0.3]), None
+    return _linear(rng, rng.standard_normal((n, 5)), -2.95, 0.8, 0.5, -0.4)
 
 
 def _binary(rng: np.random.Generator, n: int) -> Drawn:
-    X = (rng.random((n, 5)) < np.array([0.5, 0.3, 0.2, 0.4, 0.1])).astype(float)
-    return X, -0.8 + X @ np.array([1.2, -0.9, 0.8, 0.0, 0.5]), None
+    often = rng.random((n, 1)) < 0.5
+    X = (rng.random((n, 6)) < np.where(often, 0.6, 0.25)).astype(float)
+    return _linear(rng, X, -1.3, 1.1, 0.9, -0.6, 0.5)
+
+
+def _counts(rng: np.random.Generator, n: int) -> Drawn:
+    X = rng.poisson([1.0, 2.0, 3.0, 0.5], (n, 4)).astype(float)
+    return _linear(rng, X, -1.5, 0.6, 0.2, 0.0, -0.5)
 
 
 def _interaction(rng: np.random.Generator, n: int) -> Drawn:
-    X = rng.standard_normal((n, 3))
-    return X, -0.2 + 0.7 * X[:, 0] + 1.1 * X[:, 0] * X[:, 1] + 0.3 * X[:, 2], None
+    X = rng.uniform(-1.7, 1.7, (n, 4))
+    return X, 0.8 * X[:, 0] - X[:, 0] * X[:, 2] - 0.4 * X[:, 1], None
+
+
+def _mixture(rng: np.random.Generator, n: int) -> Drawn:
+    group = rng.integers(0, 3, (n, 1))
+    X = rng.normal(group * np.array([1.0, -0.5, 0.3, 0.0]), 1.3)
+    return X, -0.8 + 0.5 * X[:, 0] - 0.4 * np.abs(X[:, 1]) + 0.3 * X[:, 2], None
+
+
+def _uniform(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, rng.uniform(-2, 2, (n, 3)), 0.1, 0.6, -0.4)
 
 
 def _noise(rng: np.random.Generator, n: int) -> Drawn:
-    return rng.exponential(1.0, (n, 5)), np.full(n, -0.7), None
+    return _linear(rng, rng.lognormal(0.0, 0.8, (n, 6)), 0.2, 0.0)
 
 
-def _separated(rng: np.random.Generator, n: int) -> Drawn:
-    """Return classes that hardly overlap."""
-    X = rng.uniform(-1.0, 1.0, (n, 4))
-    return X, -0.5 + X @ np.array([7.0, -5.0, 3.0, 0.0]), None
+def _strong(rng: np.random.Generator, n: int) -> Drawn:
+    return _linear(rng, rng.standard_normal((n, 4)), 0.0, 2.5, -2.0, 1.0)
 
 
 def _clusters(rng: np.random.Generator, n: int) -> Drawn:
     """Return clusters of unequal size, whose records resemble each other."""
-    sizes = 1 + rng.binomial(LARGEST - 1, rng.beta(0.6, 1.8, n))
-    cluster = np.repeat(np.arange(n), sizes)[:n]
-    shared = rng.standard_normal((n, 4))[cluster]
-    X = 0.7 * shared + 0.7 * rng.standard_normal((n, 4))
-    own = 0.8 * rng.standard_normal(n)[cluster]
-    return X, -0.5 + X @ np.array([0.8, -0.6, 0.3, 0.0]) + own, cluster
+    cluster = np.repeat(np.arange(n), rng.integers(1, LARGEST + 1, n))[:n]
+    shared = rng.standard_normal((n, 5))[cluster]
+    X = 0.8 * shared + 0.6 * rng.standard_normal((n, 5))
+    own = rng.standard_normal(n)[cluster]
+    return X, -0.3 + 0.7 * X[:, 0] + 0.5 * X[:, 1] + own, cluster
 
 
 SHAPES = {
-    "skewed": Shape(80, _skewed),
-    "unequal variances": Shape(70, _unequal),
-    "heavy tails, 8% positive": Shape(180, _heavy),
-    "correlation .7, 15 of 45": Shape(45, _correlated),
-    "8% positive": Shape(120, _rare),
-    "binary": Shape(60, _binary),
-    "interaction": Shape(90, _interaction),
-    "noise": Shape(60, _noise),
-    "hardly overlapping": Shape(70, _separated),
-    "clusters": Shape(140, _clusters),
-    "skewed, n = 40": Shape(40, _skewed),
-    "skewed, n = 400": Shape(400, _skewed),
-    "unequal variances, n = 1000": Shape(1000, _unequal),
-    "8% positive, n = 3000": Shape(3000, _rare),
+    "uniform": Shape(40, _uniform),
+    "noise": Shape(50, _noise),
+    "counts": Shape(55, _counts),
+    "correlated": Shape(60, _correlated),
+    "strong signal": Shape(65, _strong),
+    "binary": Shape(70, _binary),
+    "mixture": Shape(80, _mixture),
+    "unequal variances": Shape(90, _unequal),
+    "interaction": Shape(100, _interaction),
+    "skewed": Shape(110, _skewed),
+    "rare": Shape(150, _rare),
+    "heavy tails": Shape(170, _heavy),
+    "clusters": Shape(180, _clusters),
+    "noise, large": Shape(300, _noise),
+    "skewed, large": Shape(1000, _skewed),
+    "rare, large": Shape(3000, _rare),
 }
-"""The populations by name."""
+"""The populations of intervals by name, the smallest first."""
+
+
+# ---- populations for a comparison, whose covariates are exchangeable ----
+
+COEFFICIENT = 0.6
+
+
+def _exchangeable(
+    draw: Callable[[np.random.Generator, int], Floats], slope: float = COEFFICIENT
+) -> Callable[[np.random.Generator, int], Drawn]:
+    def drawn(rng: np.random.Generator, n: int) -> Drawn:
+        return _linear(rng, draw(rng, n), -0.2, *[slope] * 4)
+
+    return drawn
+
+
+def _normal(rng: np.random.Generator, n: int) -> Floats:
+    return rng.standard_normal((n, 4))
+
+
+def _exponential(rng: np.random.Generator, n: int) -> Floats:
+    return rng.exponential(1.0, (n, 4)) - 1
+
+
+def _equicorrelated(rng: np.random.Generator, n: int) -> Floats:
+    shared = rng.standard_normal((n, 1))
+    return np.sqrt(0.4) * shared + np.sqrt(0.6) * rng.standard_t(5, (n, 4))
+
+
+COMPARED = {
+    "normal": Shape(80, _exchangeable(_normal)),
+    "exponential": Shape(80, _exchangeable(_exponential)),
+    "equicorrelated": Shape(80, _exchangeable(_equicorrelated)),
+    "noise": Shape(80, _exchangeable(_exponential, 0.0)),
+    "normal, large": Shape(400, _exchangeable(_normal, 0.35)),
+    "exponential, large": Shape(400, _exchangeable(_exponential, 0.35)),
+}
+"""The populations of comparisons by name: four covariates with one coefficient."""
