@@ -259,12 +259,18 @@ class CVResult:
         level : float, default 0.95
             Confidence level of the interval.
         interval : str, optional
-            Method of the interval. The default depends on the scheme and the metric;
-            for auROC it is ``"corrected_jackknife"`` if the model fits all folds
-            together and the refits take no more than a second or two.
+            Method of the interval. The default depends on the scheme, the metric and
+            the kind of outcome, and on whether the model maximises a likelihood, but
+            neither on the number of records nor on how the model is spelled. It makes
+            no refits. It is ``"infinitesimal_jackknife"`` for a regression, with its
+            variation of the fits; where that is unknown, as for trees, it is
+            ``"corrected_influence"`` for rank metrics, ``"records"`` or
+            ``"influence"`` for others, and ``"corrected_t"`` for means over folds of
+            metrics that do not rank.
 
-            Computed from the existing predictions: ``"delong"``, ``"logit"`` (the same
-            on the logit scale) and ``"influence"`` for auROC, ``"pairs"`` for paired
+            Computed from the existing predictions: ``"infinitesimal_jackknife"``,
+            ``"corrected_influence"``, ``"influence"``, ``"delong"`` and ``"logit"``
+            (the same on the logit scale) for auROC, ``"pairs"`` for paired
             estimates, ``"corrected_t"`` over folds, ``"records"`` for a mean over
             records, ``"bootstrap"`` and ``"bca"``. If an auROC is exactly 1 or 0, so
             that the interval would have no width, the exact bound from disjoint pairs
@@ -291,6 +297,8 @@ class CVResult:
 
         Warns
         -----
+        CostWarning
+            If refits will take long; it is given before they start.
         UndefinedMetricWarning
             If the metric is undefined in some folds or repeats, with their number.
 
@@ -317,7 +325,8 @@ class CVResult:
         """Return a table of all metrics in every available form, one row per metric.
 
         The columns are ``metric``, ``how`` and ``estimate`` (the default estimate) with
-        ``lower`` and ``upper``; ``no_skill``, the value without skill; ``pooled`` with
+        ``lower`` and ``upper``; ``interval``, the method of the interval, with a note
+        if it takes the fits as given, or ``"none"`` with the reason; ``no_skill``, the value without skill; ``pooled`` with
         its Monte Carlo sd over repeats; ``per_fold`` with the sd over folds, the number
         of folds, and the number of folds in which the metric is undefined; ``paired``,
         for auROC (Hand and Till's with several classes), concordance and the

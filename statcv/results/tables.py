@@ -196,6 +196,7 @@ def metric_row(
         "estimate": headline.value,
         "lower": headline.lower,
         "upper": headline.upper,
+        "interval": headline.interval_in_words,
         "no_skill": no_skill,
         "pooled": pooled.value,
         "pooled_sd": pooled.sd,
@@ -248,6 +249,7 @@ def group_table(
                 "se": found.se,
                 "lower": found.lower,
                 "upper": found.upper,
+                "interval": found.interval_in_words,
                 "n": len(np.unique(part.row)),
             }
             rows.append(row)

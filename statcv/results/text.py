@@ -66,7 +66,7 @@ def summarise(
         facts=_facts(result),
         tables=tables,
         shown=shown,
-        notes=_notes(result, level, size, biases),
+        notes=_notes(result, tables["Metrics"], level, size, biases),
     )
 
 
@@ -121,9 +121,25 @@ def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     for name, heading in (("boot632", ".632"), ("boot632plus", ".632+")):
         if name in table:
             columns[heading] = shown_as(name)
+    columns["interval"] = [_short(words) for words in table["interval"]]
     shown = pd.DataFrame(columns, index=labels)
     said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
     return shown[said]
+
+
+def _short(interval: str) -> str:
+    """Return a few words for the method of an interval.
+
+    >>> _short("infinitesimal jackknife"), _short("DeLong, fits as given")
+    ('inf. jackknife', 'fits as given')
+    """
+    if interval.startswith("none"):
+        return "none"
+    if interval.endswith("fits as given"):
+        return "fits as given"
+    if interval.startswith("exact"):
+        return "exact bound"
+    return interval.partition(" over ")[0].replace("infinitesimal", "inf.")
 
 
 def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
@@ -143,7 +159,11 @@ def _facts(result: Readable) -> tuple[tuple[str, str], ...]:
 
 
 def _notes(
-    result: Readable, level: float, size: float | None, biases: Sequence[NullBias]
+    result: Readable,
+    table: pd.DataFrame,
+    level: float,
+    size: float | None,
+    biases: Sequence[NullBias],
 ) -> tuple[str, ...]:
     notes = list(result.design.outcome.notes)
     headline = result.estimate(level=level)
@@ -154,6 +174,9 @@ def _notes(
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
         notes += _measured(result, headline)
     notes += _bootstrap(result, headline)
+    for metric, words in table["interval"].items():
+        if words.startswith("none") and metric != headline.metric:
+            notes.append(f"No interval of {metric}{words[4:]}.")
     if result.held.chosen is not None:
         notes.append(f"Chosen inside the training sets: {choices(result.held.chosen)}.")
     if result.plan.repeats > 1 and not result.scores.by_split:

@@ -113,6 +113,17 @@ class Estimate:
         return self.interval.method
 
     @property
+    def interval_in_words(self) -> str:
+        """The method of the interval with a note if it takes the fits as given.
+
+        If there is no interval, it is "none", with the reason.
+        """
+        if self.interval.method == "none":
+            return f"none: {self.interval.assumes}"
+        noted = self.interval.takes_fits_as_given
+        return self.interval.method + ", fits as given" * noted
+
+    @property
     def assumes(self) -> str:
         """The assumptions of the interval, or the reason why there is no interval."""
         return self.interval.assumes

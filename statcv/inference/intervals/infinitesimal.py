@@ -213,7 +213,7 @@ def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, s
     by_cluster = found.kind == "cluster"
     summed = " summed by cluster" if by_cluster else ""
     if found.fits is None:
-        method = f"influence of records{summed}, fits as given"
+        method = f"influence of records{summed}"
         return method, CLUSTERS_ONLY if by_cluster else RECORDS_ONLY
     assumes = WITH_FITS.format(unit="clusters" if by_cluster else "records")
     assert scores.sensitivity is not None

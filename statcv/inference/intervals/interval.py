@@ -52,6 +52,11 @@ class Interval:
     pairs: int = 0
     spread: float = np.nan
 
+    @property
+    def takes_fits_as_given(self) -> bool:
+        """Whether the variation of the fits is not counted."""
+        return "fits as given" in self.assumes and "fits as given" not in self.method
+
     @classmethod
     def none(cls, why: str) -> Interval:
         """Return an interval without limits, with the reason why it has no limits."""

@@ -73,7 +73,8 @@ class Shape:
     @property
     def covariates(self) -> tuple[str, ...]:
         """The names of the covariates."""
-        return tuple(name for name in large_sample(self) if name.startswith("x"))
+        names = map(str, large_sample(self).columns)
+        return tuple(name for name in names if name.startswith("x"))
 
     @property
     def clustered(self) -> bool:
@@ -209,7 +210,8 @@ def _exponential(rng: np.random.Generator, n: int) -> Floats:
 
 def _equicorrelated(rng: np.random.Generator, n: int) -> Floats:
     shared = rng.standard_normal((n, 1))
-    return np.sqrt(0.4) * shared + np.sqrt(0.6) * rng.standard_t(5, (n, 4))
+    own = rng.standard_t(5, (n, 4))
+    return np.asarray(np.sqrt(0.4) * shared + np.sqrt(0.6) * own)
 
 
 COMPARED = {
