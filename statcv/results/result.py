@@ -326,13 +326,13 @@ class CVResult:
 
         The columns are ``metric``, ``how`` and ``estimate`` (the default estimate) with
         ``lower`` and ``upper``; ``interval``, the method of the interval, with a note
-        if it takes the fits as given, or ``"none"`` with the reason; ``no_skill``, the value without skill; ``pooled`` with
-        its Monte Carlo sd over repeats; ``per_fold`` with the sd over folds, the number
-        of folds, and the number of folds in which the metric is undefined; ``paired``,
-        for auROC (Hand and Till's with several classes), concordance and the
-        calibration slope, with its Monte Carlo sd, which can be estimated from a single
-        sample of pairs; and ``boot632`` and ``boot632plus`` under
-        ``scheme="bootstrap"`` only.
+        if it takes the fits as given, or ``"none"`` with the reason; ``no_skill``, the
+        value without skill; ``pooled`` with its Monte Carlo sd over repeats;
+        ``per_fold`` with the sd over folds, the number of folds, and the number of
+        folds in which the metric is undefined; ``paired``, for auROC (Hand and Till's
+        with several classes), concordance and the calibration slope, with its Monte
+        Carlo sd, which can be estimated from a single sample of pairs; and ``boot632``
+        and ``boot632plus`` under ``scheme="bootstrap"`` only.
 
         Parameters
         ----------

@@ -41,7 +41,7 @@ from statcv.verbs.compare import compare
 from statcv.verbs.cv import cv
 
 Floats = NDArray[np.float64]
-Limits = tuple[float, float, float, float]  # estimate, lower, upper, p-value
+Stated = tuple[float, float, float]  # the estimate and the limits
 
 CHUNK = 25  # data sets of a file
 FEWER = 4  # of which one is asked of slow methods, and of slow models
@@ -191,20 +191,20 @@ def _intervals(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, An
 
 def _asked(
     result: CVResult, metric: str, slow: bool, number: int
-) -> dict[str, tuple[str, tuple[float, float, float]]]:
+) -> dict[str, tuple[str, Stated]]:
     """Return the estimates and limits of all methods, by their name."""
     default = result.estimate(metric)
     found = {"default": (default.how, (default.value, default.lower, default.upper))}
 
     def add(
-        name: str, make: Callable[[], tuple[float, float, float]], how: str
+        name: str, make: Callable[[], Stated], how: str
     ) -> None:
         try:
             found[name] = how, make()
         except StatcvError:
             found[name] = how, (np.nan, np.nan, np.nan)
 
-    def named(how: str, name: str) -> tuple[float, float, float]:
+    def named(how: str, name: str) -> Stated:
         one = result.estimate(metric, how, interval=name)
         return one.value, one.lower, one.upper
 
@@ -218,12 +218,8 @@ def _asked(
             add("corrected_t", partial(named, how, "corrected_t"), how)
         kfold = result.plan.repeats == 1 and how != "paired"
         if rarely and kfold and result.scores.clusters is None:
-            add("cai", partial(_rival, cai_interval, result, metric, number), how)
-            add(
-                "cv_tmle",
-                partial(_rival, cv_tmle_interval, result, metric, number),
-                how,
-            )
+            for name, interval in (("cai", cai_interval), ("cv_tmle", cv_tmle_interval)):
+                add(name, partial(_rival, interval, result, metric, number), how)
     if metric == "brier":
         add("records", partial(named, "pooled", "records"), "pooled")
         if rarely and result.scores.clusters is None:
@@ -237,7 +233,7 @@ def _rival(
     result: CVResult,
     metric: str,
     number: int,
-) -> tuple[float, float, float]:
+) -> Stated:
     lower, upper = interval(result, metric, level=LEVEL, seed=number)
     return float(result.estimate(metric)), lower, upper
 
@@ -389,8 +385,9 @@ def defaults_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
         every["p"] = np.nan
     keys = ["question", "population", "n", "model", "scheme", "metric", "how", "method"]
     groups = every.groupby(keys, sort=False)
-    rows = [dict(zip(keys, key, strict=True)) | _row(part) for key, part in groups]
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(
+        [dict(zip(keys, key, strict=True)) | _row(part) for key, part in groups]
+    )
     order = ["interval", "equal", "nested"]
     rank = table["question"].map(order.index)
     return (
@@ -424,7 +421,7 @@ def _row(part: pd.DataFrame) -> dict[str, float]:
 
 
 def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
-    """Return a share with its Monte Carlo standard error, that of (count + 1)/(n + 2)."""
+    """Return a share with its Monte Carlo standard error."""
     if not len(held):
         return {name: np.nan, f"{name}_se": np.nan}
     near = (held.sum() + 1) / (len(held) + 2)
