@@ -259,17 +259,22 @@ class CVResult:
         level : float, default 0.95
             Confidence level of the interval.
         interval : str, optional
-            Method of the interval. The default depends on the scheme and the metric;
-            for auROC it is ``"corrected_jackknife"`` if the model fits all folds
-            together and the refits take no more than a second or two.
+            Method of the interval. The default depends on the metric, on how it is
+            stated and on whether the model maximises a likelihood, and never on cost.
 
-            Computed from the existing predictions: ``"delong"``, ``"logit"`` (the same
-            on the logit scale) and ``"influence"`` for auROC, ``"pairs"`` for paired
-            estimates, ``"corrected_t"`` over folds, ``"records"`` for a mean over
-            records, ``"bootstrap"`` and ``"bca"``. If an auROC is exactly 1 or 0, so
-            that the interval would have no width, the exact bound from disjoint pairs
-            is given instead, except for a 0 that the training means alone produce, as
-            under ``loocv``.
+            For a model with a likelihood, the default is ``"infinitesimal_jackknife"``,
+            which counts the variation of the fits to first order and without refits:
+            for every pooled metric with derivatives, and for rank metrics in all forms.
+
+            Computed from the existing predictions, with the fits as given:
+            ``"delong"`` and ``"logit"`` (the same on the logit scale) for a pooled
+            auROC, ``"influence"`` for a pooled metric with derivatives and for auROC in
+            all forms, ``"pairs"`` for paired estimates, ``"corrected_t"`` over folds,
+            ``"records"`` for a mean over records, ``"bootstrap"`` and ``"bca"``.
+
+            If an auROC is exactly 1 or 0, so that the interval would have no width, the
+            exact bound from disjoint pairs is given instead, except for a 0 that the
+            training means alone produce, as under ``loocv``.
 
             Computed from refits, which also account for the variability of the fits:
             ``"jackknife"``, ``"jackknife_logit"``, ``"corrected_jackknife"`` for auROC,
