@@ -1,6 +1,7 @@
 """Bad input: a StatcvError that is also the builtin error, and says what is wrong."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ import statsmodels.api as sm
 from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 import statcv as scv
 from statcv import compare, cv, fold_plan
@@ -600,14 +602,15 @@ def test_comparing_by_what_cannot_be_compared(result):
     other = result.update(formula="y ~ amount")
     refused(MetricError, ["no metric 'aurok'", "'auroc'"], compare, result, other,
             metric="aurok")  # fmt: skip
-    refused(
-        ComparisonError,
-        "no default paired test",
-        compare,
-        result,
-        other,
-        metric="auprc",
-    )
+    unknown = replace(scv.metrics.METRICS["auprc"], derive=None)
+    refused(ComparisonError, ["auPR has no default paired test", "'permutation'"],
+            compare, result, other, metric=unknown, how="pooled")  # fmt: skip
+    refused(ComparisonError, "needs the derivatives", compare, result, other,
+            metric=unknown, test="influence")  # fmt: skip
+    tree = result.update(model=DecisionTreeClassifier())
+    refused(ComparisonError, "the influence of a record on auROC (per fold) is not "
+            "known for DecisionTreeClassifier", compare, tree=tree, other=other,
+            test="infinitesimal_jackknife")  # fmt: skip
     refused(MetricError, "'y' is binary", compare, result, other, metric="rmse")
     refused(ComparisonError, "between 0 and 1", compare, result, other, level=95)
 

@@ -596,8 +596,8 @@ BOTH = ("compare", "GRADE ~ GPA", "spector")
         ((*BOTH, "--models", "logit,men"), "no model 'men'.*Did you mean 'mean'"),
         ((*BOTH, "--models", "logit,mean", "--model", "mean"), "means nothing"),
         (
-            (*BOTH, "--models", "logit,mean", "--metrics", "auprc"),
-            "no default paired test",
+            (*BOTH, "--models", "logit,mean", "--metrics", "rmse"),
+            "RMSE needs a continuous outcome",
         ),
         (("data", "spectr"), "no file and no data set 'spectr'.*'spector'"),
         (("data", "spector", "--fetch"), "needs no download"),
@@ -624,6 +624,12 @@ def test_wrong_input_exits_2_with_one_line(
     assert line.startswith("statcv: ")
     assert re.search(said, line), line
     assert "Error" not in line.removeprefix("statcv: ").split(":")[0]
+
+
+def test_any_metric_is_compared_without_the_name_of_a_test(run: Run) -> None:
+    ran = run(*BOTH, "--models", "logit,mean", "--metrics", "auprc")
+    assert ran.code == 0
+    assert "Differences of the auPR (per fold)" in ran.out
 
 
 def test_a_formula_that_does_not_parse_is_pointed_at(run: Run) -> None:

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
 from statcv.inference.refits.jackknife import Jackknife, jackknife_values
-from statcv.inference.refits.refitting import FIT, jackknife_cost
 
 
 def data(n=24, ones=9, shift=0.8, seed=3):
@@ -88,23 +87,31 @@ def usual(n=24, **more):
     return res, res.estimate("auroc")
 
 
+TUNE = {"C": [0.1, 1.0]}
+
+
 @pytest.mark.parametrize(
-    ("more", "made"),
+    "more",
     [
-        ({}, True),
-        ({"threshold": "youden"}, True),
-        ({"tune": {"C": [0.1, 1.0]}}, True),
-        ({"n": 1200}, False),
-        ({"scheme": "montecarlo", "k": None, "repeats": 5}, False),
-        ({"model": LogisticRegression()}, False),
-        ({"model": LogisticRegression(), "threshold": "youden"}, False),
-        ({"model": LogisticRegression(), "tune": {"C": [0.1, 1.0]}}, False),
+        {},
+        {"threshold": "youden"},
+        {"tune": TUNE},
+        {"n": 1200},
+        {"scheme": "montecarlo", "k": None, "repeats": 5},
+        {"model": LogisticRegression()},
+        {"model": LogisticRegression(), "threshold": "youden"},
+        {"model": LogisticRegression(), "tune": TUNE},
     ],
 )
-def test_refits_by_default_are_only_for_few_batched_fits(more, made):
+def test_no_interval_refits_anything_unless_it_is_asked_for(more):
     res, found = usual(**more)
-    assert ("jackknife" in found.method) == made
-    assert bool(res.refits.jackknives) == made
+    assert found.interval.name == "infinitesimal_jackknife"
+    assert found.method == "infinitesimal jackknife"
+    assert not res.refits.jackknives
+    assert ("takes the tuning parameters as given" in found.assumes) == ("tune" in more)
+    if "n" not in more:
+        res.estimate("auroc", interval="jackknife")
+        assert res.refits.jackknives
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
@@ -112,7 +119,8 @@ def test_separated_fits_are_not_refitted_by_default():
     df = data(60, 20).assign(c=lambda d: d["y"] + 0.1 * d["a"])
     apart = scv.cv("y ~ a + c", df, scheme="loocv", seed=1)
     assert apart.held.separated.all()
-    assert "jackknife" not in apart.estimate("auroc").method
+    apart.estimate("auroc")
+    assert not apart.refits.jackknives
 
 
 def test_thresholds_are_not_refitted_for_rank_metrics():
@@ -121,24 +129,12 @@ def test_thresholds_are_not_refitted_for_rank_metrics():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_the_cost_is_at_least_the_number_of_fits():
-    for more in ({"scheme": "loocv"}, {"scheme": "leave_pair_out"}, {"repeats": 2}):
-        res = result(**more)
-        how = res.estimate().how
-        jack = jackknife_values(res.refits.setup, scv.metrics.METRICS["auroc"], how)
-        cells = res.design.n * res.design.matrix.shape[1]
-        cost = jackknife_cost(res.refits.setup, how)
-        assert jack.n_fits * (cells + FIT) <= cost
-        assert cost < jackknife_cost(res.refits.setup, how, separated=0.1)
-
-
-@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
-def test_without_a_jackknife_the_interval_over_records_is_used():
-    df = data(20, 2)
+def test_the_default_interval_needs_no_class_that_survives_two_deletions():
+    df = data(20, 2, 1.5)
     res = scv.cv("y ~ a", df, model=scv.models.Logit(C=1.0), scheme="loocv", seed=1)
     found = res.estimate("auroc")
-    plain = res.estimate("auroc", interval="delong")
     asked = res.estimate("auroc", interval="corrected_jackknife")
     assert math.isnan(asked.se)
-    assert (found.lower, found.upper) == (plain.lower, plain.upper)
-    assert asked.assumes in found.assumes
+    assert "no record of class 1" in asked.assumes
+    assert 0 < found.lower < found.value < found.upper < 1
+    assert found.interval.df == 2

@@ -146,7 +146,7 @@ def test_casewise_metrics_have_the_interval_of_a_mean_over_records(data, name):
     table = result.predictions
     losses = loss(table["observed"].to_numpy(), table["predicted"].to_numpy())
     by_record = pd.Series(np.asarray(losses, float)).groupby(table["row"]).mean()
-    found = result.estimate(name, "pooled")
+    found = result.estimate(name, "pooled", interval="records")
     assert len(by_record) == 60
     assert float(found) == pytest.approx(by_record.mean())
     assert found.se == pytest.approx(stats.sem(by_record))
@@ -160,7 +160,9 @@ def test_casewise_metrics_have_the_interval_of_a_mean_over_records(data, name):
 
 def test_rmse_has_the_root_of_the_interval_of_its_square(data):
     result = cv("z ~ a", data, k=4, seed=1, metrics=["rmse", "mse"])
-    root, square = (result.estimate(name, "pooled") for name in ("rmse", "mse"))
+    root, square = (
+        result.estimate(name, "pooled", interval="records") for name in ("rmse", "mse")
+    )
     assert root.lower**2 == pytest.approx(square.lower)
     assert root.upper**2 == pytest.approx(square.upper)
     # the delta method: se(√m) ≈ se(m) / 2√m
@@ -286,6 +288,9 @@ def test_leave_one_out_has_no_auroc_per_fold(data):
         found = result.estimate("auroc", "per_fold")
     assert np.isnan(float(found))
     assert (found.n_values, found.n_undefined) == (60, 60)
+    assert (found.method, found.assumes) == ("none", "no fold has a value")
+    with pytest.warns(UndefinedMetricWarning, match="no value in 60 of 60 folds"):
+        found = result.estimate("auroc", "per_fold", interval="corrected_t")
     assert (found.method, found.assumes) == (
         "none",
         "fewer than two folds have a value",
@@ -413,7 +418,7 @@ def test_more_classes_have_casewise_estimates(data):
     result = cv("g ~ a + b", data, k=4, seed=1)
     shares = result.held.predicted
     codes = result.design.y[result.held.row]
-    found = result.estimate("brier", "pooled")
+    found = result.estimate("brier", "pooled", interval="records")
     expected = ((shares - np.eye(3)[codes]) ** 2).sum(axis=1)
     assert float(found) == pytest.approx(expected.mean())
     assert found.se == pytest.approx(stats.sem(expected))
@@ -470,34 +475,43 @@ def people(data):
 
 INTERVALS_OF = {
     ("auroc", "pooled"): ["delong", "logit", "influence", "bootstrap", "bca"],
-    ("auroc", "per_fold"): ["influence", "corrected_t", "bootstrap", "bca"],
+    ("auroc", "per_fold"): ["corrected_t", "influence", "bootstrap", "bca"],
     ("auroc", "paired"): ["influence", "bootstrap", "bca"],
-    ("auprc", "pooled"): ["bootstrap", "bca"],
+    ("auprc", "pooled"): ["influence", "bootstrap", "bca"],
     ("auprc", "per_fold"): ["corrected_t", "bootstrap", "bca"],
-    ("brier", "pooled"): ["records", "bootstrap", "bca"],
+    ("brier", "pooled"): ["records", "influence", "bootstrap", "bca"],
     ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
-    ("rmse", "pooled"): ["records", "bootstrap", "bca"],
-    ("r2", "pooled"): ["bootstrap", "bca"],
+    ("rmse", "pooled"): ["records", "influence", "bootstrap", "bca"],
+    ("r2", "pooled"): ["influence", "bootstrap", "bca"],
 }
+WITH_FITS = "infinitesimal_jackknife"
+ONLY_FOLDS = [("brier", "per_fold")]  # a mean over folds that does not rank
 DEFAULTS = {
     ("auroc", "pooled"): "delong",
     ("auroc", "per_fold"): "corrected_t",
+    ("auprc", "pooled"): "influence",
     ("auprc", "per_fold"): "corrected_t",
     ("brier", "pooled"): "records",
     ("brier", "per_fold"): "corrected_t",
     ("rmse", "pooled"): "records",
+    ("r2", "pooled"): "influence",
 }
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("fits", [True, False])
 @pytest.mark.parametrize(("name", "how"), INTERVALS_OF)
-def test_intervals_are_chosen_by_name(data, name, how):
+def test_intervals_are_chosen_by_name(data, name, how, fits):
     formula = "z ~ a" if name in ("rmse", "r2") else "y ~ a"
     scores = cv(formula, data, k=3, seed=1).scores
-    metric = METRICS[name]
-    assert list(possible_intervals(scores, metric, how)) == INTERVALS_OF[name, how]
-    plain = make_estimate(scores, metric, how)
+    metric, listed = METRICS[name], INTERVALS_OF[name, how]
     default = DEFAULTS.get((name, how))
+    if not fits:
+        scores = replace(scores, sensitivity=None)
+    elif (name, how) not in ONLY_FOLDS:
+        listed, default = [WITH_FITS, *listed], WITH_FITS
+    assert list(possible_intervals(scores, metric, how)) == listed
+    plain = make_estimate(scores, metric, how)
     assert default_interval(scores, metric, how) == default
     if default is None:
         assert "interval=" in plain.assumes
@@ -506,7 +520,6 @@ def test_intervals_are_chosen_by_name(data, name, how):
         assert str(plain) == str(named)
         assert (plain.value, plain.se) == (named.value, named.se)
     methods = set()
-    listed = INTERVALS_OF[name, how]
     if name == "auprc" and how == "per_fold":
         listed = listed[:-1]  # one sample after the other, many of them
     for interval in listed:
@@ -521,10 +534,18 @@ def test_intervals_are_chosen_by_name(data, name, how):
 def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
     scores = cv("y ~ a", data, scheme="rloocv", repeats=repeats, seed=1).scores
     assert possible_intervals(scores, METRICS["auroc"], "paired") == (
-        "influence",
+        "infinitesimal_jackknife",
         "pairs",
+        "influence",
     )
-    assert default_interval(scores, METRICS["auroc"], "paired") == "pairs"
+    default = default_interval(scores, METRICS["auroc"], "paired")
+    assert default == "infinitesimal_jackknife"
+    given = replace(scores, sensitivity=None)
+    assert possible_intervals(given, METRICS["auroc"], "paired") == (
+        "pairs",
+        "influence",
+    )
+    assert default_interval(given, METRICS["auroc"], "paired") == "pairs"
 
 
 @pytest.mark.parametrize(
@@ -536,7 +557,13 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
             "delong",
             "'delong' is not available for auROC .per fold.; there ",
         ),
-        ("brier", "pooled", "influence", "there are 'records', 'bootstrap', 'bca'"),
+        ("brier", "per_fold", "influence", "there are 'corrected_t', 'bootstrap'"),
+        (
+            "brier",
+            "pooled",
+            "pairs",
+            "there are 'infinitesimal_jackknife', 'records', 'influence', 'bootstrap'",
+        ),
         ("auroc", "pooled", "delon", r"unknown; for auROC .* Did you mean 'delong'\?"),
         ("auroc", "pooled", "jackknife", "needs refits.*result.estimate"),
         ("brier", "pooled", "nested_cv", "needs refits.*result.estimate"),
@@ -582,7 +609,8 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     pooled = result.estimate("auroc", "pooled", interval="delong")
     expected = delong(table["observed"], table["predicted"], clusters=person)
     usual = result.estimate("auroc", "pooled")
-    assert usual.method.endswith("clusters deleted as a whole")
+    assert usual.method == "infinitesimal jackknife summed by cluster"
+    assert usual.assumes.startswith("counts the variation of the clusters and")
     assert pooled.method == "clustered DeLong"
     assert pooled.se == pytest.approx(expected.se, abs=1e-14)
     assert (pooled.lower, pooled.upper) == pytest.approx(
@@ -590,7 +618,7 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     )
     losses = (table["observed"] - table["predicted"]) ** 2
     sums = (losses - losses.mean()).groupby(person.to_numpy()).sum()
-    brier = result.estimate("brier", "pooled")
+    brier = result.estimate("brier", "pooled", interval="records")
     expected_se = np.sqrt(30 / 29 * (sums**2).sum()) / 60
     assert brier.se == pytest.approx(expected_se)
     assert "cluster" in brier.method
@@ -602,6 +630,7 @@ def test_clusters_are_the_units_of_the_default_intervals(people):
     roots = make_estimate(
         cv("z ~ a", people, k=3, seed=1, stratify=by_value("person")).scores,
         METRICS["rmse"],
+        interval="records",
     )
     assert roots.method == "root of the mean over records, cluster-robust"
 
@@ -625,7 +654,8 @@ def test_ranks_of_more_classes_need_all_of_them(name):
     assert (found.n_values, found.n_undefined) == (3, 1)
     pooled = make_estimate(scores, metric, "pooled")
     assert float(pooled) == pytest.approx(metric(y, shares))
-    assert "interval='bootstrap'" in pooled.assumes
+    assert pooled.method == "influence of records, fits as given"
+    assert pooled.lower < pooled.value < pooled.upper
     lacking = replace(scores, y=np.minimum(y, 1))
     assert np.isnan(float(make_estimate(lacking, metric, "pooled")))
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
 from statcv.inference import operating_characteristics as measured
@@ -116,8 +117,9 @@ def test_a_summary_quotes_the_study():
         scheme="rloocv",
         repeats=1,
         seed=1,
-        model=scv.models.Logit(C=1.0),
+        model=LogisticRegression(solver="liblinear"),
     )
+    assert res.estimate().interval.name == "pairs"
     assert "Measured in simulations of ridge logistic regression at n = 30" in " ".join(
         res.summary().notes
     )

@@ -60,23 +60,25 @@ def test_the_variance_is_that_of_differences_without_each_record():
     assert found.upper - found.lower == pytest.approx(2 * half, rel=1e-8)
 
 
-def test_it_is_the_usual_test_of_auroc_on_one_plan():
+def test_it_tests_the_headline_of_both_results():
     first, second = pair(data(), scheme="rloocv", repeats=2)
-    compared = scv.compare(first=first, second=second)
+    named = {"test": "corrected_jackknife"}
+    compared = scv.compare(first=first, second=second, **named)
     row = compared.differences.iloc[0]
     assert compared.method.name == "corrected_jackknife"
     estimates = compared.table["estimate"]
     assert row["difference"] == pytest.approx(estimates["second"] - estimates["first"])
     assert compared.table["how"].tolist() == ["paired", "paired"]
     assert "Differences of the auROC (paired)" in str(compared.summary())
-    mirrored = scv.compare(second=second, first=first).differences.iloc[0]
+    mirrored = scv.compare(second=second, first=first, **named).differences.iloc[0]
     assert mirrored["difference"] == pytest.approx(-row["difference"])
     assert mirrored["p"] == pytest.approx(row["p"])
 
 
-def test_a_result_against_itself_does_not_differ():
+@pytest.mark.parametrize("test", [None, "corrected_jackknife"])
+def test_a_result_against_itself_does_not_differ(test):
     first, _ = pair(data(), scheme="rloocv", repeats=1)
-    row = scv.compare(one=first, two=first.update()).differences.iloc[0]
+    row = scv.compare(one=first, two=first.update(), test=test).differences.iloc[0]
     assert (row["difference"], row["p"]) == (0, 1)
 
 
@@ -87,7 +89,7 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     model = scv.models.Logit(C=1.0)
     best = scv.cv("y ~ perfect", df, model=model, scheme="loocv")
     some = best.update(formula="y ~ a")
-    compared = scv.compare(best=best, some=some)
+    compared = scv.compare(best=best, some=some, test="corrected_jackknife")
     row = compared.differences.iloc[0]
     assert compared.method.name == "corrected_jackknife"
     moved = some.jackknife("auroc", "pooled")
@@ -98,19 +100,23 @@ def test_a_perfect_model_is_compared_though_no_deletion_moves_it():
     assert row["p"] == pytest.approx(
         2 * stats.t.sf(abs(row["difference"]) / row["se"], moved.df)
     )
-    same = scv.compare(best=best, other=best.update(formula="y ~ also"))
-    row = same.differences.iloc[0]
-    assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
-    assert "no record influences the difference" in row["caveat"]
+    other = best.update(formula="y ~ also")
+    for test in ("corrected_jackknife", None):
+        row = scv.compare(best=best, other=other, test=test).differences.iloc[0]
+        assert (row["difference"], row["statistic"], row["p"]) == (0, 0, 1)
+        assert "no record influences the difference" in row["caveat"]
 
 
-def test_models_fitted_one_by_one_are_compared_by_delong():
+def test_models_fitted_one_by_one_are_compared_without_refits_by_default():
     from sklearn.linear_model import LogisticRegression
 
     df = data()
     one = scv.cv("y ~ a", df, model=LogisticRegression(), k=3, seed=1)
     two = one.update(formula="y ~ b")
-    assert scv.compare(one=one, two=two).method.name == "delong"
+    usual = scv.compare(one=one, two=two)
+    assert usual.method.name == "infinitesimal_jackknife"
+    assert 0 < usual.differences["p"].iloc[0] <= 1
+    assert not one.refits.jackknives
     refitted = scv.compare(one=one, two=two, test="corrected_jackknife")
     assert 0 < refitted.differences["p"].iloc[0] <= 1
 
@@ -124,7 +130,9 @@ def test_predictions_of_other_software_have_no_refits():
         fold="fold",
         row="row",
     )
-    assert scv.compare(here=first, there=read).method.name == "delong"
+    assert scv.compare(here=first, there=read).method.name == "corrected_t"
+    pooled = scv.compare(here=first, there=read, how="pooled")
+    assert pooled.method.name == "delong"
     asked = scv.compare(here=first, there=read, test="corrected_jackknife")
     row = asked.differences.iloc[0]
     assert np.isnan(row["p"])

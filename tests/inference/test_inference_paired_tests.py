@@ -1,12 +1,14 @@
 """Tests that compare two models on the same records."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
 from scipy.stats import ttest_1samp
 
 from statcv.errors import ComparisonError
-from statcv.inference.paired.methods import METHODS, paired_method
+from statcv.inference.paired.methods import METHODS, default_method, paired_method
 from statcv.inference.paired.tests import (
     joined_clusters,
     paired_corrected_t,
@@ -158,12 +160,11 @@ def test_every_method_says_what_it_assumes():
 
 
 def test_which_test_for_which_metric():
-    assert paired_method(None, METRICS["auroc"]).name == "delong"
-    assert paired_method(None, METRICS["mse"]).name == "t"
     for name in ("permutation", "corrected_t"):
         assert paired_method(name, METRICS["auprc"]).name == name
     refused = [
-        (None, "rmse", "has no default paired test"),
+        (None, "rmse", "test=None is unknown"),
+        ("corrected_jackknife", "brier", "for auROC, not for Brier"),
         ("delong", "brier", "for auROC, not for Brier"),
         ("t", "auprc", "is not a mean over records"),
         ("delog", "auroc", "Did you mean 'delong'"),
@@ -172,6 +173,30 @@ def test_which_test_for_which_metric():
     for test, metric, words in refused:
         with pytest.raises(ComparisonError, match=words):
             paired_method(test, METRICS[metric])
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_has_a_default_test(name):
+    metric = METRICS[name]
+    expected = "t" if metric.casewise is not None else "influence"
+    expected = "delong" if metric.is_auroc else expected
+    assert default_method(metric) == expected
+    assert default_method(metric, by_fold=True) == "corrected_t"
+    for by_fold in (False, True):
+        found = default_method(metric, varying=True, by_fold=by_fold)
+        assert found == "infinitesimal_jackknife"
+    for test in (default_method(metric), "corrected_t", "infinitesimal_jackknife"):
+        assert paired_method(test, metric).name == test
+
+
+def test_a_metric_without_derivatives_has_no_default_test():
+    unknown = replace(METRICS["rmse"], derive=None)
+    with pytest.raises(ComparisonError, match="RMSE has no default paired test"):
+        default_method(unknown)
+    for test in ("influence", "infinitesimal_jackknife"):
+        with pytest.raises(ComparisonError, match="needs the derivatives"):
+            paired_method(test, unknown)
+    assert default_method(unknown, by_fold=True) == "corrected_t"
 
 
 def test_clusters_that_do_not_vary_are_not_evidence():

@@ -8,6 +8,7 @@ import pytest
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning
 from statcv.folds.deletion import choose_splits
+from statcv.inference import make_estimate
 from statcv.inference.estimates import pairs as paired_values
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.metrics import METRICS, auroc_hand_till, concordance
@@ -94,7 +95,10 @@ def test_within_folds_it_is_weighted_by_pairs():
     expected = areas[~np.eye(3, dtype=bool)].mean()
     found = res.estimate("auroc_hand_till", "paired")
     assert float(found) == pytest.approx(expected)
-    assert "no interval for the pairs" in found.assumes
+    assert found.interval.name == "infinitesimal_jackknife"
+    assert found.lower < found.value < found.upper
+    given = make_estimate(replace(p, sensitivity=None), HAND_TILL, "paired")
+    assert "no interval for the pairs" in given.assumes
     one = scv.cv("g ~ a + b", frame(60), scheme="montecarlo", p=0.5, repeats=1, seed=1)
     rows = one.scores.row
     whole = auroc_hand_till(one.design.y[rows], one.scores.predicted)
@@ -150,7 +154,9 @@ def test_concordance_of_pairs_is_that_of_independent_refits(call):
     if not call:
         differ = [z[i] != z[j] for i, j in itertools.combinations(range(len(z)), 2)]
         assert plan.n_fits == sum(differ)
-        assert found.method == "pairs clustered by record"
+        assert found.method == "infinitesimal jackknife"
+        given = res.estimate(interval="pairs")
+        assert given.method == "pairs clustered by record"
         assert res.estimate(interval="jackknife").se > 0
     table = res.pairs
     right = (table["predicted"] > table["predicted_partner"]).to_numpy()

@@ -278,7 +278,8 @@ def test_the_reverse_difference_has_the_opposite_sign(small, large):
 
 
 def test_differences_of_records_are_in_order_with_their_mean(small, large):
-    ax = scv.plots.plot_difference(small, large, metric="brier")
+    compared = scv.compare(small=small, large=large, metric="brier", test="t")
+    ax = scv.plots.plot_difference(compared)
     y, p = averaged(small)
     _, q = averaged(large)
     change = (y - q) ** 2 - (y - p) ** 2
@@ -294,6 +295,11 @@ def test_differences_of_records_are_in_order_with_their_mean(small, large):
     assert band.get_height() == pytest.approx(2 * half)
     better, worse = (change < 0).sum(), (change > 0).sum()
     assert f"better in {better}, worse in {worse}" in legend(ax)[1]
+    usual = scv.compare(small=small, large=large, metric="brier").differences.iloc[0]
+    (band,) = scv.plots.plot_difference(small, large, metric="brier").patches
+    assert band.get_y() == pytest.approx(usual["lower"])
+    assert band.get_height() == pytest.approx(usual["upper"] - usual["lower"])
+    assert usual["se"] != pytest.approx(se)
 
 
 def test_the_meaning_of_better_depends_on_the_direction_of_the_metric(small, large):

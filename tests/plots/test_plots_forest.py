@@ -1,5 +1,8 @@
 """Forest plots and permutation distributions, checked on their Axes."""
 
+import re
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
@@ -214,6 +217,15 @@ def test_rows_are_named_by_the_index_or_a_given_column():
 def test_metrics_of_one_result_can_be_rows(results):
     ax = scv.plots.plot_forest(results["small"].metrics())
     assert names(ax)[:3] == ["auROC", "auPR", "calibration slope"]
+    assert re.fullmatch(r"0\.\d\d \(0\.\d\d to 0\.\d\d\)", written(ax)[1])
+    unknown = replace(scv.metrics.METRICS["auprc"], derive=None)
+    without = scv.from_predictions(
+        results["small"].predictions.query("repeat == 1"),
+        observed="observed",
+        predicted="predicted",
+        metrics=["auroc", unknown],
+    )
+    ax = scv.plots.plot_forest(without.metrics())
     assert written(ax)[1].endswith("no interval")
 
 

@@ -89,7 +89,9 @@ def test_casewise_losses_by_a_paired_t_test(spector):
 
     a = scv.cv("GPA ~ TUCE", spector, k=4, seed=1)
     b = a.update(formula="GPA ~ TUCE + PSI")
-    row = scv.compare(a, b).differences.iloc[0]
+    usual = scv.compare(a, b)
+    assert usual.method.name == "infinitesimal_jackknife"
+    row = scv.compare(a, b, test="t").differences.iloc[0]
     losses = [
         (r.predictions.sort_values("row")["observed"] - r.predictions["predicted"]) ** 2
         for r in (a, b)
@@ -98,8 +100,10 @@ def test_casewise_losses_by_a_paired_t_test(spector):
     assert row["p"] == pytest.approx(test.pvalue)
     interval = test.confidence_interval()
     assert (row["lower"], row["upper"]) == pytest.approx((interval.low, interval.high))
-    with pytest.raises(ComparisonError, match="RMSE"):
-        scv.compare(a, b, metric="rmse")
+    with pytest.raises(ComparisonError, match="RMSE is not a mean over records"):
+        scv.compare(a, b, metric="rmse", test="t")
+    roots = scv.compare(a, b, metric="rmse")
+    assert 0 < roots.differences["p"][0] < 1
 
 
 def test_a_result_against_itself(results):

@@ -172,7 +172,7 @@ def test_a_permutation_test_says_that_it_averages():
 
 def test_losses_are_averaged_over_repeats():
     results = pair(k=4, repeats=5)
-    row = scv.compare(**results, metric="brier").differences.iloc[0]
+    row = scv.compare(**results, metric="brier", test="t").differences.iloc[0]
     losses = [
         r.predictions.assign(loss=lambda t: (t["observed"] - t["predicted"]) ** 2)
         .groupby("row")["loss"]

@@ -106,7 +106,9 @@ def test_clusters_where_a_stratifier_tells_them():
     a = scv.cv("y ~ a", frame, k=4, stratify=scv.by_value("site"), seed=1)
     b = a.update(formula="y ~ a + b")
     comparison = scv.compare(a=a, b=b, test="delong", how="pooled")
-    assert scv.compare(a=a, b=b).method.name == "corrected_jackknife"
+    usual = scv.compare(a=a, b=b)
+    assert usual.method.name == "infinitesimal_jackknife"
+    assert "infinitesimal jackknife, clustered" in str(usual)
     first, second = (r.predictions.set_index("row").sort_index() for r in (a, b))
     expected = delong_test(
         first["observed"],
@@ -120,7 +122,7 @@ def test_clusters_where_a_stratifier_tells_them():
         delong_test(first["observed"], second["predicted"], first["predicted"]).se
     )
     assert "clustered" in str(comparison)
-    brier = scv.compare(a=a, b=b, metric="brier").differences.iloc[0]
+    brier = scv.compare(a=a, b=b, metric="brier", test="t").differences.iloc[0]
     losses = (second["predicted"] - second["observed"]) ** 2 - (
         first["predicted"] - first["observed"]
     ) ** 2
@@ -197,10 +199,10 @@ def test_pairs_without_a_p_value_do_not_count(several):
     )
     mixed = {"scores": elsewhere} | several
     with pytest.warns(UndefinedMetricWarning, match="no value in 1 of 1"):
-        table = scv.compare(**mixed, metric="brier").differences
+        table = scv.compare(**mixed, metric="brier", test="t").differences
     lacking = table["first"] == "scores"
     assert table.loc[lacking, ["p", "p_holm", "p_bh"]].isna().all(axis=None)
-    plain = scv.compare(**several, metric="brier").differences
+    plain = scv.compare(**several, metric="brier", test="t").differences
     for column in ("p_holm", "p_bh"):
         assert table.loc[~lacking, column].tolist() == pytest.approx(plain[column])
 
@@ -221,9 +223,9 @@ def test_all_against_one(several):
 
 def test_against_the_null_model_by_a_casewise_loss(several):
     a = several["a"]
-    comparison = scv.compare(a=a, reference="null", metric="brier")
+    comparison = scv.compare(a=a, reference="null", metric="brier", test="t")
     mean = a.update(model="mean")
-    by_hand = scv.compare(null=mean, a=a, metric="brier").differences
+    by_hand = scv.compare(null=mean, a=a, metric="brier", test="t").differences
     found = comparison.differences
     assert found["first"].tolist() == ["null"]
     numbers = ["difference", "se", "p"]
@@ -238,7 +240,7 @@ def test_against_the_null_model_by_a_casewise_loss(several):
 def test_the_null_model_ranks_nobody(scheme):
     """Whatever the training means give away, it has no skill: auROC 0.5."""
     res = scv.cv("y ~ a", simulated(7, 41), scheme=scheme, metrics="auroc", seed=1)
-    comparison = scv.compare(a=res, reference="null", how="pooled")
+    comparison = scv.compare(a=res, reference="null", how="pooled", test="delong")
     row = comparison.differences.iloc[0]
     y, p = mean_predictions(res).to_numpy().T
     expected = delong(y, p)
@@ -253,7 +255,7 @@ def test_the_null_model_ranks_nobody(scheme):
 def test_a_result_called_null_is_the_reference(several):
     comparison = scv.compare(null=several["a"], b=several["ab"], reference="null")
     assert list(comparison.results) == ["null", "b"]
-    plain = scv.compare(null=several["a"], b=several["ab"], test="delong")
+    plain = scv.compare(null=several["a"], b=several["ab"])
     assert comparison.differences.equals(plain.differences)
 
 

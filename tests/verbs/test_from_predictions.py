@@ -1,8 +1,11 @@
 """Predictions from other software are read like those of cv()."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
 import statcv as scv
 from statcv.errors import (
@@ -29,7 +32,7 @@ def test_metrics_are_those_of_the_call_that_made_the_predictions(made_here):
     read = elsewhere(
         made_here.predictions, fold="fold", repeat="repeat", row="row", seed=1
     )
-    limits = ["lower", "upper"]  # those of auROC need refits
+    limits = ["lower", "upper"]  # those made here count the variation of the fits
     pd.testing.assert_frame_equal(
         read.metrics().drop(columns=limits), made_here.metrics().drop(columns=limits)
     )
@@ -96,7 +99,9 @@ def test_the_summary_leaves_out_columns_with_nothing_in_them(made_here):
     in_folds = elsewhere(once, fold="fold")
     assert columns_printed(in_folds) == [*always, "no skill", "per fold (sd)"]
     assert list(one_fit.metrics().columns) == list(in_folds.metrics().columns)
-    no_limits = elsewhere(once, metrics="auprc")
+    assert columns_printed(elsewhere(once, metrics="auprc")) == always
+    unknown = replace(scv.metrics.METRICS["auprc"], derive=None)
+    no_limits = elsewhere(once, metrics=unknown)
     assert columns_printed(no_limits) == ["estimate", "how"]
     assert "intervals" not in str(no_limits.summary())
 
@@ -140,7 +145,8 @@ def test_several_classes_and_numbers():
         .head(200)
         .assign(kind=lambda d: pd.qcut(d["x1"], 3, labels=["a", "b", "c"]))
     )
-    res = scv.cv("kind ~ x2 + x3", iris, k=4, seed=1)
+    neighbors = KNeighborsClassifier(15)
+    res = scv.cv("kind ~ x2 + x3", iris, model=neighbors, k=4, seed=1)
     columns = {level: f"predicted_{level}" for level in "abc"}
     read = elsewhere(res.predictions, predicted=columns, fold="fold", row="row")
     pd.testing.assert_frame_equal(read.metrics(), res.metrics())
@@ -148,7 +154,7 @@ def test_several_classes_and_numbers():
         res.predictions, predicted=list(columns.values()), fold="fold", row="row"
     )
     pd.testing.assert_frame_equal(listed.metrics(), res.metrics())
-    number = scv.cv("x1 ~ x2 + x3", iris, k=4, seed=1)
+    number = scv.cv("x1 ~ x2 + x3", iris, model=KNeighborsRegressor(15), k=4, seed=1)
     read = elsewhere(number.predictions, fold="fold", row="row")
     pd.testing.assert_frame_equal(read.metrics(), number.metrics())
 

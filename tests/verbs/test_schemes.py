@@ -87,7 +87,7 @@ def test_leave_pair_out_is_the_share_of_pairs_ranked_right(data):
     squares = [np.mean((np.array(own[i]) - y[i]) ** 2) for i in range(15)]
     assert result.estimate("accuracy").how == "pooled"
     assert float(result.estimate("accuracy")) == pytest.approx(np.mean(hits))
-    found = result.estimate("brier")
+    found = result.estimate("brier", interval="records")
     assert float(found) == pytest.approx(np.mean(squares), abs=1e-5)
     assert found.se == pytest.approx(stats.sem(squares), abs=1e-5)
     pooled = roc_auc_score(y, [np.mean(own[i]) for i in range(15)])
@@ -356,10 +356,18 @@ def test_all_metrics_of_resampled_schemes_hold_their_estimate(spector):
         result = scv.cv("GRADE ~ GPA", spector, scheme=scheme, seed=3)
         table = result.metrics()
         assert (table["how"] == "per_fold").all()
-        centre = (table["lower"] + table["upper"]) / 2
-        inside = (table["lower"] > 0) & (table["upper"] < 1)
-        assert inside.sum() >= 1
-        np.testing.assert_allclose(centre[inside], table.loc[inside, "estimate"])
+        ranks = table["metric"].isin(["auroc", "auprc"])
+        lower, value, upper = table[["lower", "estimate", "upper"]].to_numpy().T
+        inside = (lower > 0) & (upper < 1)
+        assert (inside & ~ranks).sum() >= 1
+        assert (inside & ranks).sum() == 2
+        own, others = inside & ranks, inside & ~ranks
+        np.testing.assert_allclose((lower + upper)[others] / 2, value[others])
+        below, above = (  # of Wilson's shape
+            (value[own] - limit[own]) ** 2 / (limit[own] * (1 - limit[own]))
+            for limit in (lower, upper)
+        )
+        np.testing.assert_allclose(below, above)
 
 
 def test_resampled_schemes_are_updated_and_compared(spector):

@@ -3,10 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
 from statcv.errors import CostWarning, FoldWarning, MetricError, SchemeError
-from statcv.results.permutations import warn_of_cost
+from statcv.results.cost import warn_of_permutations
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +65,11 @@ def test_the_plain_t_test_quotes_its_size(spector):
 
 
 def test_the_cost_is_said_before_refits_one_by_one(spector):
-    from sklearn.linear_model import LogisticRegression
-
     res = scv.cv("GRADE ~ GPA", spector, model=LogisticRegression(), k=3, seed=1)
     seconds = float(res.held.seconds.sum())
     times = int(np.ceil(11 / seconds))
     with pytest.warns(CostWarning, match=f"{times} permutations fit 3 training sets"):
-        warn_of_cost(res, times)
+        warn_of_permutations(res, times)
 
 
 def test_clusters_that_cannot_change_places_leave_no_test():
@@ -125,8 +124,11 @@ def test_few_distinct_permutations_are_counted():
     assert "ways" not in str(many.test(n_permutations=19))
 
 
-def test_groups_have_the_metrics_of_their_own_records(spector):
-    res = scv.cv("GRADE ~ GPA + TUCE", spector, scheme="kfold", k=4, seed=1)
+@pytest.mark.parametrize("model", [None, LogisticRegression(solver="liblinear")])
+def test_groups_have_the_metrics_of_their_own_records(spector, model):
+    res = scv.cv(
+        "GRADE ~ GPA + TUCE", spector, model=model, scheme="kfold", k=4, seed=1
+    )
     table = res.metrics(by="PSI").set_index(["metric", "PSI"])
     for group in (0, 1):
         rows = spector.index[spector["PSI"] == group]
@@ -134,7 +136,10 @@ def test_groups_have_the_metrics_of_their_own_records(spector):
         expected = scv.metrics.delong(own["observed"], own["predicted"])
         found = table.loc[("auroc", group)]
         assert found["estimate"] == pytest.approx(expected.auc)
-        assert found["se"] == pytest.approx(expected.se)
+        if model is None:  # the fits vary as well
+            assert expected.se < found["se"] < 1.5 * expected.se
+        else:
+            assert found["se"] == pytest.approx(expected.se)
         assert found["n"] == len(rows)
         brier = scv.metrics.brier(own["observed"], own["predicted"])
         assert table.loc[("brier", group), "estimate"] == pytest.approx(brier)

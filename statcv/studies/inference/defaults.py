@@ -196,9 +196,7 @@ def _asked(
     default = result.estimate(metric)
     found = {"default": (default.how, (default.value, default.lower, default.upper))}
 
-    def add(
-        name: str, make: Callable[[], Stated], how: str
-    ) -> None:
+    def add(name: str, make: Callable[[], Stated], how: str) -> None:
         try:
             found[name] = how, make()
         except StatcvError:
@@ -218,7 +216,10 @@ def _asked(
             add("corrected_t", partial(named, how, "corrected_t"), how)
         kfold = result.plan.repeats == 1 and how != "paired"
         if rarely and kfold and result.scores.clusters is None:
-            for name, interval in (("cai", cai_interval), ("cv_tmle", cv_tmle_interval)):
+            for name, interval in (
+                ("cai", cai_interval),
+                ("cv_tmle", cv_tmle_interval),
+            ):
                 add(name, partial(_rival, interval, result, metric, number), how)
     if metric == "brier":
         add("records", partial(named, "pooled", "records"), "pooled")
