@@ -33,6 +33,7 @@ from statcv.studies.inference.draws import LEVEL
 from statcv.studies.inference.rivals import (
     cai_interval,
     conservative_z_interval,
+    cv_tmle,
     cv_tmle_interval,
 )
 from statcv.studies.inference.shapes import COMPARED, SHAPES, Shape, large_sample
@@ -216,27 +217,24 @@ def _asked(
             add("corrected_t", partial(named, how, "corrected_t"), how)
         kfold = result.plan.repeats == 1 and how != "paired"
         if rarely and kfold and result.scores.clusters is None:
-            for name, interval in (
-                ("cai", cai_interval),
-                ("cv_tmle", cv_tmle_interval),
-            ):
-                add(name, partial(_rival, interval, result, metric, number), how)
+            bootstrapped = partial(cai_interval, result, metric, level=LEVEL)
+            add("cai", lambda: (default.value, *bootstrapped(seed=number)), how)
+            add("cv_tmle", lambda: _targeted(result, number), how)
     if metric == "brier":
         add("records", partial(named, "pooled", "records"), "pooled")
         if rarely and result.scores.clusters is None:
-            rival = partial(_rival, conservative_z_interval, result, metric, number)
-            add("conservative_z", rival, "pooled")
+            halved = partial(conservative_z_interval, result, metric, level=LEVEL)
+            add(
+                "conservative_z",
+                lambda: (default.value, *halved(seed=number)),
+                "pooled",
+            )
     return found
 
 
-def _rival(
-    interval: Callable[..., tuple[float, float]],
-    result: CVResult,
-    metric: str,
-    number: int,
-) -> Stated:
-    lower, upper = interval(result, metric, level=LEVEL, seed=number)
-    return float(result.estimate(metric)), lower, upper
+def _targeted(result: CVResult, seed: int) -> Stated:
+    lower, upper = cv_tmle_interval(result, level=LEVEL, seed=seed)
+    return cv_tmle(result, seed=seed).value, lower, upper
 
 
 def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, Any]]:
