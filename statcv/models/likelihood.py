@@ -75,7 +75,8 @@ class Bernoulli:
     def pull_back(self, mean: Floats, slope: Floats) -> Floats:
         """Return the derivative by the log-odds."""
         if mean.ndim == 1:
-            return np.asarray(slope * mean * (1 - mean))
+            with np.errstate(invalid="ignore"):  # an infinite slope where p is 0 or 1
+                return np.asarray(slope * mean * (1 - mean))
         mixed = (slope * mean).sum(axis=1, keepdims=True)
         return np.asarray(mean * (slope - mixed))
 
