@@ -268,8 +268,6 @@ class Scores:
             return "per_fold"
         if not metric.rank or self.overlapping or self.n_splits == 1:
             return "pooled"
-        if metric.pairs is None and metric.no_skill is None:
-            return "pooled"  # its expectation depends on the number of records
         if metric.pairs == "numbers":
             return "per_fold" if self.all_differ else "pooled"
         return "per_fold" if self.all_classes.all() else "pooled"
