@@ -21,6 +21,7 @@ from scipy.special import expit, logit
 from statcv.engine import Setup, run_resampled
 from statcv.errors import MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
+from statcv.inference import LeftOut, Scores
 from statcv.inference.refits.nested_cv import (
     FOLDED,
     folds_of,
@@ -34,7 +35,6 @@ from statcv.inference.refits.refitting import (
     run_quietly,
     scores_of,
 )
-from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics import METRICS, Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.results.result import CVResult
@@ -346,8 +346,8 @@ def conservative_z_interval(
     Schulz-Kümpel et al. recommend the interval. The numbers of divisions and splits are
     the defaults of their R package mlr3inferr, and so are the sizes: a split of a half
     holds out as many records as a split of all records would, which is a tenth of all.
-    Divisions and splits of which a training set lacks a class are drawn again. The centre is the estimate of the result, not
-    the mean over random splits of all records.
+    Divisions and splits of which a training set lacks a class are drawn again. The
+    centre is the estimate of the result, not the mean over splits of all records.
 
     References
     ----------
