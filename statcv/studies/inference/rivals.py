@@ -3,6 +3,7 @@
 The package's own default interval is compared with them in simulation studies. Each
 function takes a result of :func:`statcv.cv` and returns the two limits of an interval
 that is computed from refits, all of which are made together if the model allows it.
+Limits beyond the range of the metric are moved to its ends.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from scipy.special import expit, logit
 from statcv.engine import Setup, run_resampled
 from statcv.errors import MetricError, OutcomeError, SchemeError
 from statcv.folds import FoldPlan, Ragged, make_plan
+from statcv.inference import LeftOut, Scores
 from statcv.inference.refits.nested_cv import (
     FOLDED,
     folds_of,
@@ -33,7 +35,6 @@ from statcv.inference.refits.refitting import (
     run_quietly,
     scores_of,
 )
-from statcv.inference.scores import LeftOut, Scores
 from statcv.metrics import METRICS, Metric
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.results.result import CVResult
@@ -115,7 +116,8 @@ def cai_interval(
     - Samples and divisions of which a training set lacks a class are drawn again, and
       folds in which a rank metric has no value are ignored.
 
-    The sample variance of few samples is truncated at zero.
+    A negative estimate of the variance between samples counts as zero. The paper's loss
+    and the numbers that it recommends are quoted from descriptions of the paper.
 
     References
     ----------
@@ -143,7 +145,9 @@ def cai_interval(
     values = sample_values(
         setup, chosen, how, times, fold, fixed_threshold(result.scores)
     )
-    return _about(value, math.sqrt(between_variance(values)), level)
+    return _about(
+        value, math.sqrt(between_variance(values)), level, _range(result, chosen)
+    )
 
 
 def folds_of_samples(n: int, k: int) -> int:
@@ -163,7 +167,7 @@ def folds_of_samples(n: int, k: int) -> int:
     Examples
     --------
     >>> folds_of_samples(100, 10), folds_of_samples(100, 5), folds_of_samples(100, 2)
-    (10, 6, 3)
+    (11, 6, 3)
     """
     m = n * (k - 1) / k
 
@@ -339,15 +343,15 @@ def conservative_z_interval(
 
     Notes
     -----
-    The numbers of divisions and splits are those recommended by Schulz-Kümpel et al.,
-    and so are the sizes: a split holds out as many records of a half as a split of all
-    records would, which is a tenth of all. Divisions and splits of which a training
-    set lacks a class are drawn again. The centre is the estimate of the result, not
-    the mean over random splits of all records.
+    Schulz-Kümpel et al. recommend the interval. The numbers of divisions and splits are
+    the defaults of their R package mlr3inferr, and so are the sizes: a split of a half
+    holds out as many records as a split of all records would, which is a tenth of all.
+    Divisions and splits of which a training set lacks a class are drawn again. The
+    centre is the estimate of the result, not the mean over splits of all records.
 
     References
     ----------
-    Nadeau & Bengio (2003), Machine Learning 52:239, section 4.2.
+    Nadeau & Bengio (2003), Machine Learning 52:239.
     Schulz-Kümpel, Fischer, Hornung, Boulesteix, Nagler & Bischl (2024),
     arXiv:2409.18836.
 
@@ -383,7 +387,7 @@ def conservative_z_interval(
         fixed_threshold(result.scores),
     ).reshape(halvings, 2)
     variance = float(((values[:, 0] - values[:, 1]) ** 2).mean()) / 2
-    return _about(value, math.sqrt(variance), level)
+    return _about(value, math.sqrt(variance), level, _range(result, chosen))
 
 
 def draw_halves(
@@ -449,7 +453,7 @@ def cv_tmle_interval(
     Notes
     -----
     The interval is centred at the estimate of :func:`cv_tmle`, not at that of the
-    result. Limits beyond 0 and 1 are moved to them.
+    result.
 
     Examples
     --------
@@ -464,8 +468,7 @@ def cv_tmle_interval(
     True
     """
     found = cv_tmle(result, seed=seed)
-    lower, upper = _about(found.value, found.se, level)
-    return max(lower, 0.0), min(upper, 1.0)
+    return _about(found.value, found.se, level, (0.0, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -802,9 +805,15 @@ def _generator(result: CVResult, seed: int | None) -> np.random.Generator:
     return np.random.default_rng(result.refits.setup.seed if seed is None else seed)
 
 
-def _about(value: float, se: float, level: float) -> Limits:
-    half = normal_quantile(level) * se
-    return value - half, value + half
+def _range(result: CVResult, metric: Metric) -> Limits:
+    """Return the least and the greatest value of a metric."""
+    return metric.bounds_with(result.scores.n_classes)
+
+
+def _about(value: float, se: float, level: float, bounds: Limits) -> Limits:
+    """Return the limits, moved into the range of the metric if they are outside."""
+    half, (least, most) = normal_quantile(level) * se, bounds
+    return float(np.maximum(value - half, least)), float(np.minimum(value + half, most))
 
 
 def _check(setup: Setup, folded: bool) -> None:
