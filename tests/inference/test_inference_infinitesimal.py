@@ -23,7 +23,11 @@ from statcv.folds import make_plan
 from statcv.formula import make_design
 from statcv.inference.estimates import pair_variation as added
 from statcv.inference.estimates.influences import influences
-from statcv.inference.intervals.infinitesimal import METHOD, wilson_limits
+from statcv.inference.intervals.infinitesimal import (
+    METHOD,
+    infinitesimal_interval,
+    wilson_limits,
+)
 from statcv.metrics import METRICS
 from statcv.metrics.influence.concordance import concordance_counts
 from statcv.metrics.influence.derivative import kernel
@@ -99,6 +103,7 @@ def test_the_interval_and_the_test_do_not_depend_on_the_spelling(
         limits = [(e.lower, e.upper, e.se) for e in (one, two)]
         np.testing.assert_allclose(*limits, rtol=rtol)
     assert scv.compare(one=first, two=other).method.name == DEFAULT
+    assert scv.compare(one=first, reference="null").method.name == DEFAULT
     assert scv.compare(first, first.update(model="mean")).method.name != DEFAULT
 
 
@@ -178,6 +183,64 @@ def test_half_of_what_the_fits_add_is_counted_and_never_less_than_nothing():
     given = res.estimate("brier", "pooled", interval="influence")
     assert given.se == pytest.approx(np.sqrt(found.given_fits))
     assert given.se < res.estimate("brier", "pooled").se
+
+
+@pytest.mark.parametrize(
+    ("scheme", "more"), [("leave_pair_out", {}), ("kfold", {"k": 3, "repeats": 2})]
+)
+def test_what_least_squares_learn_from_a_record_is_counted_exactly(scheme, more):
+    """The errors change to first order as the training sets lose the record."""
+    data = simulated(22)
+    res = scv.cv("z ~ a + b", data, model="linear", scheme=scheme, seed=1, **more)
+    found = influences(res.scores, METRICS["mse"]).fits
+    X, z, left = res.design.matrix, res.design.y, res.scores.left
+    times = np.bincount(left.row)
+    mean = np.bincount(left.row, left.predicted) / times
+    mean = left.predicted if scheme == "kfold" else mean[left.row]
+    slope = 2 * (mean - z[left.row]) / len(z) / times[left.row]
+    for record in range(0, 22, 5):
+        change = 0.0
+        for fit in np.unique(left.fit):
+            train, own = res.plan.train(fit), left.fit == fit
+            rest = train[train != record]
+            before, after = (
+                np.linalg.lstsq(X[rows], z[rows], rcond=None)[0]
+                for rows in (train, rest)
+            )
+            change += slope[own] @ (X[left.row[own]] @ (before - after))
+        assert found[record] == pytest.approx(change, rel=1e-6, abs=1e-9)
+
+
+def test_the_degrees_of_freedom_are_those_of_the_smaller_class():
+    data = simulated(60).sort_values("z", ignore_index=True).tail(33)
+    data["site"] = np.arange(33) // 3
+    zeros = int((data["y"] == 0).sum())
+    assert 5 < zeros < 16
+    res = scv.cv("y ~ a + b", data, model=Logit(C=1.0), k=4, seed=1)
+    for metric, df in {"auroc": 2 * (zeros - 1), "brier": 32}.items():
+        assert res.estimate(metric, "pooled").interval.df == df
+    balanced = scv.cv("y ~ a", simulated(60), k=4, seed=1).estimate("auroc")
+    assert balanced.interval.df <= 59
+    sites = res.update(stratify=scv.by_value("site"))
+    with_zeros = data.loc[data["y"] == 0, "site"].nunique()
+    found = sites.estimate("auroc", "pooled")
+    assert found.interval.df == 2 * (with_zeros - 1)
+    assert found.method == "infinitesimal jackknife summed by cluster"
+    assert sites.estimate("brier", "pooled").interval.df == 10
+
+
+def test_the_variance_of_clusters_is_that_of_their_totals():
+    data = simulated(60).assign(site=np.arange(60) // 3)
+    by = {"stratify": scv.by_value("site"), "k": 4, "seed": 1}
+    res = scv.cv("y ~ a + b", data, model=Logit(C=1.0), **by)
+    found = influences(res.scores, BRIER)
+    for moved in (found.held, found.held + found.fits):
+        totals = np.array([moved[3 * site : 3 * site + 3].sum() for site in range(20)])
+        expected = 20 / 19 * ((totals - totals.mean()) ** 2).sum()
+        assert found.variance(moved) == pytest.approx(expected)
+    pooled = res.estimate("auroc", "pooled", interval="delong")
+    area = influences(res.scores, AUROC)
+    assert area.given_fits == pytest.approx(pooled.se**2)
 
 
 # ---- limits of Wilson's shape ----
@@ -314,6 +377,64 @@ def test_the_weights_of_pairs_within_folds_are_those_of_a_loop(how, by):
     ((y, read),) = moved.ranked
     total = added.pair_variation(res.scores, metric, how, moved)
     assert total == pytest.approx(expected * added._interaction(y, read, sides))
+
+
+def test_every_two_classes_have_one_part_of_the_variance():
+    res = scv.cv("g ~ a", simulated(60), k=4, seed=1)
+    found = influences(res.scores, HAND_TILL, "per_fold")
+    ((y, read),) = found.ranked
+    codes, parts = res.design.y, []
+    for a, b in itertools.combinations(range(3), 2):
+        counts = [np.bincount(codes[res.plan.test(s)]) for s in range(4)]
+        each = [1 / (16 * count[a] * count[b]) for count in counts]
+        every = (codes == a).sum() * (codes == b).sum()
+        interaction = added._interaction(y, read, (a, b))
+        parts.append(interaction * (sum(each) - 1 / every))
+    total = added.pair_variation(res.scores, HAND_TILL, "per_fold", found)
+    assert total == pytest.approx(sum(parts) / 9)
+
+
+def test_a_mean_of_folds_varies_by_what_their_records_do_not_explain():
+    res = scv.cv("y ~ a", simulated(60), scheme="stratified_kfold", k=5, seed=1)
+    metric = METRICS["auprc"]
+    found = influences(res.scores, metric, "per_fold")
+    y, rest = res.design.y, []
+    for split in range(5):
+        rows = res.plan.test(split)
+        own = res.scores.predicted[res.scores.split == split]
+        order = res.scores.row[res.scores.split == split]
+        explained = sum(
+            (y == code).sum() * found.held[rows[y[rows] == code]].mean()
+            for code in (0, 1)
+        )
+        rest.append(metric(y[order], own) - explained)
+    total = added.pair_variation(res.scores, metric, "per_fold", found)
+    assert total == pytest.approx(np.var(rest, ddof=1) / 5)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "how"),
+    [
+        ({"scheme": "stratified_kfold", "k": 5}, "per_fold"),
+        ({"scheme": "stratified_kfold", "k": 5}, "paired"),
+        ({"scheme": "rloocv", "repeats": 2}, "paired"),
+    ],
+)
+@pytest.mark.parametrize("of_fits", [True, False])
+def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, of_fits):
+    res = scv.cv("y ~ a + b", simulated(50), model=Logit(C=1.0), seed=1, **scheme)
+    found = influences(res.scores, AUROC, how, of_fits=of_fits)
+    pairs = added.pair_variation(res.scores, AUROC, how, found)
+    assert pairs > 0
+    value = float(res.estimate("auroc", how))
+    made = infinitesimal_interval(res.scores, AUROC, how, value, 0.9, of_fits=of_fits)
+    rate = (found.total + pairs) / (found.value * (1 - found.value))
+    assert made.se == pytest.approx(np.sqrt(rate * value * (1 - value)))
+    limits = wilson_limits(value, rate, 0.9, made.df)
+    assert (made.lower, made.upper) == pytest.approx(limits)
+    if of_fits:
+        default = res.estimate("auroc", how, 0.9)
+        assert (default.lower, default.upper) == (made.lower, made.upper)
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
@@ -456,22 +577,18 @@ def test_one_step_of_least_squares_is_exactly_a_deletion():
         assert found[record] == pytest.approx(change, abs=1e-9)
 
 
-@pytest.mark.filterwarnings("ignore::statcv.errors.UnseenLevelWarning")
-def test_a_record_that_alone_determines_a_coefficient_moves_five_times_as_far():
-    data = simulated(N, 3).assign(alone=np.arange(N) == 0)
-    design = make_design("z ~ a + alone", data, scope={})
-    plan = make_plan("kfold", design.y, "continuous", k=3, seed=3)
-    setup = Setup(design, plan, resolve_model(Linear(), "continuous"), 1)
+def test_a_step_without_a_record_is_at_most_five_times_the_derivative():
+    heavy = WEIGHTS.copy()
+    heavy[5] = 500.0
+    setup = setup_of(Linear(), "z ~ a + b", weights=heavy)
     held = held_of(setup)
+    some = held.fit == next(fit for fit in range(3) if 5 in setup.plan.train(fit))
+    places = held.fit[some], held.row[some], np.ones(int(some.sum()))
     sensitivity = Sensitivity.of(setup, held)
-    slope = np.ones(len(held.fit))
-    plain = sensitivity.influence(held.fit, held.row, slope)
-    found = sensitivity.influence(held.fit, held.row, slope, one_step=True)
-    assert np.isfinite(found).all()
-    ratio = np.abs(found[1:]) / np.abs(plain[1:])
-    assert (ratio > 1).all()
-    assert (ratio < 5).all()
-    assert np.abs(found[0]) <= 5 * np.abs(plain[0]) + 1e-12
+    plain = sensitivity.influence(*places)
+    found = sensitivity.influence(*places, one_step=True)
+    assert plain[5] != 0
+    assert found[5] == pytest.approx(5 * plain[5])
 
 
 # ---- nothing is fitted that was not asked for ----
