@@ -77,22 +77,28 @@ def compare(
         :meth:`~statcv.results.result.CVResult.estimate`); by default the headline of
         all results, or ``"pooled"``, with a caveat, if their headlines differ.
     test : str, optional
-        ``"corrected_jackknife"``, the default for auROC if its refits are cheap: a
-        test of the difference by a jackknife that refits both models without each
-        record, or cluster.
-        ``"delong"``, the default for auROC otherwise: DeLong's test of paired curves,
+        ``"infinitesimal_jackknife"``, the default if all models maximise a likelihood
+        and the metric has derivatives: a t test by the influence of each record, or
+        cluster, on the difference, which counts the variation of both fits to first
+        order and without refits.
+        ``"influence"``: the same with the fits as given, for any model; the default
+        for a pooled metric that has no other one.
+        ``"delong"``, otherwise the default for auROC: DeLong's test of paired curves,
         by placements averaged over repeats (within folds, for ``per_fold``), or over
         pairs held out by one fit; with clusters, its clustered form. It takes the
         fits as given.
-        ``"t"``, the default for a mean over records: a paired t test of the losses of
-        the records, averaged over repeats; with clusters, of their totals.
+        ``"t"``, otherwise the default for a mean over records: a paired t test of the
+        losses of the records, averaged over repeats; with clusters, of their totals.
+        ``"corrected_jackknife"``, for auROC: a test of the difference by a jackknife
+        that refits both models without each record, or cluster.
         ``"permutation"``, for every metric: a test that swaps the two predictions of
         a record, or of a whole cluster, at random. It compares the predictions of
         each record averaged over repeats. For a rank metric, scores are first
         replaced by mid-ranks within each model, which puts them on one scale.
         ``"corrected_t"``, for every metric, per fold: a t test of the differences in
         each fold that corrects for overlapping training sets. All results must have
-        the same folds.
+        the same folds; if they do, it is otherwise the default for a rank metric that
+        is stated per fold.
     adjust : {"holm", "bh", "none"}
         The adjusted p-values that the summary shows: Holm's, which control the
         probability of any false rejection, or Benjamini and Hochberg's, which control

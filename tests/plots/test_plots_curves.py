@@ -381,7 +381,8 @@ def test_the_title_says_what_is_tested_and_what_is_drawn(small, more, test, test
     (area,) = said_of({"area": area_below(height, x)}, "area")
     assert area != value
     rest = " ".join(lines)
-    assert rest.startswith(f"{lower} to {upper} by corrected")
+    assert compared.method.name == (test or "infinitesimal_jackknife")
+    assert rest.startswith(f"{lower} to {upper} by {compared.method.title}")
     assert rest.endswith(f"drawn: held-out predictions pooled, area {area}")
 
 

@@ -1,0 +1,709 @@
+"""The infinitesimal jackknife, checked by deletions, refits and slow loops."""
+
+import itertools
+import pickle
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.tree import DecisionTreeClassifier
+from statsmodels.stats.proportion import proportion_confint
+
+import statcv as scv
+from statcv.engine import Sensitivity, Setup, run
+from statcv.errors import CostWarning
+from statcv.folds import make_plan
+from statcv.formula import make_design
+from statcv.inference.estimates import pair_variation as added
+from statcv.inference.estimates.influences import influences
+from statcv.inference.intervals.infinitesimal import (
+    METHOD,
+    infinitesimal_interval,
+    wilson_limits,
+)
+from statcv.metrics import METRICS
+from statcv.metrics.influence.concordance import concordance_counts
+from statcv.metrics.influence.derivative import kernel
+from statcv.models import Linear, Logit, Statsmodels, resolve_model
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::statcv.errors.FoldWarning",
+    "ignore::statcv.errors.DistributionalBiasWarning",
+    "ignore::statcv.errors.UndefinedMetricWarning",
+)
+
+DEFAULT = "infinitesimal_jackknife"
+AUROC, BRIER = METRICS["auroc"], METRICS["brier"]
+HAND_TILL, CONCORDANCE = METRICS["auroc_hand_till"], METRICS["concordance"]
+
+
+def simulated(n, seed=1):
+    """Draw records with a binary, a continuous and a three-class outcome."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    z = X @ [1.0, 0.7, -0.5, 0.0] + rng.logistic(size=n)
+    made = pd.DataFrame(X, columns=list("abcd"))
+    made["g"] = np.array(list("pqr"))[np.digitize(z, [-0.6, 0.8])]
+    return made.assign(y=(z > 0.3).astype(int), z=z.round(1))
+
+
+# ---- one model, spelled in several ways ----
+
+EXACT = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky")
+DATA = {
+    "spector": (scv.load_data("spector"), "GRADE", "GPA", "TUCE"),
+    "simulated": (simulated(26), "y", "a", "b"),
+}
+SPELLINGS = {
+    "center": {"formula": "{y} ~ center({x}) + {w}"},
+    "scikit-learn": {"model": EXACT},
+    "statsmodels": {"model": Statsmodels(sm.Logit)},
+}
+
+
+def spelled(name, spelling, **more):
+    """Return a result, and that of the same model in another spelling."""
+    data, y, x, w = DATA[name]
+    first = scv.cv(f"{y} ~ {x} + {w}", data, seed=1, **more)
+    changed = dict(SPELLINGS[spelling])
+    if "formula" in changed:
+        changed["formula"] = changed["formula"].format(y=y, x=x, w=w)
+    return first, first.update(**changed)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize(
+    "scheme",
+    [
+        {"scheme": "kfold", "k": 4},
+        {"scheme": "stratified_kfold", "k": 4},
+        {"scheme": "rloocv", "repeats": 1},
+        {"scheme": "loocv"},
+        {"scheme": "leave_pair_out"},
+    ],
+    ids=lambda scheme: scheme["scheme"],
+)
+def test_the_interval_and_the_test_do_not_depend_on_the_spelling(
+    name, spelling, scheme
+):
+    first, other = spelled(name, spelling, **scheme)
+    rtol = 1e-6 if spelling == "center" else 1e-4
+    for metric in ("auroc", "auprc", "brier"):
+        one, two = first.estimate(metric), other.estimate(metric)
+        assert one.interval.name == two.interval.name == DEFAULT
+        assert (one.how, one.method, one.assumes) == (two.how, two.method, two.assumes)
+        limits = [(e.lower, e.upper, e.se) for e in (one, two)]
+        np.testing.assert_allclose(*limits, rtol=rtol)
+    assert scv.compare(one=first, two=other).method.name == DEFAULT
+    assert scv.compare(one=first, reference="null").method.name == DEFAULT
+    assert scv.compare(first, first.update(model="mean")).method.name != DEFAULT
+
+
+def test_a_ridge_is_the_same_ridge_in_other_software():
+    given = {"data": simulated(60), "scheme": "stratified_kfold", "k": 5, "seed": 1}
+    tight = LogisticRegression(C=0.5, tol=1e-10, solver="newton-cholesky")
+    ours = scv.cv("y ~ a + b", model=Logit(C=0.5), **given)
+    theirs = scv.cv("y ~ a + b", model=tight, **given)
+    for metric in ("auroc", "brier", "calibration_slope"):
+        one, two = ours.estimate(metric), theirs.estimate(metric)
+        assert one.interval.name == two.interval.name == DEFAULT
+        np.testing.assert_allclose(
+            (one.lower, one.upper), (two.lower, two.upper), rtol=1e-5
+        )
+
+
+@pytest.mark.parametrize("n", [60, 600, 1500])
+def test_the_default_does_not_depend_on_the_number_of_records(n):
+    data = simulated(n)
+    first = scv.cv("y ~ a", data, k=5, seed=1)
+    for metric in ("auroc", "brier", "calibration_slope"):
+        assert first.estimate(metric).interval.name == DEFAULT
+    second = first.update(formula="y ~ a + b")
+    assert scv.compare(first, second).method.name == DEFAULT
+    tree = first.update(model=DecisionTreeClassifier(max_depth=2, random_state=0))
+    found = [tree.estimate(*asked).interval.name for asked in TREE]
+    assert found == list(TREE.values())
+    assert scv.compare(first, tree).method.name == "corrected_t"
+    assert scv.compare(first, tree, how="pooled").method.name == "delong"
+    assert scv.compare(first, tree, metric="brier").method.name == "t"
+    assert scv.compare(first, tree, metric="oe_ratio").method.name == "influence"
+
+
+TREE = {  # the default intervals of a model without a likelihood
+    ("auroc", "per_fold"): "corrected_t",
+    ("auroc", "pooled"): "delong",
+    ("brier", "pooled"): "records",
+    ("oe_ratio", "pooled"): "influence",
+}
+
+
+# ---- deletions with refits ----
+
+
+@pytest.mark.parametrize(
+    ("n", "tolerance", "loose"), [(60, 0.28, 0.3), (100, 0.14, 0.3), (250, 0.07, 0.15)]
+)
+def test_it_approaches_the_jackknife_with_refits(n, tolerance, loose):
+    call = {"model": Logit(C=1.0), "scheme": "stratified_kfold", "k": 10, "seed": 1}
+    res = scv.cv("y ~ a + b + c + d", simulated(n), **call)
+    for name in ("brier", "log_loss", "auroc"):
+        found = influences(res.scores, METRICS[name])
+        deleted = res.jackknife(name, "pooled")
+        moved = found.held + found.fits
+        near = loose if name == "auroc" else tolerance
+        assert found.variance(moved) == pytest.approx(deleted.variance, rel=near)
+        alike = np.corrcoef(moved, -deleted.values)[0, 1]
+        assert alike > (0.95 if name == "auroc" else 0.995)
+        # what the fits add is not noise: without it, deletions are explained less well
+        assert alike > np.corrcoef(found.held, -deleted.values)[0, 1]
+        half = found.given_fits + max(found.excess, 0) / 2
+        assert found.total == pytest.approx(half)
+
+
+def test_half_of_what_the_fits_add_is_counted_and_never_less_than_nothing():
+    res = scv.cv("y ~ a + b", simulated(50), model=Logit(C=1.0), k=5, seed=1)
+    found = influences(res.scores, BRIER)
+    assert found.excess == pytest.approx(
+        found.variance(found.held + found.fits) - found.variance(found.held)
+    )
+    against = replace(found, fits=-found.held / 2)
+    assert against.excess < 0
+    assert against.total == against.given_fits
+    unknown = replace(found, fits=None)
+    assert np.isnan(unknown.excess)
+    assert unknown.total == unknown.given_fits == found.given_fits
+    given = res.estimate("brier", "pooled", interval="influence")
+    assert given.se == pytest.approx(np.sqrt(found.given_fits))
+    assert given.se < res.estimate("brier", "pooled").se
+
+
+@pytest.mark.parametrize(
+    ("scheme", "more"), [("leave_pair_out", {}), ("kfold", {"k": 3, "repeats": 2})]
+)
+def test_what_least_squares_learn_from_a_record_is_counted_exactly(scheme, more):
+    """The errors change to first order as the training sets lose the record."""
+    data = simulated(22)
+    res = scv.cv("z ~ a + b", data, model="linear", scheme=scheme, seed=1, **more)
+    found = influences(res.scores, METRICS["mse"]).fits
+    X, z, left = res.design.matrix, res.design.y, res.scores.left
+    times = np.bincount(left.row)
+    mean = np.bincount(left.row, left.predicted) / times
+    mean = left.predicted if scheme == "kfold" else mean[left.row]
+    slope = 2 * (mean - z[left.row]) / len(z) / times[left.row]
+    for record in range(0, 22, 5):
+        change = 0.0
+        for fit in np.unique(left.fit):
+            train, own = res.plan.train(fit), left.fit == fit
+            rest = train[train != record]
+            before, after = (
+                np.linalg.lstsq(X[rows], z[rows], rcond=None)[0]
+                for rows in (train, rest)
+            )
+            change += slope[own] @ (X[left.row[own]] @ (before - after))
+        assert found[record] == pytest.approx(change, rel=1e-6, abs=1e-9)
+
+
+def test_the_degrees_of_freedom_are_those_of_the_smaller_class():
+    data = simulated(60).sort_values("z", ignore_index=True).tail(33)
+    data["site"] = np.arange(33) // 3
+    zeros = int((data["y"] == 0).sum())
+    assert 5 < zeros < 16
+    res = scv.cv("y ~ a + b", data, model=Logit(C=1.0), k=4, seed=1)
+    for metric, df in {"auroc": 2 * (zeros - 1), "brier": 32}.items():
+        assert res.estimate(metric, "pooled").interval.df == df
+    balanced = scv.cv("y ~ a", simulated(60), k=4, seed=1).estimate("auroc")
+    assert balanced.interval.df <= 59
+    sites = res.update(stratify=scv.by_value("site"))
+    with_zeros = data.loc[data["y"] == 0, "site"].nunique()
+    found = sites.estimate("auroc", "pooled")
+    assert found.interval.df == 2 * (with_zeros - 1)
+    assert found.method == "infinitesimal jackknife summed by cluster"
+    assert sites.estimate("brier", "pooled").interval.df == 10
+
+
+def test_the_variance_of_clusters_is_that_of_their_totals():
+    data = simulated(60).assign(site=np.arange(60) // 3)
+    by = {"stratify": scv.by_value("site"), "k": 4, "seed": 1}
+    res = scv.cv("y ~ a + b", data, model=Logit(C=1.0), **by)
+    found = influences(res.scores, BRIER)
+    for moved in (found.held, found.held + found.fits):
+        totals = np.array([moved[3 * site : 3 * site + 3].sum() for site in range(20)])
+        expected = 20 / 19 * ((totals - totals.mean()) ** 2).sum()
+        assert found.variance(moved) == pytest.approx(expected)
+    pooled = res.estimate("auroc", "pooled", interval="delong")
+    area = influences(res.scores, AUROC)
+    assert area.given_fits == pytest.approx(pooled.se**2)
+
+
+# ---- limits of Wilson's shape ----
+
+
+@given(st.integers(1, 400), st.data(), st.sampled_from([0.5, 0.9, 0.95, 0.999]))
+def test_limits_of_a_share_are_wilson_s(n, data, level):
+    hits = data.draw(st.integers(0, n))
+    found = wilson_limits(hits / n, 1 / n, level, np.inf)
+    expected = proportion_confint(hits, n, alpha=1 - level, method="wilson")
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "how"),
+    [
+        ("auroc", "pooled"),
+        ("auroc", "per_fold"),
+        ("auprc", "per_fold"),
+        ("accuracy", "pooled"),
+        ("brier", "pooled"),
+        ("calibration_slope", "pooled"),
+    ],
+)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_limit_is_the_value_that_the_test_just_rejects(metric, how, level):
+    data = simulated(70)
+    res = scv.cv("y ~ a + b", data, scheme="stratified_kfold", k=5, seed=1)
+    found = res.estimate(metric, how, level)
+    wilson = metric not in ("brier", "calibration_slope")
+    assert found.interval.scale == ("wilson" if wilson else "identity")
+    call = {"method": DEFAULT, "alternative": "two-sided", "level": level}
+    for limit in (found.lower, found.upper):
+        test = res.test(metric, how, null=limit, **call)
+        assert test.p_value == pytest.approx(1 - level, abs=1e-9)
+    inside = res.test(metric, how, null=found.value, **call)
+    assert inside.p_value == pytest.approx(1)
+
+
+# ---- pairs that are compared, and those that are not ----
+
+
+@st.composite
+def with_ties(draw):
+    """Draw outcomes and predictions with many ties."""
+    n = draw(st.integers(6, 16))
+    values = st.lists(st.integers(0, 4), min_size=n, max_size=n)
+    y = draw(values)
+    y[:4] = 0, 1, 0, 1
+    return np.array(y), np.array(draw(values)) / 8
+
+
+def won(high, low):
+    return float(high > low) + 0.5 * float(high == low)
+
+
+@given(with_ties())
+def test_the_interaction_of_classes_is_that_of_a_double_loop(drawn):
+    y, x = drawn[0] % 2, drawn[1]
+    ones, zeros = x[y == 1], x[y == 0]
+    table = np.array([[won(high, low) for low in zeros] for high in ones])
+    area = table.mean()
+    total = 0.0
+    for i, j in itertools.product(range(len(ones)), range(len(zeros))):
+        alone = table[i].mean() + table[:, j].mean() - area
+        total += (table[i, j] - alone) ** 2
+    found = added._interaction(y, x, (0, 1))
+    assert found == pytest.approx(total / table.size, abs=1e-12)
+    # with several classes, the mean of both columns
+    columns = np.column_stack([x[::-1], x, -x])
+    first, second = (added._interaction(y, one, (0, 1)) for one in columns.T[:2])
+    both = added._interaction(y, columns, (0, 1))
+    assert both == pytest.approx((first + second) / 2, abs=1e-12)
+
+
+@given(with_ties())
+def test_the_interaction_of_numbers_is_that_of_a_double_loop(drawn):
+    y, x = drawn
+    n = len(y)
+    pairs = [(i, j) for i in range(n) for j in range(n) if y[i] > y[j]]
+    values = {pair: won(x[pair[0]], x[pair[1]]) for pair in pairs}
+    share = np.mean(list(values.values()))
+    own = defaultdict(list)
+    for (i, j), value in values.items():
+        own[i].append(value)
+        own[j].append(value)
+    of = {i: np.mean(every) - share for i, every in own.items()}
+    total = sum(
+        (value - share) ** 2 - of[i] ** 2 - of[j] ** 2
+        for (i, j), value in values.items()
+    )
+    found = added._interaction(y, x, added.NUMBERS)
+    assert found == pytest.approx(max(total / len(pairs), 0.0), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("formula", "metric"),
+    [("y ~ a", AUROC), ("g ~ a", HAND_TILL), ("z ~ a", CONCORDANCE)],
+)
+def test_all_pairs_add_no_variance(formula, metric):
+    data, model = simulated(20), Linear() if formula[0] == "z" else Logit(C=1.0)
+    res = scv.cv(formula, data, model=model, scheme="leave_pair_out", seed=1)
+    found = influences(res.scores, metric, "paired")
+    assert added.pair_variation(res.scores, metric, "paired", found) < 1e-15
+    assert added.pair_variation(res.scores, metric, "pooled", found) == 0
+    folds = scv.cv(formula, simulated(40), k=4, seed=1).scores
+    found = influences(folds, metric, "paired")
+    assert added.pair_variation(folds, metric, "paired", found) > 1e-5
+
+
+@pytest.mark.parametrize("how", ["per_fold", "paired"])
+@pytest.mark.parametrize("by", ["y", "z"])
+def test_the_weights_of_pairs_within_folds_are_those_of_a_loop(how, by):
+    data = simulated(37)
+    scheme = "stratified_kfold" if by == "y" else "kfold"
+    res = scv.cv(f"{by} ~ a", data, scheme=scheme, k=4, seed=1)
+    outcome = data[by].to_numpy()
+    folds = [res.plan.test(split) for split in range(4)]
+    inside = [
+        sum(outcome[i] != outcome[j] for i, j in itertools.combinations(fold, 2))
+        for fold in folds
+    ]
+    weights = []
+    for pairs in inside:
+        each = 1 / (4 * pairs) if how == "per_fold" else 1 / sum(inside)
+        weights += [each] * pairs
+    assert sum(weights) == pytest.approx(1)
+    every = sum(a != b for a, b in itertools.combinations(outcome, 2))
+    expected = sum(weight**2 for weight in weights) - 1 / every
+    metric, sides = (AUROC, (0, 1)) if by == "y" else (CONCORDANCE, added.NUMBERS)
+    found = added._concentration(res.scores, metric, how, sides)
+    assert found == pytest.approx(expected, rel=1e-10)
+    moved = influences(res.scores, metric, how)
+    ((y, read),) = moved.ranked
+    total = added.pair_variation(res.scores, metric, how, moved)
+    assert total == pytest.approx(expected * added._interaction(y, read, sides))
+
+
+def test_every_two_classes_have_one_part_of_the_variance():
+    res = scv.cv("g ~ a", simulated(60), k=4, seed=1)
+    found = influences(res.scores, HAND_TILL, "per_fold")
+    ((y, read),) = found.ranked
+    codes, parts = res.design.y, []
+    for a, b in itertools.combinations(range(3), 2):
+        counts = [np.bincount(codes[res.plan.test(s)]) for s in range(4)]
+        each = [1 / (16 * count[a] * count[b]) for count in counts]
+        every = (codes == a).sum() * (codes == b).sum()
+        interaction = added._interaction(y, read, (a, b))
+        parts.append(interaction * (sum(each) - 1 / every))
+    total = added.pair_variation(res.scores, HAND_TILL, "per_fold", found)
+    assert total == pytest.approx(sum(parts) / 9)
+
+
+def test_a_mean_of_folds_varies_by_what_their_records_do_not_explain():
+    res = scv.cv("y ~ a", simulated(60), scheme="stratified_kfold", k=5, seed=1)
+    metric = METRICS["auprc"]
+    found = influences(res.scores, metric, "per_fold")
+    y, rest = res.design.y, []
+    for split in range(5):
+        rows = res.plan.test(split)
+        own = res.scores.predicted[res.scores.split == split]
+        order = res.scores.row[res.scores.split == split]
+        explained = sum(
+            (y == code).sum() * found.held[rows[y[rows] == code]].mean()
+            for code in (0, 1)
+        )
+        rest.append(metric(y[order], own) - explained)
+    total = added.pair_variation(res.scores, metric, "per_fold", found)
+    assert total == pytest.approx(np.var(rest, ddof=1) / 5)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "how"),
+    [
+        ({"scheme": "stratified_kfold", "k": 5}, "per_fold"),
+        ({"scheme": "stratified_kfold", "k": 5}, "paired"),
+        ({"scheme": "rloocv", "repeats": 2}, "paired"),
+    ],
+)
+@pytest.mark.parametrize("of_fits", [True, False])
+def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, of_fits):
+    res = scv.cv("y ~ a + b", simulated(50), model=Logit(C=1.0), seed=1, **scheme)
+    found = influences(res.scores, AUROC, how, of_fits=of_fits)
+    pairs = added.pair_variation(res.scores, AUROC, how, found)
+    assert pairs > 0
+    value = float(res.estimate("auroc", how))
+    made = infinitesimal_interval(res.scores, AUROC, how, value, 0.9, of_fits=of_fits)
+    rate = (found.total + pairs) / (found.value * (1 - found.value))
+    assert made.se == pytest.approx(np.sqrt(rate * value * (1 - value)))
+    limits = wilson_limits(value, rate, 0.9, made.df)
+    assert (made.lower, made.upper) == pytest.approx(limits)
+    if of_fits:
+        default = res.estimate("auroc", how, 0.9)
+        assert (default.lower, default.upper) == (made.lower, made.upper)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_the_weights_of_rebalanced_pairs_are_those_of_a_loop(repeats):
+    data = simulated(24)
+    res = scv.cv("y ~ a", data, scheme="rloocv", repeats=repeats, seed=1)
+    table = res.pairs
+    weights = defaultdict(float)
+    size = table.groupby("repeat").size()
+    for _, pair in table.iterrows():
+        members = frozenset((pair["row"], pair["partner"]))
+        weights[members] += 1 / (repeats * size[pair["repeat"]])
+    assert sum(weights.values()) == pytest.approx(1)
+    every = data["y"].sum() * (1 - data["y"]).sum()
+    expected = sum(weight**2 for weight in weights.values()) - 1 / every
+    found = added._concentration(res.scores, AUROC, "paired", (0, 1))
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+# ---- what is learnt in the training sets ----
+
+N = 40
+STEP = 1e-4  # of a weight
+
+
+def setup_of(model, formula, scheme="kfold", weights=None, **more):
+    design = make_design(formula, simulated(N, 3), scope={})
+    kind = design.outcome.kind
+    size = {"k": 3} if scheme == "kfold" else {}
+    plan = make_plan(scheme, design.y, kind, seed=3, **size, **more)
+    return Setup(design, plan, resolve_model(model, kind), 1, weights)
+
+
+def held_of(setup):
+    given = setup.weights
+    return run(setup.design, setup.plan, setup.model, seed=1, weights=given, n_jobs=1)
+
+
+WEIGHTS = np.random.default_rng(5).uniform(0.3, 2.0, N)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS], ids=["unweighted", "weighted"])
+@pytest.mark.parametrize("scheme", ["kfold", "rloocv"])
+def test_linear_predictors_are_standardised_in_the_training_set(scheme, weights):
+    more = {"rebalance": "subsample"} if scheme == "rloocv" else {}
+    setup = setup_of(Logit(C=1.0), "y ~ a + b", scheme, weights, **more)
+    held = held_of(setup)
+    sensitivity = Sensitivity.of(setup, held)
+    turn = np.random.default_rng(1).permutation(len(held.fit))
+    found = sensitivity.standardised(held.fit[turn], held.row[turn])
+    X, y, slow = setup.records.X, setup.records.y, []
+    for fit, row in zip(held.fit[turn], held.row[turn], strict=True):
+        train = setup.plan.train(fit)
+        eta = X @ held.linear.coefficients[fit]
+        shares = np.ones(len(train)) if weights is None else weights[train].copy()
+        if scheme == "rloocv" and weights is not None:
+            for code in (0, 1):  # a class has the same mean weight in all fits
+                own = y[train] == code
+                shares[own] *= weights[y == code].mean() / shares[own].mean()
+        mean = np.average(eta[train], weights=shares)
+        spread = np.average((eta[train] - mean) ** 2, weights=shares)
+        slow.append((eta[row] - mean) / np.sqrt(spread))
+    np.testing.assert_allclose(found, slow, rtol=1e-8, atol=1e-10)
+
+
+def test_records_that_are_all_predicted_alike_are_0_when_standardised():
+    setup = setup_of(Logit(), "y ~ 1")
+    held = held_of(setup)
+    found = Sensitivity.of(setup, held).standardised(held.fit, held.row)
+    assert (found == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("model", "formula"),
+    [(Logit(C=0.5), "y ~ a + b"), (Linear(), "z ~ a + b"), (Ridge(2.0), "z ~ a + b")],
+)
+def test_standardised_predictors_change_as_refits_show(model, formula):
+    """The mean and the spread are those of the same training records."""
+    setup = setup_of(model, formula, weights=WEIGHTS)
+    held = held_of(setup)
+    sensitivity = Sensitivity.of(setup, held)
+    places = held.fit, held.row
+    target = np.random.default_rng(6).normal(size=len(held.fit))
+    own = sensitivity.standardised(*places)
+    found = sensitivity.influence(*places, target, standardised=own)
+    for record in (0, 7, 20, 33):
+        ends = []
+        for sign in (1, -1):
+            moved = WEIGHTS.copy()
+            moved[record] *= 1 + sign * STEP
+            again = held_of(replace(setup, weights=moved)).linear
+            values = replace(sensitivity, fits=again).standardised(*places)
+            ends.append(values @ target)
+        slow = (ends[0] - ends[1]) / (2 * STEP)
+        assert found[record] == pytest.approx(slow, rel=1e-4, abs=1e-6)
+
+
+def test_one_step_is_the_derivative_over_one_minus_the_leverage():
+    setup = setup_of(Logit(C=0.5), "y ~ a + b", weights=WEIGHTS)
+    held = held_of(setup)
+    sensitivity = Sensitivity.of(setup, held)
+    X, cut = setup.records.X, 0
+    for fit in range(3):
+        some = held.fit == fit
+        slope = np.random.default_rng(fit).normal(size=int(some.sum()))
+        places = held.fit[some], held.row[some], slope
+        plain = sensitivity.influence(*places)
+        found = sensitivity.influence(*places, one_step=True)
+        p = 1 / (1 + np.exp(-X @ held.linear.coefficients[fit]))
+        train = setup.plan.train(fit)
+        spread = np.zeros(N)
+        spread[train] = (WEIGHTS * p * (1 - p))[train]
+        ridge = np.diag([0.0] + [1 / 0.5] * (X.shape[1] - 1))
+        inverse = np.linalg.inv((X.T * spread) @ X + ridge)
+        leverage = spread * np.einsum("np,pq,nq->n", X, inverse, X)
+        assert 0 < leverage[train].min() < leverage.max() < 0.8
+        np.testing.assert_allclose(found, plain / (1 - leverage), rtol=1e-6, atol=1e-12)
+        cut += int((leverage > 0.1).sum())
+    assert cut > 0
+
+
+def test_one_step_of_least_squares_is_exactly_a_deletion():
+    setup = setup_of(Linear(), "z ~ a + b")
+    held = held_of(setup)
+    slope = np.random.default_rng(2).normal(size=len(held.fit))
+    found = Sensitivity.of(setup, held).influence(
+        held.fit, held.row, slope, one_step=True
+    )
+    X, z = setup.records.X, setup.records.y
+    for record in range(0, N, 5):
+        change = 0.0
+        for fit in range(3):
+            train, some = setup.plan.train(fit), held.fit == fit
+            rest = train[train != record]
+            before, after = (
+                np.linalg.lstsq(X[rows], z[rows], rcond=None)[0]
+                for rows in (train, rest)
+            )
+            change += slope[some] @ (X[held.row[some]] @ (before - after))
+        assert found[record] == pytest.approx(change, abs=1e-9)
+
+
+def test_a_step_without_a_record_is_at_most_five_times_the_derivative():
+    heavy = WEIGHTS.copy()
+    heavy[5] = 500.0
+    setup = setup_of(Linear(), "z ~ a + b", weights=heavy)
+    held = held_of(setup)
+    some = held.fit == next(fit for fit in range(3) if 5 in setup.plan.train(fit))
+    places = held.fit[some], held.row[some], np.ones(int(some.sum()))
+    sensitivity = Sensitivity.of(setup, held)
+    plain = sensitivity.influence(*places)
+    found = sensitivity.influence(*places, one_step=True)
+    assert plain[5] != 0
+    assert found[5] == pytest.approx(5 * plain[5])
+
+
+# ---- nothing is fitted that was not asked for ----
+
+CALLS = []
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Ridge logistic regression that counts its fits."""
+
+    model: Logit = Logit(C=1.0)  # noqa: RUF009
+    label: str = "counted"
+
+    @property
+    def capabilities(self):
+        return replace(self.model.capabilities, fits_together=False)
+
+    def check(self, *arguments):
+        return self.model.check(*arguments)
+
+    def fit(self, train):
+        CALLS.append(1)
+        return self.model.fit(train)
+
+
+@pytest.fixture
+def counted():
+    CALLS.clear()
+    data = simulated(40)
+    res = scv.cv("y ~ a + b", data, model=Counting(), k=4, seed=1, n_jobs=1)
+    assert len(CALLS) == 4
+    return res
+
+
+def test_nothing_that_is_printed_or_stored_makes_a_fit(counted, capsys):
+    print(counted)
+    assert DEFAULT.replace("_", " ") in " ".join(capsys.readouterr().out.split())
+    repr(counted)
+    str(counted.summary())
+    table = counted.metrics()
+    again = pickle.loads(pickle.dumps(counted))
+    scv.compare(one=counted, two=again)
+    assert str(again.summary()) == str(counted.summary())
+    pd.testing.assert_frame_equal(again.metrics(), table)
+    for metric, how in itertools.product(counted.metric_names, ("pooled", "per_fold")):
+        assert counted.estimate(metric, how).interval
+    assert len(CALLS) == 4
+    counted.estimate("brier", interval="jackknife")
+    assert len(CALLS) > 4
+
+
+@pytest.mark.parametrize("outcome", ["y", "g", "z"])
+@pytest.mark.parametrize("scheme", ["stratified_kfold", "rloocv", "montecarlo"])
+def test_every_metric_has_an_interval_or_a_reason(outcome, scheme):
+    kind = {"y": "binary", "g": "multiclass", "z": "continuous"}[outcome]
+    names = [name for name, metric in METRICS.items() if kind in metric.outcomes]
+    given = {"scheme": "kfold" if kind == "continuous" else scheme, "metrics": names}
+    res = scv.cv(f"{outcome} ~ a + b", simulated(60), seed=1, **given)
+    assert set(res.metrics()["metric"]) == set(names)
+    there = 0
+    for name in names:
+        found = res.estimate(name)
+        assert len(found.assumes) > 10
+        assert (found.method == "none") == np.isnan(found.lower)
+        there += found.method != "none"
+        if found.method == METHOD:
+            assert found.lower < found.value < found.upper
+    assert there >= 0.9 * len(names)
+
+
+def test_the_time_of_refits_is_said_before_they_are_made():
+    call = {"model": Logit(C=1.0), "k": 4, "seed": 1}
+    res = scv.cv("y ~ a", simulated(30), **call)
+    res.estimate("brier", interval="jackknife")  # fast, and without a warning
+    seconds = np.full_like(res.held.seconds, 2.0)
+    slow = replace(scv.cv("y ~ a", simulated(30), **call))
+    slow = replace(slow, held=replace(slow.held, seconds=seconds))
+    slow.estimate("brier")
+    said = r"interval='jackknife' makes about 120 fits: about 4 min on one core"
+    with pytest.warns(CostWarning, match=said):
+        found = slow.estimate("brier", interval="jackknife")
+    assert found.se == res.estimate("brier", interval="jackknife").se
+    slow.estimate("brier", interval="jackknife")  # which is kept
+
+
+# ---- concordance ----
+
+
+def square_table(y, x, width):
+    """Return the counts of concordance_counts from a table of all pairs."""
+    side = np.sign(y[:, None] - y)
+    sign = np.sign(x[:, None] - x)
+    rivals = (side != 0).sum(axis=1)
+    tied = ((side != 0) & (sign == 0)).sum(axis=1)
+    wins = (side * sign > 0).sum(axis=1) + tied / 2
+    return wins, rivals, tied, (side * kernel(x[:, None] - x, width)).sum(axis=1)
+
+
+def assert_counts(y, x, width):
+    found = concordance_counts(y, x, width)
+    each = (found.won, found.rivals, found.tied, found.slope)
+    for own, expected in zip(each, square_table(y, x, width), strict=True):
+        np.testing.assert_allclose(own, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("values", [3, 40, 10**6])
+def test_concordance_of_many_records_is_that_of_a_table(values):
+    rng = np.random.default_rng(values)
+    y, x = rng.integers(0, values, 600), rng.integers(0, 50, 600) / 16
+    assert_counts(y, x, 0.7)
+    assert_counts(y, rng.normal(size=600), 0.4)
+
+
+@given(with_ties(), st.integers(1, 6), st.sampled_from([0.0, 0.2, 1.0]))
+def test_concordance_is_that_of_a_table_however_it_is_halved(drawn, few, width):
+    with patch("statcv.metrics.influence.concordance.FEW", few):
+        assert_counts(*drawn, width)
