@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from statcv.errors import plural
 from statcv.folds import FoldPlan, is_sample
 from statcv.metrics import METRICS
 
@@ -21,12 +22,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FILE = "inference_study.csv"
+DEFAULTS = "inference_defaults.csv"
 SIGNAL = (0.5, 0.7, 0.85)
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
 LEAST = 40  # smallest number of data sets with a value for which a share is reported
 MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection
 FAR = 2.0  # ratio of two numbers of records from which they are not near each other
 CLUSTERS = 0.6  # least number of clusters per record; the study with duplicates has 0.8
+CLUSTERED = "clusters"  # the population whose records come in clusters
+# The models of the study of defaults for which an interval is the default
+MODELS = {
+    "infinitesimal_jackknife": ("ridge", "unpenalised"),
+    "corrected_influence": ("boosted", "forest"),
+}
+# The schemes of that study, by name and whether they are repeated
+OF_DEFAULTS = {
+    ("kfold", False): "stratified_kfold",
+    ("stratified_kfold", False): "stratified_kfold",
+    ("kfold", True): "repeated_kfold",
+    ("stratified_kfold", True): "repeated_kfold",
+    ("rloocv", False): "rloocv",
+    ("rloocv", True): "rloocv",
+}
 # The schemes of the study: without repeats, and with repeats.
 SCHEMES = {
     "stratified_kfold": ("stratified_kfold", "repeated_kfold"),
@@ -60,6 +77,8 @@ def measured_coverage(
     str or None
         The sentence, or None if the study has no such cell.
     """
+    if interval in MODELS:
+        return _of_defaults(plan, how, interval, metric)
     question = "no_skill" if metric == "auroc" else "losses"
     rows = _nearest((question, metric), plan, how, interval, share)
     if rows is None:
@@ -77,6 +96,61 @@ def measured_coverage(
         f"{METRICS[metric].label} in {_range(held)} of data sets{wrong} "
         f"(Monte Carlo error {_points(error)})"
     )
+
+
+def _of_defaults(plan: FoldPlan, how: str, interval: str, metric: str) -> str | None:
+    """Say how often default intervals had the truth in populations of other shapes."""
+    rows = _default_rows("interval", plan, how, interval, metric)
+    if not len(rows):
+        return None
+    low, high = rows["ratio"].min(), rows["ratio"].max()
+    label, error = METRICS[metric].label, _points(rows["covers_se"].max())
+    return (
+        f"measured on {_populations(rows)}: 95% intervals contained the true {label} "
+        f"in {_range(rows['covers'])} of data sets (Monte Carlo error {error}), and "
+        f"were {low:.2f} to {high:.2f} times as wide as the narrowest of constant "
+        "width that contain it in 95%"
+    )
+
+
+def _of_default_test(plan: FoldPlan, how: str, test: str, metric: str) -> str | None:
+    """Say how often the default test rejected for two equally good models."""
+    rows = _default_rows("equal", plan, how, test, metric)
+    if not len(rows):
+        return None
+    return (
+        f"measured on {_populations(rows)}: two-sided at 5% it rejected in "
+        f"{_range(rows['rejects'])} of data sets with two equally good models "
+        f"(Monte Carlo error {_points(rows['rejects_se'].max())})"
+    )
+
+
+def _default_rows(
+    question: str, plan: FoldPlan, how: str, name: str, metric: str
+) -> pd.DataFrame:
+    """Return the rows of the study of defaults with such folds and a similar size."""
+    clustered, table = _has_duplicates(plan), defaults()
+    size = np.abs(np.log(table["n"] / plan.n))
+    rows: pd.DataFrame = table[
+        (table["question"] == question)
+        & (table["method"] == "default")
+        & (table["scheme"] == OF_DEFAULTS.get((plan.scheme, plan.repeats > 1)))
+        & (table["metric"] == metric)
+        & (table["how"] == how)
+        & table["model"].isin(MODELS[name])
+        & (size <= math.log(FAR))
+        & (table["data_sets"] >= LEAST / 2)
+        & ((table["population"] == CLUSTERED) == bool(clustered))
+    ]
+    return rows if clustered is not None and _studied(plan) else rows[:0]
+
+
+def _populations(rows: pd.DataFrame) -> str:
+    """Count the populations of some rows, and say of what size they are."""
+    low, high = f"{rows['n'].min():.0f}", f"{rows['n'].max():.0f}"
+    sizes = low if low == high else f"{low} to {high}"
+    count = plural(rows["population"].nunique(), "simulated population")
+    return f"{count} of other shapes with n = {sizes}"
 
 
 def measured_size(plan: FoldPlan, how: str, method: str, share: float) -> str | None:
@@ -114,6 +188,8 @@ def measured_comparison(
     test : str
         Name of the paired test.
     """
+    if test in MODELS:
+        return _of_default_test(plan, how, test, metric)
     rows = _nearest(("equals", metric), plan, how, test, share)
     if rows is None:
         return None
@@ -144,6 +220,19 @@ def study(
     table = _stored()
     asked = (table["question"] == question) & (table["metric"] == metric)
     return table[asked & (table["duplicates"] == duplicates)]
+
+
+@cache
+def defaults() -> pd.DataFrame:
+    """Return the table of the default interval and test, and of others beside them.
+
+    Its columns are those of
+    :func:`statcv.studies.inference.defaults.defaults_table`.
+    """
+    import pandas as pd
+
+    with (files("statcv.data") / DEFAULTS).open("rb") as stored:
+        return pd.read_csv(stored)
 
 
 @cache

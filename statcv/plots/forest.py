@@ -21,7 +21,15 @@ if TYPE_CHECKING:
 
 
 NUMBERS = ("estimate", "difference", "lower", "upper", "se", "n", "weight")
-NOT_NAMES = {*NUMBERS, "metric", "how", "caveat", "n_folds", "n_undefined"}
+NOT_NAMES = {
+    *NUMBERS,
+    "metric",
+    "how",
+    "interval",
+    "caveat",
+    "n_folds",
+    "n_undefined",
+}
 
 
 @dataclass(frozen=True)

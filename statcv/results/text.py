@@ -52,6 +52,8 @@ def summarise(
     if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
         columns = columns.drop(columns="per fold (sd)", errors="ignore")
     limits = f", with {level:.0%} intervals" if "lower" in columns else ""
+    if limits and "fits" not in columns and _given(tables["Metrics"]).any():
+        limits += " that take the fits as given"
     shown = {f"Metrics{limits}": columns}
     spread = result.held.coefficients
     if spread is not None:
@@ -121,25 +123,21 @@ def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
     for name, heading in (("boot632", ".632"), ("boot632plus", ".632+")):
         if name in table:
             columns[heading] = shown_as(name)
-    columns["interval"] = [_short(words) for words in table["interval"]]
+    given, there = _given(table), table["lower"].notna()
+    if (there & given).any() and (there & ~given).any():
+        kinds = {True: "given", False: "vary"}
+        columns["fits"] = [
+            kinds[kind] if known else "–"
+            for kind, known in zip(given, there, strict=True)
+        ]
     shown = pd.DataFrame(columns, index=labels)
     said = [name for name in shown if name == "estimate" or set(shown[name]) != {"–"}]
     return shown[said]
 
 
-def _short(interval: str) -> str:
-    """Return a few words for the method of an interval.
-
-    >>> _short("infinitesimal jackknife"), _short("DeLong, fits as given")
-    ('inf. jackknife', 'fits as given')
-    """
-    if interval.startswith("none"):
-        return "none"
-    if interval.endswith("fits as given"):
-        return "fits as given"
-    if interval.startswith("exact"):
-        return "exact bound"
-    return interval.partition(" over ")[0].replace("infinitesimal", "inf.")
+def _given(table: pd.DataFrame) -> pd.Series[bool]:
+    """Return whether each interval takes the fits as given."""
+    return table["interval"].str.endswith("fits as given")
 
 
 def _facts(result: Readable) -> tuple[tuple[str, str], ...]:

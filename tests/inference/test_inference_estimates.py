@@ -199,7 +199,7 @@ def test_paired_compares_each_record_with_its_partner(drawn):
             high, low = (own[i], theirs[i]) if y[i % n] == 1 else (theirs[i], own[i])
             won += 0.5 if np.isclose(high, low, atol=1e-14, rtol=0) else high > low
         values.append(won / n)
-    found = make_estimate(scores, METRICS["auroc"], "paired")
+    found = make_estimate(scores, METRICS["auroc"], "paired", interval="pairs")
     assert float(found) == pytest.approx(np.mean(values), abs=1e-14)
     assert found.sd == pytest.approx(np.std(values, ddof=1), abs=1e-14)
     if found.method != "none":
@@ -264,7 +264,7 @@ def test_paired_weights_folds_by_their_pairs(seed, folds):
     else:
         assert np.isnan(float(found))
         assert found.n_undefined == 1
-    assert found.method == "none"
+        assert found.method == "none"
 
 
 def test_folds_of_one_class_are_omitted_and_counted():
@@ -535,6 +535,7 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
     scores = cv("y ~ a", data, scheme="rloocv", repeats=repeats, seed=1).scores
     assert possible_intervals(scores, METRICS["auroc"], "paired") == (
         "infinitesimal_jackknife",
+        "corrected_influence",
         "pairs",
         "influence",
     )
@@ -654,7 +655,7 @@ def test_ranks_of_more_classes_need_all_of_them(name):
     assert (found.n_values, found.n_undefined) == (3, 1)
     pooled = make_estimate(scores, metric, "pooled")
     assert float(pooled) == pytest.approx(metric(y, shares))
-    assert pooled.method == "influence of records, fits as given"
+    assert pooled.interval_in_words == ("corrected influence of records, fits as given")
     assert pooled.lower < pooled.value < pooled.upper
     lacking = replace(scores, y=np.minimum(y, 1))
     assert np.isnan(float(make_estimate(lacking, metric, "pooled")))

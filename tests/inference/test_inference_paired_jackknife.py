@@ -130,9 +130,9 @@ def test_predictions_of_other_software_have_no_refits():
         fold="fold",
         row="row",
     )
-    assert scv.compare(here=first, there=read).method.name == "corrected_t"
+    assert scv.compare(here=first, there=read).method.name == "corrected_influence"
     pooled = scv.compare(here=first, there=read, how="pooled")
-    assert pooled.method.name == "delong"
+    assert pooled.method.name == "corrected_influence"
     asked = scv.compare(here=first, there=read, test="corrected_jackknife")
     row = asked.differences.iloc[0]
     assert np.isnan(row["p"])

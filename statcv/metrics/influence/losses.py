@@ -42,7 +42,7 @@ def log_loss_derivative(
 ) -> Derivative:
     """Return the derivatives of the log-loss."""
     observed = _observed(y, p)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         if p.ndim == 1:
             slope = np.where(observed == 1, -1 / p, 1 / (1 - p))
         else:

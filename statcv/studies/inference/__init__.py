@@ -14,11 +14,25 @@ For skill it has 500 data sets in each cell, with the whole grid without duplica
 four populations with them; for losses and two models it has 200, in a part of the grid
 (``--questions`` runs some of these alone). It can be interrupted, and continues where
 it stopped.
+
+A second table, ``stored("defaults")``, holds the default interval and test against an
+oracle on populations of other shapes (:mod:`~statcv.studies.inference.shapes`), beside
+older defaults and intervals of the literature
+(:mod:`~statcv.studies.inference.rivals`).
 """
 
+from statcv.studies.inference.defaults import defaults_table, run_defaults
 from statcv.studies.inference.draws import SCHEMES
 from statcv.studies.inference.paper import stored
 from statcv.studies.inference.population import Population
 from statcv.studies.inference.run import run_study, study_table
 
-__all__ = ["SCHEMES", "Population", "run_study", "stored", "study_table"]
+__all__ = [
+    "SCHEMES",
+    "Population",
+    "defaults_table",
+    "run_defaults",
+    "run_study",
+    "stored",
+    "study_table",
+]

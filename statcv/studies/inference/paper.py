@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from statcv.studies.inference.defaults import run_defaults
 from statcv.studies.inference.questions import QUESTIONS
 from statcv.studies.inference.run import run_study
 from statcv.studies.tables import Folder, Paper, Rounding, Table
@@ -63,7 +64,10 @@ def _study(
 
 PAPER = Paper(
     "inference",
-    {"study": Table(500, _study, ("questions", "refits"), results="")},
+    {
+        "study": Table(500, _study, ("questions", "refits"), results=""),
+        "defaults": Table(100, run_defaults, results="defaults"),
+    },
     rounding=Rounding(digits=4, errors=4, decimals=None),
     options={
         "questions": {
@@ -87,7 +91,8 @@ def stored(name: str = "study", folder: Folder = None) -> pd.DataFrame:
     Parameters
     ----------
     name : str
-        ``"study"``, the only table.
+        ``"study"``, the intervals, tests and comparisons of two normal classes; or
+        ``"defaults"``, the default interval and test on populations of other shapes.
     folder : str or path, optional
         Folder of your own table, as written by
         ``python -m statcv.studies inference``.
@@ -95,7 +100,9 @@ def stored(name: str = "study", folder: Folder = None) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        As :func:`study_table` returns it; numbers have four digits.
+        As :func:`study_table` or
+        :func:`~statcv.studies.inference.defaults.defaults_table` returns it; numbers
+        have four digits.
 
     Raises
     ------
