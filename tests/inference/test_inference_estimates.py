@@ -543,10 +543,11 @@ def test_the_intervals_of_pairs_of_a_scheme(data, repeats):
     assert default == "infinitesimal_jackknife"
     given = replace(scores, sensitivity=None)
     assert possible_intervals(given, METRICS["auroc"], "paired") == (
+        "corrected_influence",
         "pairs",
         "influence",
     )
-    assert default_interval(given, METRICS["auroc"], "paired") == "pairs"
+    assert default_interval(given, METRICS["auroc"], "paired") == "corrected_influence"
 
 
 @pytest.mark.parametrize(

@@ -131,15 +131,17 @@ def test_the_default_does_not_depend_on_the_number_of_records(n):
     tree = first.update(model=DecisionTreeClassifier(max_depth=2, random_state=0))
     found = [tree.estimate(*asked).interval.name for asked in TREE]
     assert found == list(TREE.values())
-    assert scv.compare(first, tree).method.name == "corrected_t"
-    assert scv.compare(first, tree, how="pooled").method.name == "delong"
+    for how in ("per_fold", "pooled"):
+        assert scv.compare(first, tree, how=how).method.name == "corrected_influence"
     assert scv.compare(first, tree, metric="brier").method.name == "t"
     assert scv.compare(first, tree, metric="oe_ratio").method.name == "influence"
 
 
 TREE = {  # the default intervals of a model without a likelihood
-    ("auroc", "per_fold"): "corrected_t",
-    ("auroc", "pooled"): "delong",
+    ("auroc", "per_fold"): "corrected_influence",
+    ("auroc", "pooled"): "corrected_influence",
+    ("auroc", "paired"): "corrected_influence",
+    ("brier", "per_fold"): "corrected_t",
     ("brier", "pooled"): "records",
     ("oe_ratio", "pooled"): "influence",
 }
@@ -420,19 +422,22 @@ def test_a_mean_of_folds_varies_by_what_their_records_do_not_explain():
         ({"scheme": "rloocv", "repeats": 2}, "paired"),
     ],
 )
-@pytest.mark.parametrize("of_fits", [True, False])
-def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, of_fits):
+@pytest.mark.parametrize("fits", ["varied", "given", "correlated"])
+def test_the_limits_count_the_records_the_fits_and_the_pairs(scheme, how, fits):
     res = scv.cv("y ~ a + b", simulated(50), model=Logit(C=1.0), seed=1, **scheme)
-    found = influences(res.scores, AUROC, how, of_fits=of_fits)
+    found = influences(res.scores, AUROC, how, of_fits=fits == "varied")
     pairs = added.pair_variation(res.scores, AUROC, how, found)
     assert pairs > 0
     value = float(res.estimate("auroc", how))
-    made = infinitesimal_interval(res.scores, AUROC, how, value, 0.9, of_fits=of_fits)
+    made = infinitesimal_interval(res.scores, AUROC, how, value, 0.9, fits=fits)
     rate = (found.total + pairs) / (found.value * (1 - found.value))
+    if fits == "correlated":  # each of k folds holds out a k-th of the records
+        folds = res.plan.n_splits / res.plan.repeats
+        rate *= 1 + (folds - 1) / folds
     assert made.se == pytest.approx(np.sqrt(rate * value * (1 - value)))
     limits = wilson_limits(value, rate, 0.9, made.df)
     assert (made.lower, made.upper) == pytest.approx(limits)
-    if of_fits:
+    if fits == "varied":
         default = res.estimate("auroc", how, 0.9)
         assert (default.lower, default.upper) == (made.lower, made.upper)
 
