@@ -32,7 +32,11 @@ def test_metrics_are_those_of_the_call_that_made_the_predictions(made_here):
     read = elsewhere(
         made_here.predictions, fold="fold", repeat="repeat", row="row", seed=1
     )
-    limits = ["lower", "upper", "interval"]  # those made here count the variation of the fits
+    limits = [
+        "lower",
+        "upper",
+        "interval",
+    ]  # those made here count the variation of the fits
     pd.testing.assert_frame_equal(
         read.metrics().drop(columns=limits), made_here.metrics().drop(columns=limits)
     )

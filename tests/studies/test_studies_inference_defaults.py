@@ -1,0 +1,96 @@
+"""The study of the default interval and test on populations of other shapes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from statcv.metrics import auroc
+from statcv.studies.inference import run_defaults, stored
+from statcv.studies.inference.defaults import Cell, cells
+from statcv.studies.inference.shapes import COMPARED, SHAPES, large_sample
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *COMPARED])
+def test_a_sample_has_its_size_and_both_classes(name):
+    shape = {**COMPARED, **SHAPES}[name]
+    rng = np.random.default_rng(3)
+    data = shape.sample(rng, min(shape.n, 200))
+    assert len(data) == min(shape.n, 200)
+    assert np.isfinite(data[list(shape.covariates)].to_numpy()).all()
+    unit = data["id"] if shape.clustered else data.index.to_series()
+    assert unit.groupby(data["y"]).nunique().min() >= 3
+    assert shape.clustered == (unit.nunique() < len(data))
+
+
+def test_the_covariates_of_a_comparison_are_exchangeable():
+    for shape in COMPARED.values():
+        large = large_sample(shape)
+        areas = [auroc(large["y"], large[name]) for name in shape.covariates]
+        assert np.ptp(areas) < 0.02
+
+
+def test_cells_name_their_files_apart():
+    names = [cell.name for cell in cells()]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.slow
+def test_a_small_study_does_not_depend_on_the_processes(tmp_path):
+    asked = {"questions": ["interval"], "populations": ["uniform"], "seed": 5}
+    one = run_defaults(2, directory=tmp_path / "one", n_jobs=1, **asked)
+    two = run_defaults(2, directory=tmp_path / "two", n_jobs=2, **asked)
+    pd.testing.assert_frame_equal(one, two)
+    assert (one.loc[one["method"] == "default", "missing"] == 0).all()
+    known = one.dropna(subset="ratio")
+    np.testing.assert_allclose(known["ratio"], known["width"] / known["oracle"])
+    methods = set(one.loc[one["metric"] == "auroc", "method"])
+    assert methods >= {"default", "delong", "corrected_t", "cai", "cv_tmle"}
+
+
+def test_a_data_set_is_the_same_for_all_models_and_schemes():
+    first = Cell("interval", "counts", "ridge", "rloocv").drawn(1, 4)
+    second = Cell("interval", "counts", "unpenalised", "stratified_kfold").drawn(1, 4)
+    pd.testing.assert_frame_equal(first, second)
+
+
+# ---- the stored table ----
+
+
+def defaults(question, metric="auroc", method="default"):
+    table = stored("defaults")
+    asked = (table["question"] == question) & (table["metric"] == metric)
+    enough = table["data_sets"] >= 50
+    return table[asked & enough & (table["method"] == method)]
+
+
+def test_the_default_interval_is_as_narrow_as_an_oracle_and_covers():
+    rows = defaults("interval")
+    assert rows["population"].nunique() == len(SHAPES)
+    assert rows["ratio"].mean() <= 1.15
+    assert rows["ratio"].max() <= 1.4
+    assert rows["covers"].mean() >= 0.94
+    assert (rows["covers"] + 2 * rows["covers_se"] >= 0.94).all()
+    assert (rows["missing"] == 0).all()
+
+
+def test_older_defaults_were_wide_or_did_not_cover():
+    kfold = defaults("interval")["scheme"] == "stratified_kfold"
+    ours = defaults("interval")[kfold]["ratio"].mean()
+    for method in ("corrected_t", "corrected_jackknife"):
+        assert defaults("interval", method=method)["ratio"].mean() > ours + 0.1
+    assert defaults("interval", method="delong")["covers"].mean() < 0.92
+
+
+def test_the_default_test_keeps_its_size():
+    rows = defaults("equal")
+    assert rows["rejects"].mean() <= 0.07
+    assert (rows["rejects"] - 2 * rows["rejects_se"] <= 0.05).all()
+
+
+def test_the_default_test_has_the_power_of_delongs_where_records_are_many():
+    ours, delongs = (
+        defaults("nested", method=name).query("n >= 400")
+        for name in ("default", "delong")
+    )
+    assert len(ours) == len(delongs) > 0
+    assert (ours["rejects"].to_numpy() >= delongs["rejects"].to_numpy() - 0.05).all()
