@@ -251,7 +251,8 @@ def _differences(cell: Cell, data: pd.DataFrame, number: int) -> list[dict[str, 
     ]
     tests: list[tuple[str, str | None, str | None]] = [
         ("default", None, None),
-        ("delong", "pooled", "delong"),
+        ("delong", None, "delong"),
+        ("delong, pooled", "pooled", "delong"),
         ("corrected_t", "per_fold", "corrected_t"),
     ]
     if cell.model not in SLOW and cell.shape.n <= LARGEST:
