@@ -86,10 +86,9 @@ def compare(
         ``"influence"``: the same with the fits as given, for any model; the default
         for a pooled metric that has no other one.
         ``"delong"``, for auROC, and its default if none of these is available:
-        DeLong's test of paired curves,
-        by placements averaged over repeats (within folds, for ``per_fold``), or over
-        pairs held out by one fit; with clusters, its clustered form. It takes the
-        fits as given.
+        DeLong's test of paired curves, by placements averaged over repeats (within
+        folds, for ``per_fold``), or over pairs held out by one fit; with clusters, its
+        clustered form. It takes the fits as given.
         ``"t"``, otherwise the default for a mean over records: a paired t test of the
         losses of the records, averaged over repeats; with clusters, of their totals.
         ``"corrected_jackknife"``, for auROC: a test of the difference by a jackknife
