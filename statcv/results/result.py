@@ -262,11 +262,11 @@ class CVResult:
             Method of the interval. The default depends on the scheme, the metric and
             the kind of outcome, and on whether the model maximises a likelihood, but
             neither on the number of records nor on how the model is spelled. It makes
-            no refits. It is ``"infinitesimal_jackknife"`` for a regression, with its
-            variation of the fits; where that is unknown, as for trees, it is
-            ``"corrected_influence"`` for rank metrics, ``"records"`` or
-            ``"influence"`` for others, and ``"corrected_t"`` for means over folds of
-            metrics that do not rank.
+            no refits. It is ``"infinitesimal_jackknife"`` for a model with a
+            likelihood, which counts the variation of the fits to first order; where
+            that is unknown, as for trees, it is ``"corrected_influence"`` for rank
+            metrics, and ``"records"`` or ``"influence"`` for others. For means over
+            folds of metrics that do not rank it is ``"corrected_t"``.
 
             Computed from the existing predictions: ``"infinitesimal_jackknife"``,
             ``"corrected_influence"``, ``"influence"``, ``"delong"`` and ``"logit"``
@@ -308,7 +308,8 @@ class CVResult:
         Clarke-Pearson (1988), Biometrics 44:837, and Obuchowski (1997), Biometrics
         53:567, for clusters; LeDell, Petersen & van der Laan (2015), Electron.
         J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239; Bates, Hastie &
-        Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586.
+        Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586;
+        Wager, Hastie & Efron (2014), J. Mach. Learn. Res. 15:1625.
         """
         return estimates.named_estimate(
             self,

@@ -81,12 +81,14 @@ def compare(
         and the metric has derivatives: a t test by the influence of each record, or
         cluster, on the difference, which counts the variation of both fits to first
         order and without refits.
+        ``"corrected_influence"``, otherwise the default for rank metrics: the same
+        with the fits as given, corrected for folds whose fits share training records.
         ``"influence"``: the same with the fits as given, for any model; the default
         for a pooled metric that has no other one.
-        ``"delong"``, otherwise the default for auROC: DeLong's test of paired curves,
-        by placements averaged over repeats (within folds, for ``per_fold``), or over
-        pairs held out by one fit; with clusters, its clustered form. It takes the
-        fits as given.
+        ``"delong"``, for auROC, and its default if none of these is available:
+        DeLong's test of paired curves, by placements averaged over repeats (within
+        folds, for ``per_fold``), or over pairs held out by one fit; with clusters, its
+        clustered form. It takes the fits as given.
         ``"t"``, otherwise the default for a mean over records: a paired t test of the
         losses of the records, averaged over repeats; with clusters, of their totals.
         ``"corrected_jackknife"``, for auROC: a test of the difference by a jackknife

@@ -1,1 +1,1 @@
-"""Intervals that take the fits as given, and the table of all intervals."""
+"""Intervals without refits, and the table of all intervals."""

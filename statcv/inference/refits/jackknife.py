@@ -1,8 +1,9 @@
 """The jackknife with refits: how an estimate varies with the records and the fits.
 
-Other intervals take the fits as given and count only the variation of the held-out
-records. Here a record is deleted and the whole cross-validation is repeated without
-it, so that no prediction comes from a fit that used the deleted record.
+Most intervals take the fits as given and count only the variation of the held-out
+records; the infinitesimal jackknife counts that of the fits to first order. Here a
+record is deleted and the whole cross-validation is repeated without it, so that no
+prediction comes from a fit that used the deleted record.
 """
 
 from __future__ import annotations
