@@ -227,7 +227,7 @@ def defaults() -> pd.DataFrame:
     """Return the table of the default interval and test, and of others beside them.
 
     Its columns are those of
-    :func:`statcv.studies.inference.defaults.defaults_table`.
+    :func:`statcv.studies.inference.defaults_table`.
     """
     import pandas as pd
 

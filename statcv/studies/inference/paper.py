@@ -101,7 +101,7 @@ def stored(name: str = "study", folder: Folder = None) -> pd.DataFrame:
     -------
     pandas.DataFrame
         As :func:`study_table` or
-        :func:`~statcv.studies.inference.defaults.defaults_table` returns it; numbers
+        :func:`~statcv.studies.inference.defaults_table` returns it; numbers
         have four digits.
 
     Raises
