@@ -13,6 +13,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 TINY = 1e-12  # added to an information matrix whose diagonal is 1
+MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
 
 
@@ -31,21 +32,20 @@ def information(X: Floats, weights: Floats) -> Floats:
             [2., 4.]]])
     """
     (n, p), fits = X.shape, len(weights)
-    if fits <= p * (p + 1) // 2:
+    if p > MANY and fits <= p * (p + 1) // 2:
         total = np.zeros((fits * p, p))
         for start in range(0, n, ROWS):
             part, own = X[start : start + ROWS], weights[:, start : start + ROWS]
             total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
         return total.reshape(fits, p, p)
-    made = np.empty((fits, p, p))
     first, second = _pairs(p)
-    sums = np.zeros((fits, len(first)))
-    step = max(1, CELLS // max(len(first), 1))
+    sums, columns = np.zeros((len(first), fits)), np.ascontiguousarray(X.T)
+    step = max(1, 4 * CELLS // max(len(first), 1))
     for start in range(0, n, step):
-        some = slice(start, start + step)
-        sums += weights[:, some] @ (X[some, first] * X[some, second])
-    made[:, first, second] = sums
-    made[:, second, first] = sums
+        part = columns[:, start : start + step]
+        sums += (part[first] * part[second]) @ weights[:, start : start + step].T
+    made = np.empty((fits, p, p))
+    made[:, first, second] = made[:, second, first] = sums.T
     return made
 
 

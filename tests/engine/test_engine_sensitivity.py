@@ -15,6 +15,7 @@ from sklearn.tree import DecisionTreeClassifier
 import statcv as scv
 from statcv.engine import Sensitivity, Setup, run
 from statcv.engine.checkpoint import from_bytes, to_bytes
+from statcv.engine.information import information, quadratic
 from statcv.engine.tasks import fit_one_by_one
 from statcv.folds import Bags, make_plan
 from statcv.formula import make_design
@@ -297,3 +298,18 @@ def test_an_interrupted_run_keeps_its_linear_predictors(tmp_path):
             np.testing.assert_equal(two, one)
     part = fit_one_by_one(setup_of(DecisionTreeClassifier(), "two ~ a", None), range(3))
     assert from_bytes(to_bytes(part, "x"), "x").linear is None
+
+
+# ---- information of many fits ----
+
+
+@pytest.mark.parametrize(("p", "fits"), [(3, 2), (5, 40), (70, 3)])
+def test_information_and_quadratic_forms_are_those_of_a_loop(p, fits):
+    rng = np.random.default_rng(p)
+    X, weights = rng.normal(size=(90, p)), rng.uniform(size=(fits, 90))
+    found = information(X, weights)
+    for one, own in zip(found, weights, strict=True):
+        np.testing.assert_allclose(one, X.T @ np.diag(own) @ X, rtol=1e-12, atol=1e-12)
+    forms = quadratic(X, found)
+    for form, one in zip(forms, found, strict=True):
+        np.testing.assert_allclose(form, np.diag(X @ one @ X.T), rtol=1e-10)

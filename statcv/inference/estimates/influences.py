@@ -214,7 +214,7 @@ def influences(
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
-        if ranks_classes(metric) and len(np.unique(part.y)) < scores.n_classes:
+        if ranks_classes(metric) and part.lacks_a_class(scores.n_classes):
             return "a class is not held out"
         found = part.derivative(metric, sensitivity)
         held[part.row] += found.weight / len(parts)
@@ -270,6 +270,11 @@ class _Part:
     fitted: Numbers
     probabilities: bool
     standardised: bool
+
+    def lacks_a_class(self, classes: int) -> bool:
+        """Return whether there is no record of some class."""
+        counts = np.bincount(self.y.astype(np.intp), minlength=classes)
+        return bool((counts == 0).any())
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""

@@ -143,7 +143,7 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
 
 
 def _all_pairs(scores: Scores, sides: Sides) -> float:
-    y = scores.y[np.unique(scores.row)]
+    y = scores.y[np.bincount(scores.row, minlength=len(scores.y)) > 0]
     if sides == NUMBERS:
         same = np.unique(y, return_counts=True)[1]
         return (len(y) ** 2 - float((same.astype(float) ** 2).sum())) / 2

@@ -35,13 +35,19 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Floats:
     array([0.75, 0.5 , 1.  ])
     """
     x = round_significant(x)
+    order = np.argsort(x, kind="stable")
+    ones, rising = positive[order], x[order]
+    new = np.append(True, rising[1:] != rising[:-1])[: len(x)]
+    first = np.flatnonzero(new)  # of records that tie
+    last = np.append(first[1:], len(x))
+    below = np.append(0, np.cumsum(~ones))
+    above = np.append(0, np.cumsum(ones))
+    zeros = np.repeat((below[first] + below[last]) / 2, last - first)
+    others = np.repeat((above[first] + above[last]) / 2, last - first)
     found = np.empty(len(x))
-    for members in (positive, ~positive):
-        other = np.sort(x[~members])
-        low = np.searchsorted(other, x[members], side="left")
-        high = np.searchsorted(other, x[members], side="right")
-        below = (low + high) / (2 * max(len(other), 1))
-        found[members] = below if members is positive else 1 - below
+    found[order] = np.where(
+        ones, zeros / max(below[-1], 1), 1 - others / max(above[-1], 1)
+    )
     return found
 
 
