@@ -154,6 +154,7 @@ def test_other_models_have_none(model):
     assert as_model(model).capabilities.likelihood is None
 
 
+@pytest.mark.filterwarnings("ignore:.*booster=gblinear:UserWarning")
 @pytest.mark.parametrize(
     "model",
     [
