@@ -474,11 +474,15 @@ def people(data):
 
 
 INTERVALS_OF = {
-    ("auroc", "pooled"): ["delong", "logit", "influence", "bootstrap", "bca"],
-    ("auroc", "per_fold"): ["corrected_t", "influence", "bootstrap", "bca"],
-    ("auroc", "paired"): ["influence", "bootstrap", "bca"],
-    ("auprc", "pooled"): ["influence", "bootstrap", "bca"],
-    ("auprc", "per_fold"): ["corrected_t", "bootstrap", "bca"],
+    ("auroc", "pooled"): [
+        *("corrected_influence", "delong", "logit", "influence", "bootstrap", "bca"),
+    ],
+    ("auroc", "per_fold"): [
+        *("corrected_influence", "corrected_t", "influence", "bootstrap", "bca"),
+    ],
+    ("auroc", "paired"): ["corrected_influence", "influence", "bootstrap", "bca"],
+    ("auprc", "pooled"): ["corrected_influence", "influence", "bootstrap", "bca"],
+    ("auprc", "per_fold"): ["corrected_influence", "corrected_t", "bootstrap", "bca"],
     ("brier", "pooled"): ["records", "influence", "bootstrap", "bca"],
     ("brier", "per_fold"): ["corrected_t", "bootstrap", "bca"],
     ("rmse", "pooled"): ["records", "influence", "bootstrap", "bca"],
@@ -487,10 +491,11 @@ INTERVALS_OF = {
 WITH_FITS = "infinitesimal_jackknife"
 ONLY_FOLDS = [("brier", "per_fold")]  # a mean over folds that does not rank
 DEFAULTS = {
-    ("auroc", "pooled"): "delong",
-    ("auroc", "per_fold"): "corrected_t",
-    ("auprc", "pooled"): "influence",
-    ("auprc", "per_fold"): "corrected_t",
+    ("auroc", "pooled"): "corrected_influence",
+    ("auroc", "per_fold"): "corrected_influence",
+    ("auroc", "paired"): "corrected_influence",
+    ("auprc", "pooled"): "corrected_influence",
+    ("auprc", "per_fold"): "corrected_influence",
     ("brier", "pooled"): "records",
     ("brier", "per_fold"): "corrected_t",
     ("rmse", "pooled"): "records",
