@@ -8,6 +8,7 @@ the training sets of other records, through their predictions.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Influences:
     counted: NDArray[np.bool_]
     ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
 
-    @property
+    @cached_property
     def given_fits(self) -> float:
         """The variance of the estimate with the fits as given."""
         return self.variance(self.held)
@@ -202,10 +203,9 @@ def influences(
     """
     n, left = len(scores.y), scores.left
     sensitivity = scores.sensitivity if of_fits else None
-    within = sensitivity is not None and metric.rank and how != "pooled"
-    within = within and scores.predicted.ndim == 1
+    within = metric.rank and how != "pooled" and scores.predicted.ndim == 1
     linear: Floats | None = None
-    if within and sensitivity is not None:
+    if sensitivity is not None and within:
         linear = np.full(len(left.row), np.nan)
         known = np.flatnonzero(left.held)
         linear[known] = sensitivity.standardised(left.fit[known], left.row[known])
@@ -358,8 +358,9 @@ def _part(
     fitted: Numbers,
     linear: Floats | None,
 ) -> _Part:
-    row, predicted = mean_by(scores.row[where], scores.predicted[where])
-    if linear is not None:
+    if linear is None:
+        row, predicted = mean_by(scores.row[where], scores.predicted[where])
+    else:
         row, predicted = mean_by(scores.left.row[fitted], linear[fitted])
     cut, baseline = scores.threshold, None
     if metric.uses_baseline:

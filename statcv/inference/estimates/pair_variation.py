@@ -18,7 +18,9 @@ from statcv.inference.estimates.influences import Influences
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, round_significant
+from statcv.metrics import Metric, concordance_by_group, round_significant
+from statcv.metrics.influence.concordance import concordance_counts
+from statcv.metrics.influence.ranks import placements
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -85,22 +87,19 @@ def _interaction(y: NDArray[Any], read: Floats, sides: Sides) -> float:
 
 
 def _of_classes(high: NDArray[np.bool_], x: Floats) -> float:
-    x = round_significant(x)
-    ones, zeros = np.sort(x[high]), np.sort(x[~high])
-    low = np.searchsorted(zeros, ones, side="left") / len(zeros)
-    top = np.searchsorted(zeros, ones, side="right") / len(zeros)
-    below = np.searchsorted(ones, zeros, side="left") / len(ones)
-    reached = np.searchsorted(ones, zeros, side="right") / len(ones)
-    area = float((low + top).mean()) / 2
-    square = area - float((top - low).mean()) / 4
-    of_ones = float((((low + top) / 2) ** 2).mean())
-    of_zeros = float(((1 - (below + reached) / 2) ** 2).mean())
-    return max(square - of_ones - of_zeros + area**2, 0.0)
+    placed = placements(high, x)
+    area = float(placed[high].mean())
+    value = np.unique(round_significant(x), return_inverse=True)[1]
+    ones, zeros = (
+        np.bincount(value[side], minlength=value.max() + 1) / side.sum()
+        for side in (high, ~high)
+    )
+    square = area - float(ones @ zeros) / 4  # a tie counts one half
+    own = sum(float((placed[side] ** 2).mean()) for side in (high, ~high))
+    return max(square - own + area**2, 0.0)
 
 
 def _of_numbers(y: NDArray[np.generic], x: Floats) -> float:
-    from statcv.metrics.influence.concordance import concordance_counts
-
     counts = concordance_counts(y, x)
     pairs = counts.rivals.sum() / 2
     share = counts.won.sum() / 2 / pairs
@@ -145,8 +144,7 @@ def _concentration(scores: Scores, metric: Metric, how: str, sides: Sides) -> fl
 def _all_pairs(scores: Scores, sides: Sides) -> float:
     y = scores.y[np.bincount(scores.row, minlength=len(scores.y)) > 0]
     if sides == NUMBERS:
-        same = np.unique(y, return_counts=True)[1]
-        return (len(y) ** 2 - float((same.astype(float) ** 2).sum())) / 2
+        return float(concordance_by_group(y, y, np.zeros(len(y), dtype=int), 1)[1][0])
     return float((y == sides[0]).sum()) * float((y == sides[1]).sum())
 
 
@@ -154,12 +152,7 @@ def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
     """Return how many pairs each split holds out."""
     y, splits = scores.y[scores.row], scores.n_splits
     if sides == NUMBERS:
-        sizes = np.diff(scores.starts).astype(float)
-        code = np.unique(y, return_inverse=True)[1]
-        codes = int(code.max(initial=0)) + 1
-        cell, times = np.unique(scores.split * codes + code, return_counts=True)
-        same = np.bincount(cell // codes, times.astype(float) ** 2, splits)
-        return np.asarray((sizes**2 - same) / 2)
+        return concordance_by_group(y, y, scores.split, splits)[1]
     low, high = (np.bincount(scores.split, y == side, splits) for side in sides)
     return np.asarray(low * high, dtype=float)
 

@@ -55,7 +55,7 @@ class Interval:
     @property
     def takes_fits_as_given(self) -> bool:
         """Whether the variation of the fits is not counted."""
-        return "fits as given" in self.assumes and "fits as given" not in self.method
+        return "fits as given" in self.assumes
 
     @classmethod
     def none(cls, why: str) -> Interval:

@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from statcv.errors import StatcvError, StatcvWarning
 from statcv.folds import by_value
@@ -36,12 +35,12 @@ from statcv.studies.inference.rivals import (
     cv_tmle,
     cv_tmle_interval,
 )
+from statcv.studies.inference.run import ALPHA, share
 from statcv.studies.inference.shapes import COMPARED, SHAPES, Shape, large_sample
 from statcv.studies.running import Arrays, Directory, claim, fill, parts_of, read_part
 from statcv.verbs.compare import compare
 from statcv.verbs.cv import cv
 
-Floats = NDArray[np.float64]
 Stated = tuple[float, float, float]  # the estimate and the limits
 
 CHUNK = 25  # data sets of a file
@@ -412,18 +411,9 @@ def _row(part: pd.DataFrame) -> dict[str, float]:
         "truth": float(known["truth"].mean()),
         "estimate": float(known["estimate"].mean()),
         "error_sd": float(np.std(error, ddof=1)) if len(error) > 1 else np.nan,
-        **_share("covers", inside.to_numpy()),
+        **share("covers", inside.to_numpy()),
         "width": width,
         "oracle": oracle,
         "ratio": width / oracle if oracle else np.nan,
-        **_share("rejects", (p <= 0.05).to_numpy()),
+        **share("rejects", (p <= ALPHA).to_numpy()),
     }
-
-
-def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
-    """Return a share with its Monte Carlo standard error."""
-    if not len(held):
-        return {name: np.nan, f"{name}_se": np.nan}
-    near = (held.sum() + 1) / (len(held) + 2)
-    error = float(np.sqrt(near * (1 - near) / len(held)))
-    return {name: float(held.mean()), f"{name}_se": error}

@@ -348,15 +348,15 @@ def _summary(
     bounded = ~np.isnan(lower)
     low, high = lower[bounded], upper[bounded]
     inside = (low <= truth[bounded]) & (truth[bounded] <= high)
-    found |= _share("covers", inside)
-    found |= _share("covers_mean", (low <= mean) & (mean <= high))
+    found |= share("covers", inside)
+    found |= share("covers_mean", (low <= mean) & (mean <= high))
     excluded = (low > null) | (high < null)
-    found |= _share("excludes", excluded[: 0 if np.isnan(null) else None])
-    found |= _share("rejects", p[~np.isnan(p)] <= ALPHA + 1e-12)
+    found |= share("excludes", excluded[: 0 if np.isnan(null) else None])
+    found |= share("rejects", p[~np.isnan(p)] <= ALPHA + 1e-12)
     return found | {"width": _mean(high - low)}
 
 
-def _share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
+def share(name: str, held: NDArray[np.bool_]) -> dict[str, float]:
     """Return a share and its Monte Carlo standard error.
 
     The error is that of (count + 1) / (cases + 2), which is not 0 if all or no cases
