@@ -47,9 +47,9 @@ def to_bytes(part: Part, call: str) -> bytes:
     """
     arrays: dict[str, NDArray[Any]] = {name: getattr(part, name) for name in ARRAYS}
     if part.coefficients is not None:
-        arrays["coefficients"] = part.coefficients
+        arrays["coefficients"] = np.asarray(part.coefficients)
     if part.linear is not None:
-        for name in LINEAR:
+        for name in (*LINEAR, "rows"):
             if getattr(part.linear, name) is not None:
                 arrays[f"linear_{name}"] = getattr(part.linear, name)
     if part.curves is not None:
@@ -96,7 +96,7 @@ def from_bytes(content: bytes, call: str) -> Part | None:
 
 
 def _linear(arrays: Mapping[str, NDArray[Any]]) -> LinearFits | None:
-    kept = {name: arrays.get(f"linear_{name}") for name in LINEAR}
+    kept = {name: arrays.get(f"linear_{name}") for name in (*LINEAR, "rows")}
     coefficients, penalty = kept.pop("coefficients"), kept.pop("penalty")
     if coefficients is None or penalty is None:
         return None

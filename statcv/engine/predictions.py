@@ -192,7 +192,7 @@ class Held:
         """Coefficients, if any: one row per fit and one column per term."""
         if self.learnt is None:
             return None
-        return pd.DataFrame(self.learnt, columns=list(self.names))
+        return pd.DataFrame(np.asarray(self.learnt), columns=list(self.names))
 
     def averaged(self, plan: FoldPlan) -> Floats:
         """Return the mean over the fits of each split, in the order of its tests."""

@@ -200,6 +200,8 @@ class Sensitivity:
     def _matrix(self, fit: int, row: Numbers) -> Floats:
         """Return the matrix of a fit; 0 for records that it neither knows nor meets."""
         design, X = self.setup.design, self.setup.records.X
+        if self.fits.rows is not None:
+            return self.fits.rows
         if design.terms.stateful:
             train = self.setup.plan.train(fit)
             met = np.union1d(train, row)

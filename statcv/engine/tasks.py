@@ -242,5 +242,5 @@ def cut(fits: int, size: int) -> tuple[range, ...]:
 def _fits_together(setup: Setup) -> int:
     """Return how many fits make a task."""
     n, p = setup.records.X.shape
-    work = n * max(p, 1) * setup.model.capabilities.fits_per_training_set
+    work = n * max(min(n, p), 1) * setup.model.capabilities.fits_per_training_set
     return max(1, WORK // work) if work else setup.plan.n_fits

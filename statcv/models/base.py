@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -59,6 +60,15 @@ class TrainingSet:
         if self.intercept is None:
             return self.X
         return np.delete(self.X, self.intercept, axis=1)
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What models compute from the matrix once."""
+        return {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what can be computed again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 class Fit(Protocol):

@@ -257,7 +257,9 @@ def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFit
             found, done = _iterate(problem, np.tile(theta, (len(block), 1)))
             fits.coefficients[block.fits] = found @ basis.T
             fits.converged[block.fits] = done
-    fits.coefficients[folds.empty_columns(X, records.weights)] = 0.0
+    empty = folds.empty_columns(X, records.weights)
+    if empty is not None:
+        fits.coefficients[empty] = 0.0
     return fits.refit(model, records, folds)
 
 

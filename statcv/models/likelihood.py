@@ -203,6 +203,8 @@ class LinearFits:
     balanced : numpy.ndarray of bool, shape (fits,), or None
         Whether that factor is inversely proportional to the total weight of the class
         in the training set, so that it depends on the weight of each record.
+    rows : numpy.ndarray, shape (n, p), or None
+        The rows that the coefficients multiply, if not those of the design matrix.
     """
 
     coefficients: Floats
@@ -211,6 +213,7 @@ class LinearFits:
     filled: Floats | None = None
     class_weights: Floats | None = None
     balanced: NDArray[np.bool_] | None = None
+    rows: Floats | None = None
 
     @classmethod
     def of_one(cls, coefficients: Floats, penalty: Floats) -> LinearFits:
@@ -226,7 +229,7 @@ class LinearFits:
         for name in ARRAYS:
             every = getattr(self, name)
             kept[name] = None if every is None else every[fits]
-        return LinearFits(**kept)
+        return LinearFits(**kept, rows=self.rows)
 
 
 NEUTRAL = {"filled": np.nan, "class_weights": 1.0, "balanced": False}
@@ -240,6 +243,9 @@ def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
     """
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
+        return None
+    rows = known[0].rows
+    if any((part.rows is None) != (rows is None) for part in known):
         return None
     joined: dict[str, Any] = {}
     for name in ARRAYS:
@@ -260,4 +266,4 @@ def joined_fits(parts: Sequence[LinearFits | None]) -> LinearFits | None:
             return None
         else:
             joined[name] = values[0] if len(values) == 1 else np.concatenate(values)
-    return LinearFits(**joined)
+    return LinearFits(**joined, rows=rows)

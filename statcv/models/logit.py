@@ -19,9 +19,10 @@ from statcv.models.base import (
 from statcv.models.batched.folds import FittedFolds, Folds, by_linear_predictor
 from statcv.models.batched.logit import fit_logit_folds
 from statcv.models.batched.multinomial import fit_class_folds
+from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.firth import fit_firth, fit_firth_folds
 from statcv.models.likelihood import Bernoulli, LinearFits
-from statcv.models.multinomial import fit_classes
+from statcv.models.multinomial import class_names, fit_classes, free_classes
 from statcv.models.newton import (
     EXTREME,
     Optimum,
@@ -127,11 +128,18 @@ class Logit:
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
+        ridge, names = self.ridge(records), records.names
+        if records.kind == "multiclass":
+            names = class_names(names, free_classes(ridge, records.n_classes))
+        fit_rotated = partial(self.fit_folds, folds=folds)
+        smaller = in_row_space(records, folds, ridge, names, fit_rotated)
+        if smaller is not None:
+            return smaller
         if records.kind == "multiclass":
             return fit_class_folds(self, records, folds)
         fit_all = fit_firth_folds if self.firth else fit_logit_folds
         fits = fit_all(self, records, folds)
-        return by_linear_predictor(fits, records, folds, expit, self.ridge(records))
+        return by_linear_predictor(fits, records, folds, expit, ridge)
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
@@ -143,6 +151,9 @@ class Logit:
     def _optimum(self, training: TrainingSet) -> Optimum:
         if self.firth:
             return fit_firth(training)
+        space = row_space(training, self.ridge(training))
+        if space is not None:
+            return space.original(self._optimum(space.rotated))
         unit = column_units(training.X)
         ridge = self.ridge(training) / unit**2
         solved = _solve(training.X / unit, training.y, ridge, training)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, PlainFit, TrainingSet
+from statcv.models.batched.row_space import row_space
 from statcv.models.likelihood import LinearFits
 from statcv.models.newton import (
     EXTREME,
@@ -36,7 +37,13 @@ def fit_classes(training: TrainingSet, ridge: Matrix) -> PlainFit:
         Strength of the penalty on the coefficients of each column.
     """
     indicator = np.eye(training.n_classes)[training.y]
-    solved = solve_classes(training, indicator, ridge)
+    space = row_space(training, ridge)
+    if space is None:
+        solved = solve_classes(training, indicator, ridge)
+    else:
+        rotated = space.rotated
+        turned = space.rotated_ridge(ridge)
+        solved = space.original(solve_classes(rotated, indicator, turned))
     free = free_classes(ridge, training.n_classes)
     values = solved.beta[:, free].T.ravel().tolist()
     names = class_names(training.names, free)

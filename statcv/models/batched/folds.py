@@ -17,6 +17,7 @@ from statcv.models.likelihood import LinearFits
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
+ROWS = 2**16  # looked at, or predicted, at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,22 +135,33 @@ class Folds:
             strata=strata,
         )
 
-    def empty_columns(self, X: Matrix, weights: Matrix | None) -> NDArray[np.bool_]:
+    def empty_columns(
+        self, X: Matrix, weights: Matrix | None
+    ) -> NDArray[np.bool_] | None:
         """Return which columns are 0 in all weighted training rows, shape (fits, p).
 
-        Nothing is learnt about them there: a level of a factor may be absent.
+        Nothing is learnt about them there: a level of a factor may be absent. None if
+        there is no such column.
         """
-        used = X != 0 if weights is None else (X != 0) & (weights[:, None] > 0)
-        rows = used.sum(axis=0)
-        lists, times = self._changed
-        gone = times == 0
+        lists = self.out
+        if len(self.copied.values):
+            changed, times = self._changed
+            gone = times == 0
+            sizes = np.bincount(changed.owners[gone], minlength=len(self))
+            lists = Ragged.split(changed.values[gone], sizes)
+        most = int(lists.sizes.max(initial=0))
+        rare = _rare_columns(X, weights, most)
+        if not len(rare):
+            return None
         empty = np.zeros((len(self), X.shape[1]), dtype=bool)
-        most = np.bincount(lists.owners[gone], minlength=1).max()
-        for column in np.flatnonzero(rows <= most).tolist():
-            lost = used[lists.values, column] & gone
+        for column in rare.tolist():
+            used = X[:, column] != 0
+            if weights is not None:
+                used &= weights > 0
+            lost = used[lists.values]
             count = np.bincount(lists.owners[lost], minlength=len(self))
-            empty[:, column] = count == rows[column]
-        return empty
+            empty[:, column] = count == np.count_nonzero(used)
+        return empty if empty.any() else None
 
     @cached_property
     def _changed(self) -> tuple[Ragged, NDArray[np.int64]]:
@@ -290,6 +302,22 @@ class Block:
         return counts
 
 
+def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
+    """Return the columns that are not 0 in so many weighted rows or fewer."""
+    rare, count = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
+    for start in range(0, len(X), ROWS):
+        if not len(rare):
+            break
+        rows = slice(start, start + ROWS)
+        every = len(rare) == X.shape[1]
+        used = (X[rows] if every else X[rows][:, rare]) != 0
+        if weights is not None:
+            used &= weights[rows, None] > 0
+        count += np.count_nonzero(used, axis=0)
+        rare, count = rare[count <= most], count[count <= most]
+    return rare
+
+
 def few(width: int, p: int) -> bool:
     """Return whether so many changed records are few, compared with p columns."""
     return width <= max(p // 2, 4)
@@ -385,7 +413,6 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
 # ---- models that fit all folds of a plan together, and their fits ----
 
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
-ROWS = 2**16  # predicted at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -491,7 +518,8 @@ def by_linear_predictor(
             return mean((beta @ X.T)[numbers, rows])
         return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
 
-    learnt = np.where(folds.empty_columns(X, None), np.nan, beta)
+    empty = folds.empty_columns(X, None)
+    learnt = beta if empty is None else np.where(empty, np.nan, beta)
     linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
     return FittedFolds(
         learnt,

@@ -220,7 +220,9 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
             theta, fitted = _fit_block(Problem.of(centre, block), series)
             fits.coefficients[block.fits] = theta @ centre.back
             fits.converged[block.fits] = fitted
-    fits.coefficients[folds.empty_columns(records.X, records.weights)] = 0.0
+    empty = folds.empty_columns(records.X, records.weights)
+    if empty is not None:
+        fits.coefficients[empty] = 0.0
     return refit_logit(fits, model, records, folds)
 
 

@@ -74,7 +74,8 @@ def fit_logit_path(
                 fits[number].converged[block.fits] = sure
     empty = folds.empty_columns(records.X, records.weights)
     for model, made in zip(models, fits, strict=True):
-        made.coefficients[empty] = 0.0
+        if empty is not None:
+            made.coefficients[empty] = 0.0
         refit_logit(made, model, records, folds)
     return fits
 

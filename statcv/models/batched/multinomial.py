@@ -315,8 +315,9 @@ def fit_class_folds(
         eta = [np.einsum("ij,ij->i", X, beta[numbers, k]) for k in range(classes)]
         return softmax(np.stack(eta, axis=1))
 
-    empty = np.tile(folds.empty_columns(records.X, None), len(free))
-    learnt = np.where(empty, np.nan, fits.coefficients)
+    empty, learnt = folds.empty_columns(records.X, None), fits.coefficients
+    if empty is not None:
+        learnt = np.where(np.tile(empty, len(free)), np.nan, learnt)
     columns = beta.transpose(0, 2, 1)
     linear = LinearFits(columns, np.broadcast_to(ridge, columns.shape[:2]))
     return FittedFolds(
@@ -341,7 +342,8 @@ def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
             fits.coefficients[block.fits] = theta @ flat
             fits.converged[block.fits] = sure
     empty = folds.empty_columns(records.X, records.weights)
-    fits.coefficients[np.tile(empty, len(free))] = 0.0
+    if empty is not None:
+        fits.coefficients[np.tile(empty, len(free))] = 0.0
     return fits.refit(model, records, folds)
 
 

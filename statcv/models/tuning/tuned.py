@@ -23,6 +23,7 @@ from statcv.models.batched.folds import (
     fit_all_folds,
 )
 from statcv.models.batched.logit_path import fit_logit_path
+from statcv.models.batched.row_space import row_space
 from statcv.models.likelihood import LinearFits, joined_fits
 from statcv.models.logit import expit
 from statcv.models.tuning.grid import (
@@ -63,6 +64,8 @@ def _ridge_path(
 ) -> Iterator[FittedFolds]:
     given = [getattr(model, "C", None) for model in models]
     Cs = [np.inf if C is None else float(C) for C in given]
+    space = row_space(records, Logit(max(Cs)).ridge(records))
+    records = records if space is None else space.rotated
     for C, fits in zip(Cs, fit_logit_path(Cs, records, folds), strict=True):
         penalty = Logit(C).ridge(records)
         yield by_linear_predictor(fits, records, folds, expit, penalty)
@@ -161,7 +164,7 @@ class Tuned:
         if not self.capabilities.fits_together:
             return None
         each = len(records.X) * self.inner.repeats
-        each += self.fits_each * records.X.shape[1]
+        each += self.fits_each * min(records.X.shape)
         step = max(1, CELLS // each)
         best, score = np.empty(len(folds), dtype=np.intp), np.empty(len(folds))
         for start in range(0, len(folds), step):
@@ -305,7 +308,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
     if first.coefficients is not None:
         coefficients = np.empty((size, len(first.names)))
         for fits, fitted in parts:
-            coefficients[fits] = fitted.coefficients
+            coefficients[fits] = np.asarray(fitted.coefficients)
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
         found, predicted = part[fits], np.empty(0)

@@ -1,0 +1,278 @@
+"""Ridge fits of more columns than records, in the space that the records span.
+
+The coefficients of a ridge fit are a sum of multiples of the records (Hastie &
+Tibshirani 2004), so that a rotation of the records loses nothing: n records have at
+most n coordinates in an orthonormal basis of the rows, and a ridge on the coefficients
+of these is the ridge on the original ones. The rotation is that of all records, and
+serves all folds, outcomes and strengths of the penalty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.newton import Optimum
+
+ROUNDING = 1e-9  # of linear predictors, from rounding of products of records
+WIDE = 4  # columns that are decomposed at once, in units of the records
+
+
+@dataclass(frozen=True, eq=False)
+class RowSpace:
+    """All records in an orthonormal basis of their rows, the intercept apart.
+
+    Attributes
+    ----------
+    records : TrainingSet
+        The records as given.
+    rows : numpy.ndarray, shape (n, rank)
+        The rotated records, without intercept; the first ``rank`` of ``order`` make a
+        lower triangle.
+    order : numpy.ndarray of int, shape (n,)
+    """
+
+    records: TrainingSet
+    rows: Matrix
+    order: NDArray[np.intp]
+
+    @cached_property
+    def rotated(self) -> TrainingSet:
+        """The records with the rotated rows for a matrix."""
+        given, rank = self.records, self.rows.shape[1]
+        names = tuple(f"direction {j + 1}" for j in range(rank))
+        if given.intercept is None:
+            return replace(given, X=self.rows, names=names)
+        X = np.empty((len(self.rows), rank + 1))
+        X[:, 0], X[:, 1:] = 1.0, self.rows
+        return replace(given, X=X, names=("Intercept", *names), intercept=0)
+
+    def rotated_ridge(self, ridge: Matrix) -> Matrix:
+        """Return the strength of the penalty on each column of the rotated rows."""
+        made = np.full(self.rotated.X.shape[1], ridge.max())
+        if self.rotated.intercept is not None:
+            made[0] = 0.0
+        return made
+
+    def original(self, solved: Optimum) -> Optimum:
+        """Return the optimum for the rotated rows as that for the records as given."""
+        X, place = self.records.X, self.records.intercept
+        first = 0 if place is None else 1
+        multiples = self.multiples(solved.beta[first:].T)
+        beta = (multiples @ X[self.order[: self.rows.shape[1]]]).T
+        if place is not None:
+            beta[place] = solved.beta[0]
+        return replace(solved, beta=beta)
+
+    def multiples(self, theta: Matrix) -> Matrix:
+        """Return the multiples of the records that make coefficients, (…, rank).
+
+        They are multiples of the first ``rank`` records of ``order``.
+
+        Parameters
+        ----------
+        theta : numpy.ndarray, shape (…, rank)
+            Coefficients of the rotated rows.
+        """
+        rank = self.rows.shape[1]
+        triangle = self.rows[self.order[:rank]]
+        flat = theta.reshape(-1, rank)
+        return np.asarray(np.linalg.solve(triangle.T, flat.T).T.reshape(theta.shape))
+
+    def back(
+        self, fitted: FittedFolds, folds: Folds, names: tuple[str, ...]
+    ) -> FittedFolds:
+        """Return the fits to the rotated records as those to the records as given.
+
+        Parameters
+        ----------
+        fitted : FittedFolds
+        folds : Folds
+        names : tuple of str
+            The coefficients, class by class if there are several.
+        """
+        assert fitted.linear is not None
+        turned = self.rotated.X
+        made = Expanded.of(self, np.asarray(fitted.coefficients), folds)
+        linear = replace(fitted.linear, rows=turned)
+        return replace(fitted, coefficients=made, names=names, linear=linear)
+
+
+@dataclass(frozen=True, eq=False)
+class Expanded:
+    """Coefficients of many columns, which are computed from few numbers when read.
+
+    ``numpy.asarray`` returns them as an array.
+
+    Attributes
+    ----------
+    multiples : numpy.ndarray, shape (fits, classes, rank)
+        Multiples of the records.
+    intercepts : numpy.ndarray, shape (fits, classes), or None
+    order : numpy.ndarray of int, shape (rank,)
+        Which records these are.
+    empty : numpy.ndarray of bool, shape (fits, p), or None
+        About which columns nothing was learnt.
+    X : numpy.ndarray, shape (n, p)
+        The design matrix.
+    place : int or None
+        Which column is the intercept.
+    """
+
+    multiples: Matrix
+    intercepts: Matrix | None
+    order: NDArray[np.intp]
+    empty: NDArray[np.bool_] | None
+    X: Matrix
+    place: int | None
+
+    @classmethod
+    def of(cls, space: RowSpace, theta: Matrix, folds: Folds) -> Expanded:
+        """Return the coefficients of fits to rotated rows, shape (fits, m)."""
+        given, rank = space.records, space.rows.shape[1]
+        first = 0 if given.intercept is None else 1
+        classes = theta.reshape(len(theta), -1, first + rank)
+        empty = folds.empty_columns(given.X, None)
+        return cls(
+            space.multiples(classes[:, :, first:]),
+            classes[:, :, 0] if first else None,
+            space.order[:rank],
+            empty,
+            given.X,
+            given.intercept,
+        )
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of fits, and of coefficients."""
+        return len(self), self.multiples.shape[1] * self.X.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.multiples)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.asarray(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Compute the coefficients, shape (fits, m)."""
+        fits, classes, rank = self.multiples.shape
+        made = self.multiples.reshape(-1, rank) @ self.X[self.order]
+        made = made.reshape(fits, classes, -1)
+        if self.place is not None and self.intercepts is not None:
+            made[:, :, self.place] = self.intercepts
+        if self.empty is not None:
+            made[np.repeat(self.empty[:, None], classes, axis=1)] = np.nan
+        return np.asarray(made.reshape(fits, -1), dtype=dtype)
+
+
+def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
+    """Return the space of the rows, if that makes ridge fits smaller.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records, of which outcomes and weights are ignored.
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column.
+
+    Returns
+    -------
+    RowSpace or None
+        None if there are no more columns than records, or the penalties of the columns
+        differ.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 3.0, 0.0, 4.0], [1.0, 0.0, 0.0, 2.0]])
+    >>> names = ("one", "a", "b", "c")
+    >>> y = np.array([0, 1])
+    >>> records = TrainingSet(X, y, "binary", 2, names, 0, None, seed=0)
+    >>> space = row_space(records, np.array([0.0, 1.0, 1.0, 1.0]))
+    >>> space.rows @ space.rows.T
+    array([[25.,  8.],
+           [ 8.,  4.]])
+    """
+    X, place = records.X, records.intercept
+    n, p = X.shape
+    penalised = ridge if place is None else np.delete(ridge, place)
+    if len(penalised) <= n or not n:
+        return None
+    least, most = float(penalised.min()), float(penalised.max())
+    if not (0 < least and most == least and (place is None or ridge[place] == 0)):
+        return None
+    kept = records.kept.get("row space")
+    if kept is None:
+        kept = records.kept["row space"] = _by_products(X, place)
+    rows, order, longest = kept
+    rounding = np.finfo(float).eps * np.sqrt(n) * longest / least
+    if not rounding <= ROUNDING:
+        exact = records.kept.get("exact row space")
+        if exact is None:
+            exact = records.kept["exact row space"] = _by_blocks(X, place)
+        rows, order = exact
+    return RowSpace(records, rows, order)
+
+
+def _by_products(
+    X: Matrix, place: int | None
+) -> tuple[Matrix, NDArray[np.intp], float]:
+    """Rotate the rows by their products; return the longest square as well.
+
+    A Cholesky factor with pivots is as short as the records are independent.
+    """
+    from scipy.linalg import lapack
+
+    products = X @ X.T
+    if place is not None:
+        products -= np.outer(X[:, place], X[:, place])
+    longest = float(products.diagonal().max())
+    factor, pivots, rank, _ = lapack.dpstrf(products, lower=1)
+    rows, order = np.empty((len(X), rank)), pivots - 1
+    rows[order] = np.tril(factor)[:, :rank]
+    return rows, order, longest
+
+
+def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
+    """Rotate the rows by orthogonal decompositions of some columns at a time."""
+    n, p = X.shape
+    triangle = np.empty((0, n))
+    for start in range(0, p, WIDE * n):
+        some = X[:, start : start + WIDE * n]
+        if place is not None and start <= place < start + some.shape[1]:
+            some = np.delete(some, place - start, axis=1)
+        stacked = np.vstack([triangle, some.T])
+        triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
+    return np.ascontiguousarray(triangle.T), np.arange(n)
+
+
+def in_row_space(
+    records: TrainingSet,
+    folds: Folds,
+    ridge: Matrix,
+    names: tuple[str, ...],
+    fit: Callable[[TrainingSet], FittedFolds | None],
+) -> FittedFolds | None:
+    """Fit in the space of the rows where that is smaller; None if it is not.
+
+    Parameters
+    ----------
+    records : TrainingSet
+    folds : Folds
+    ridge : numpy.ndarray, shape (p,)
+    names : tuple of str
+        Names of the coefficients.
+    fit : callable
+        Function that fits all folds of the rotated records.
+    """
+    space = row_space(records, ridge)
+    fitted = None if space is None else fit(space.rotated)
+    if space is None or fitted is None:
+        return None
+    return space.back(fitted, folds, names)
