@@ -220,7 +220,9 @@ class PlainFit:
 
 def refuse_missing(training: TrainingSet, label: str) -> None:
     """Raise if a model that cannot take missing values would meet one."""
-    if np.isnan(training.X).any():
+    with np.errstate(invalid="ignore", over="ignore"):
+        some = not np.isfinite(training.X.sum())
+    if some and np.isnan(training.X).any():
         raise ModelError(
             f"{label} cannot take missing covariates; use na_action='drop', or a "
             "scikit-learn pipeline that imputes inside each fold."

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.models.base import (
     Capabilities,
@@ -27,6 +28,12 @@ from statcv.models.batched.folds import (
     FoldFits,
     Folds,
     by_linear_predictor,
+)
+from statcv.models.batched.passes import (
+    Numeric,
+    Passes,
+    are_few_and_large,
+    fit_few,
 )
 from statcv.models.likelihood import Gaussian, LinearFits
 from statcv.models.newton import column_units
@@ -61,6 +68,11 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
     """
     refuse_missing(records, model.label)
     fits = FoldFits.empty(len(folds), records.X.shape[1])
+    if are_few_and_large(folds, records.X.shape):
+        made = _fit_large(records, folds)
+        if made is not None:
+            fits.coefficients[:], fits.converged[:] = made
+            return fits.refit(model, records, folds)
     weights = np.ones(len(records.X)) if records.weights is None else records.weights
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
     root = np.sqrt(weights)
@@ -84,6 +96,17 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
             fits.coefficients[np.ix_(block.fits[sure], live)] = beta
             fits.converged[block.fits] = sure
     return fits.refit(model, records, folds)
+
+
+def _fit_large(
+    records: TrainingSet, folds: Folds
+) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    """Return coefficients of a few large folds, and which are beyond doubt."""
+    size = float(np.abs(records.y).max(initial=0.0)) or 1.0
+    family = Numeric(records.y / size)
+    passes = Passes.of(records, family, np.zeros(records.X.shape[1]))
+    made = fit_few(passes, folds)
+    return None if made is None else (made[0][:, 0] * size, made[1])
 
 
 def _determined(X: Matrix, R: Matrix) -> bool:

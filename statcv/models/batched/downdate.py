@@ -84,6 +84,28 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
+class Shared:
+    """One inverse for m fits.
+
+    Attributes
+    ----------
+    matrix : numpy.ndarray, shape (p, p)
+    norm : numpy.ndarray, shape (m,)
+    """
+
+    matrix: Matrix
+    norm: Matrix
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, p), by the matrix."""
+        return np.asarray(vectors @ self.matrix)
+
+    def part(self, chosen: NDArray[Any]) -> Shared:
+        """Return the inverse for some of the fits."""
+        return Shared(self.matrix, self.norm[chosen])
+
+
+@dataclass(frozen=True, eq=False)
 class Downdate:
     """Inverses of I − Σ less · z zᵀ over few rows z, by Woodbury's identity.
 

@@ -29,6 +29,7 @@ from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.batched.logit_problem import Centre, Problem, find_centre, logistic
 from statcv.models.batched.newton import refit_logit
+from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
 # ---- gradients near the fit to all records, by their power series ----
@@ -209,7 +210,10 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
     """
     refuse_missing(records, "logistic regression")
     fits = FoldFits.empty(len(folds), records.X.shape[1])
-    centre = find_centre(model, records)
+    made = fit_by_passes(records, folds, model.ridge(records))
+    if made is not None:
+        fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]
+    centre = None if made is not None else find_centre(model, records)
     if centre is not None:
         n, p = centre.X.shape
         series = None

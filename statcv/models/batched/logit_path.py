@@ -8,14 +8,12 @@ Hessian; under a weak one each has its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
-from statcv.models.batched.downdate import Inverse, inverted
+from statcv.models.batched.downdate import Inverse, Shared, inverted
 from statcv.models.batched.folds import Block, FoldFits, Folds
 from statcv.models.batched.logit import settle
 from statcv.models.batched.logit_problem import Centre, Problem, find_centre
@@ -159,25 +157,3 @@ def _share(problem: Problem) -> Shared:
         hessian += (1 - share) * centre.ridge
     inverse = inverted(hessian[None])[0]
     return Shared(inverse, np.full(len(block), np.linalg.norm(inverse)))
-
-
-@dataclass(frozen=True, eq=False)
-class Shared:
-    """One inverse for m fits.
-
-    Attributes
-    ----------
-    matrix : numpy.ndarray, shape (p, p)
-    norm : numpy.ndarray, shape (m,)
-    """
-
-    matrix: Matrix
-    norm: Matrix
-
-    def times(self, vectors: Matrix) -> Matrix:
-        """Multiply vectors, shape (m, p), by the matrix."""
-        return np.asarray(vectors @ self.matrix)
-
-    def part(self, chosen: NDArray[Any]) -> Shared:
-        """Return the inverse for some of the fits."""
-        return Shared(self.matrix, self.norm[chosen])

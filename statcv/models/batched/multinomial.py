@@ -33,6 +33,7 @@ from statcv.models.batched.folds import (
     Folds,
     Numbers,
 )
+from statcv.models.batched.passes import fit_by_passes
 from statcv.models.likelihood import LinearFits
 from statcv.models.multinomial import (
     class_hessian,
@@ -332,7 +333,11 @@ def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
     free = free_classes(ridge, records.n_classes)
     columns = records.X.shape[1]
     fits = FoldFits.empty(len(folds), len(free) * columns)
-    centre = find_class_centre(records, ridge)
+    made = fit_by_passes(records, folds, ridge)
+    if made is not None:
+        fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
+        fits.converged[:] = made[1]
+    centre = None if made is not None else find_class_centre(records, ridge)
     if centre is not None:
         back = np.zeros((len(centre.theta), len(free), columns))
         back[:, :, centre.live] = centre.back[:, free]

@@ -1,0 +1,209 @@
+"""The optima of several concave functions at once, by gradients alone.
+
+The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (Liu &
+Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
+the latest steps. A step along which the function rises less than it then falls is shortened.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+
+STEPS = 20  # with one approximate inverse
+SHORTENED = 12  # times that a step is shortened, at most
+OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
+REMEMBERED = 30  # steps
+CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
+
+P = TypeVar("P", bound="Gradients")
+I = TypeVar("I", bound="Inverses")
+
+
+class Gradients(Protocol):
+    """Some fits, each with a concave objective of its own."""
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the direction of steepest ascent of each fit, shape (m, q)."""
+
+    def part(self: P, chosen: NDArray[Any]) -> P:
+        """Return some of the fits."""
+
+
+class Inverses(Protocol):
+    """Approximate inverses of minus the Hessians of some fits."""
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, q), each by its matrix."""
+
+    def part(self: I, chosen: NDArray[Any]) -> I:
+        """Return some of the matrices."""
+
+
+def climb(
+    problem: Gradients,
+    theta: Matrix,
+    gradient: Matrix,
+    inverse: Inverses,
+    enough: float,
+    noise: float,
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Step until the gradients vanish.
+
+    Parameters
+    ----------
+    problem : Gradients
+    theta, gradient : numpy.ndarray, shape (m, q)
+        Where to start, and the gradient there.
+    inverse : Inverses
+        Approximate inverses of minus the Hessians.
+    enough : float
+        A distance from the optimum that is negligible.
+    noise : float
+        The length of steps that rounding makes.
+
+    Returns
+    -------
+    theta : numpy.ndarray, shape (m, q)
+        Where each fit ended.
+    done : numpy.ndarray of bool, shape (m,)
+        Whether the gradient vanishes there.
+    """
+    found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
+    before = slower = np.full(len(theta), np.inf)
+    going = np.ones(len(theta), dtype=bool)
+    for _ in range(STEPS):
+        step = memory.direction(gradient)
+        rises = _dot(gradient, step)
+        size = np.sqrt(_dot(step, step))
+        rate = np.where(np.isfinite(before), size / before, 1.0)
+        close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
+            size <= noise
+        )
+        close &= rises >= 0
+        halt = going & (close | ~(rises > 0))
+        if halt.any():
+            found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
+            done[which[halt]] = close[halt]
+            going &= ~halt
+            if not going.any():
+                break
+            if np.count_nonzero(going) < CROWDED * len(going):
+                problem, memory = problem.part(going), memory.part(going)
+                which, theta, gradient = which[going], theta[going], gradient[going]
+                step, rises = step[going], rises[going]
+                size, rate, going = size[going], rate[going], going[going]
+        step, ahead = _ahead(problem, theta, step, rises, going)
+        memory.add(step, gradient - ahead)
+        theta, gradient = theta + step, ahead
+        before, slower = size, rate
+    found[which[going]] = theta[going]
+    return found, done
+
+
+def _ahead(
+    problem: Gradients,
+    theta: Matrix,
+    step: Matrix,
+    rises: Matrix,
+    going: NDArray[np.bool_],
+) -> tuple[Matrix, Matrix]:
+    """Return steps that do not go too far, and the gradients at their ends."""
+    ahead = problem.gradient(theta + step)
+    far = going & ~(_dot(ahead, step) >= -OVERSHOT * rises)
+    length = np.ones(len(step))
+    for _ in range(SHORTENED):
+        if not far.any():
+            break
+        some = np.flatnonzero(far)
+        falls = -_dot(ahead[some], step[some])
+        part = np.clip(rises[some] / (rises[some] + falls), 0.05, 0.95)
+        length[some] *= np.where(np.isfinite(part), part, 0.05)
+        tried = length[some, None] * step[some]
+        ahead[some] = problem.part(some).gradient(theta[some] + tried)
+        far[some] = ~(_dot(ahead[some], step[some]) >= -OVERSHOT * rises[some])
+    return length[:, None] * step, ahead
+
+
+class _Memory:
+    """Steps, and what they took from the gradients, in compact form.
+
+    The updated inverse is that of Byrd, Nocedal & Schnabel (1994), equation 3.1. Steps
+    are scaled, so that each times what it took is 1.
+
+    Attributes
+    ----------
+    steps, taken, turned : numpy.ndarray, shape (m, k, q)
+        The steps, what they took, and that times the inverses at the start.
+    upper : numpy.ndarray, shape (m, k, k)
+        Products of each step with what it and later ones took.
+    inner : numpy.ndarray, shape (m, k, k)
+        Products of ``taken`` with ``turned``.
+    """
+
+    def __init__(self, inverse: Any, fits: int, size: int) -> None:
+        self.inverse = inverse
+        self.steps = self.taken = self.turned = np.zeros((fits, 0, size))
+        self.upper = self.inner = np.zeros((fits, 0, 0))
+        self.before: Matrix | None = None
+        self.latest: tuple[Matrix, Matrix, Matrix] | None = None
+
+    def add(self, step: Matrix, taken: Matrix) -> None:
+        """Remember a step; one that took nothing has no effect."""
+        product = _dot(step, taken)
+        some = product > 0
+        scale = np.divide(1.0, np.sqrt(np.where(some, product, 1.0)))
+        scale = np.where(some, scale, 0.0)[:, None]
+        self.latest = step * scale, taken * scale, scale
+
+    def direction(self, gradient: Matrix) -> Matrix:
+        """Multiply gradients by the updated inverses."""
+        plain = self.inverse.times(gradient)
+        if self.latest is not None and self.before is not None:
+            step, taken, scale = self.latest
+            self._grow(step, taken, (self.before - plain) * scale)
+        self.before, self.latest = plain, None
+        if not self.steps.shape[1]:
+            return np.asarray(plain)
+        along, across = _times(self.steps, gradient), _times(self.turned, gradient)
+        first = np.linalg.solve(self.upper, along[:, :, None])[:, :, 0]
+        right = first + _times(self.inner, first) - across
+        second = np.linalg.solve(self.upper.swapaxes(1, 2), right[:, :, None])
+        back = np.matmul(second.swapaxes(1, 2), self.steps)[:, 0]
+        return np.asarray(plain + back - np.matmul(first[:, None], self.turned)[:, 0])
+
+    def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
+        kept = slice(max(0, self.steps.shape[1] + 1 - REMEMBERED), None)
+        m, k = len(step), self.steps[:, kept].shape[1]
+        upper, inner = np.zeros((m, k + 1, k + 1)), np.zeros((m, k + 1, k + 1))
+        upper[:, :k, :k] = self.upper[:, kept, kept]
+        inner[:, :k, :k] = self.inner[:, kept, kept]
+        self.steps = np.concatenate([self.steps[:, kept], step[:, None]], axis=1)
+        self.taken = np.concatenate([self.taken[:, kept], taken[:, None]], axis=1)
+        self.turned = np.concatenate([self.turned[:, kept], turned[:, None]], axis=1)
+        upper[:, :, k] = _times(self.steps, taken)
+        upper[:, k, k] = 1.0
+        inner[:, :, k] = inner[:, k, :] = _times(self.taken, turned)
+        self.upper, self.inner = upper, inner
+
+    def part(self, chosen: NDArray[Any]) -> _Memory:
+        """Return what is remembered of some fits."""
+        made = _Memory(self.inverse.part(chosen), 0, 0)
+        for name in ("steps", "taken", "turned", "upper", "inner"):
+            setattr(made, name, getattr(self, name)[chosen])
+        if self.before is not None:
+            made.before = self.before[chosen]
+        return made
+
+
+def _times(matrices: Matrix, vectors: Matrix) -> Matrix:
+    return np.asarray(np.matmul(matrices, vectors[:, :, None])[:, :, 0])
+
+
+def _dot(first: Matrix, second: Matrix) -> Matrix:
+    return np.asarray(np.einsum("bp,bp->b", first, second))
