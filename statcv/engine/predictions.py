@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import (
     ConvergenceWarning,
+    ModelError,
     OutcomeError,
     SeparationWarning,
     UndefinedMetricWarning,
@@ -23,7 +24,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
-from statcv.models.likelihood import LinearFits, joined_fits
+from statcv.models.likelihood import Bernoulli, LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 
 Floats = NDArray[np.float64]
@@ -340,3 +341,28 @@ def _check_not_constant(design: Design, plan: FoldPlan) -> None:
                 f"the outcome is constant ({common:g}) in the training set of "
                 f"{where(plan, fit)}; use more folds, or another model."
             )
+
+
+def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
+    """Refuse an unpenalised regression of classes on too many columns.
+
+    With as many independent columns as training records, each way to label the records
+    is separated, and no coefficient has a finite value.
+
+    Raises
+    ------
+    ModelError
+        The message says how many columns and records there are.
+    """
+    able, least = model.capabilities, int(plan.n_train.min(initial=plan.n))
+    columns = design.matrix.shape[1]
+    unpenalised = able.needs_full_rank and isinstance(able.likelihood, Bernoulli)
+    if not unpenalised or columns < least or np.isnan(design.matrix).any():
+        return
+    if np.linalg.matrix_rank(design.matrix) < least:
+        return
+    raise ModelError(
+        f"{model.label} of {columns} columns on {least} training records has no "
+        "finite coefficients, since so many columns separate any two classes; use a "
+        "ridge, such as Logit(C=1.0), or fewer terms."
+    )

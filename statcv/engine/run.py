@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from statcv.engine.checkpoint import Checkpoint
 from statcv.engine.parallel import check_jobs, do_tasks, progress_bar
-from statcv.engine.predictions import Held, Part, check_training_sets, warn_of_fits
+from statcv.engine.predictions import (
+    Held,
+    Part,
+    check_columns,
+    check_training_sets,
+    warn_of_fits,
+)
 from statcv.engine.setup import Setup
 from statcv.engine.tasks import Tasks, ways
 from statcv.folds import FoldPlan
@@ -57,6 +63,8 @@ def run(
     ------
     OutcomeError
         If a training set lacks a class, or its outcome is constant.
+    ModelError
+        If an unpenalised regression has as many columns as training records.
     FitError
         If the model fails; the message names the fold.
     CheckpointError
@@ -64,6 +72,7 @@ def run(
     """
     check_jobs(n_jobs)
     check_training_sets(design, plan)
+    check_columns(design, plan, model)
     setup = Setup(design, plan, model, seed, weights, numbers)
     kept = None if checkpoint is None else Checkpoint.of(checkpoint, setup)
     with progress_bar(plan.n_fits, progress) as bar:

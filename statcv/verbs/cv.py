@@ -24,6 +24,7 @@ from statcv.formula import (
     updated_formula,
 )
 from statcv.models import Model, resolve_model, unwrap_result
+from statcv.models.likelihood import Gaussian
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 from statcv.results.bias_warning import warn_of_bias
@@ -419,6 +420,14 @@ def _warn_of_dependence(design: Design, model: Model) -> None:
     """Name columns whose coefficients an unpenalised model cannot identify."""
     if not model.capabilities.needs_full_rank:
         return
+    columns = design.matrix.shape[1]
+    if columns >= design.n and isinstance(model.capabilities.likelihood, Gaussian):
+        warn(
+            f"{model.label} of {columns} columns on {design.n} records passes through "
+            "every training value; of the many solutions that with the least "
+            "coefficients is taken.",
+            CollinearityWarning,
+        )
     clauses = dependent_columns(design)
     if clauses:
         warn(
