@@ -24,6 +24,7 @@ from statcv.errors import (
 from statcv.folds import FoldPlan
 from statcv.formula import Design
 from statcv.models import Model
+from statcv.models.batched import Computed
 from statcv.models.likelihood import Bernoulli, LinearFits, joined_fits
 from statcv.models.tuning import chosen_table
 
@@ -47,7 +48,7 @@ class Part:
         Whether predictions are probabilities or means, not decision scores.
     names : tuple of str
         What coefficients are called.
-    coefficients : numpy.ndarray, shape (fits, names), or None
+    coefficients : numpy.ndarray, shape (fits, names), or Computed, or None
     chosen : list of dict, or None
         Hyperparameters chosen in the training set of each fit.
     curves : list of dict, or None
@@ -64,24 +65,28 @@ class Part:
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...] = ()
-    coefficients: Floats | None = None
+    coefficients: Floats | Computed | None = None
     chosen: Sequence[Mapping[str, Any]] | None = None
     curves: Sequence[Curves] | None = None
     linear: LinearFits | None = None
 
 
-def joined_coefficients(parts: Sequence[Part]) -> tuple[tuple[str, ...], Floats | None]:
+def joined_coefficients(
+    parts: Sequence[Part],
+) -> tuple[tuple[str, ...], Floats | Computed | None]:
     """Return names and coefficients of all fits, NaN where one has no such term."""
     tables = [part.coefficients for part in parts if part.coefficients is not None]
     if len(tables) < len(parts):
         return (), None
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
     if all(part.names == names for part in parts):
-        return names, tables[0] if len(tables) == 1 else np.concatenate(tables)
+        if len(tables) == 1:
+            return names, tables[0]
+        return names, np.concatenate([np.asarray(table) for table in tables])
     rows = []
     for part, table in zip(parts, tables, strict=True):
         rows.append(np.full((len(table), len(names)), np.nan))
-        rows[-1][:, [names.index(name) for name in part.names]] = table
+        rows[-1][:, [names.index(name) for name in part.names]] = np.asarray(table)
     return names, np.concatenate(rows)
 
 
@@ -133,7 +138,7 @@ class Held:
         Whether predictions are probabilities or means, not decision scores.
     names : tuple of str
         What coefficients are called.
-    learnt : numpy.ndarray, shape (n_fits, names), or None
+    learnt : numpy.ndarray, shape (n_fits, names), or Computed, or None
         The coefficients.
     absent : dict
         (factor, level) → the fits whose training set lacks it.
@@ -157,7 +162,7 @@ class Held:
     seconds: Floats
     probabilities: bool
     names: tuple[str, ...]
-    learnt: Floats | None
+    learnt: Floats | Computed | None
     absent: Mapping[tuple[str, Any], list[int]]
     chosen: pd.DataFrame | None = None
     curves: list[Curves] | None = None

@@ -2,6 +2,7 @@
 
 from statcv.models.batched.folds import (
     CELLS,
+    Computed,
     FittedFolds,
     Folds,
     fit_all_folds,
@@ -10,6 +11,7 @@ from statcv.models.batched.folds import (
 
 __all__ = [
     "CELLS",
+    "Computed",
     "FittedFolds",
     "Folds",
     "fit_all_folds",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -425,13 +425,23 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
 
 
+class Computed(Protocol):
+    """An array that is computed when ``numpy.asarray`` reads it."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the array."""
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+
+
 @dataclass(frozen=True, eq=False)
 class FittedFolds:
     """The fits of a plan, all made together.
 
     Attributes
     ----------
-    coefficients : numpy.ndarray, shape (fits, m), or None
+    coefficients : numpy.ndarray, shape (fits, m), or Computed, or None
         NaN where nothing was learnt, such as for a column without training rows.
     names : tuple of str
         Names of the m coefficients.
@@ -449,7 +459,7 @@ class FittedFolds:
         n) or (fits, n, classes), if there is a quicker way than ``predict``.
     """
 
-    coefficients: Matrix | None
+    coefficients: Matrix | Computed | None
     names: tuple[str, ...]
     converged: NDArray[np.bool_]
     separated: NDArray[np.bool_]

@@ -361,8 +361,8 @@ class Neighborhood:
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
         if self._large:
-            for fit, some in _by_fit(fits):
-                predicted[some] = self._alone(fit, X, rows[some])
+            for fit, own in _by_fit(fits):
+                predicted[own] = self._alone(fit, X, rows[own])
             return predicted if self.records.kind == "multiclass" else predicted[:, 0]
         left = np.argsort(rows, kind="stable")
         least = self._enough()

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.chord import ACCURACY, squares_of
-from statcv.models.batched.downdate import Inverse, Shared, Whole
+from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.downdate import (
     Inverse,
     Whole,
@@ -152,7 +151,9 @@ class Classes:
         its digits near 0.
         """
         fits, classes, m = eta.shape
-        place = self.y[rows] * m + np.arange(m) + np.arange(fits)[:, None] * (classes * m)
+        place = (
+            self.y[rows] * m + np.arange(m) + np.arange(fits)[:, None] * (classes * m)
+        )
         eta -= eta.max(axis=1, keepdims=True)
         np.exp(eta, out=eta)
         flat = eta.reshape(-1)
@@ -259,7 +260,7 @@ class Passes:
     @property
     def size(self) -> int:
         """The number of coordinates: for each combination of classes, the columns."""
-        return self.family.basis.shape[1] * self.X.shape[1]
+        return int(self.family.basis.shape[1] * self.X.shape[1])
 
     @cached_property
     def penalty(self) -> Matrix:
@@ -275,7 +276,7 @@ class Passes:
 
     @property
     def bounded(self) -> bool:
-        """Whether a ridge on all columns but one sees to it that there is an optimum."""
+        """Whether there is an optimum, by a ridge on all columns but one at most."""
         return bool(np.count_nonzero(self.ridge) >= len(self.ridge) - 1)
 
     def sample(self, size: int) -> Passes:
@@ -390,7 +391,6 @@ class Passes:
         for (a, b), pair in zip(pairs, sums, strict=True):
             whole[a, :, b] = whole[b, :, a] = pair
         return np.asarray(whole.reshape(free * p, free * p))
-
 
     def factor(self, theta: Matrix, counts: Matrix | None = None) -> Factor | None:
         """Return the factor of the Hessian with the penalty; None without one.
@@ -673,10 +673,7 @@ class FewFits:
             passes.hessian(there, own, None if self.times is None else 1 - often)
             for own, often in zip(self.changed, self._times, strict=True)
         ]
-        if self.divided:
-            total = np.sum(parts, axis=0)
-        else:
-            total = passes.hessian(there)
+        total = np.sum(parts, axis=0) if self.divided else passes.hessian(there)
         total.flat[:: q + 1] += passes.penalty
         made = tuple(Factor.of(total - part) for part in parts)
         return Factors(made, self.scale)
@@ -734,6 +731,7 @@ class FewFits:
     @property
     def _times(self) -> tuple[Any, ...]:
         return (None,) * len(self) if self.times is None else self.times
+
 
 def fit_by_passes(
     records: TrainingSet, folds: Folds, ridge: Matrix
@@ -804,7 +802,7 @@ def _problem(
     cut = [slice(starts[fit], starts[fit + 1]) for fit in some]
     own = None if times is None else tuple(times[one].astype(float) for one in cut)
     counts = None if folds.weights is None else folds.weights(some)
-    changed = tuple(lists.values[one] for one in cut)
+    changed: Any = tuple(lists.values[one] for one in cut)
     return FewFits(passes, scale, reach, changed, own, counts)
 
 

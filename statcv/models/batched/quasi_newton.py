@@ -2,7 +2,8 @@
 
 The method is that of limited memory of Broyden, Fletcher, Goldfarb and Shanno (Liu &
 Nocedal 1989), which starts from an approximate inverse of the Hessian and remembers
-the latest steps. A step along which the function rises less than it then falls is shortened.
+the latest steps. A step along which the function first rises, and then falls nearly as
+steeply, is shortened.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ REMEMBERED = 30  # steps
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 
 P = TypeVar("P", bound="Gradients")
-I = TypeVar("I", bound="Inverses")
+Q = TypeVar("Q", bound="Inverses")
 
 
 class Gradients(Protocol):
@@ -40,7 +41,7 @@ class Inverses(Protocol):
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), each by its matrix."""
 
-    def part(self: I, chosen: NDArray[Any]) -> I:
+    def part(self: Q, chosen: NDArray[Any]) -> Q:
         """Return some of the matrices."""
 
 
@@ -171,7 +172,8 @@ class _Memory:
         if not self.steps.shape[1]:
             return np.asarray(plain)
         along, across = _times(self.steps, gradient), _times(self.turned, gradient)
-        first = np.linalg.solve(self.upper, along[:, :, None])[:, :, 0]
+        solved = np.linalg.solve(self.upper, along[:, :, None])
+        first = np.asarray(solved[:, :, 0], dtype=float)
         right = first + _times(self.inner, first) - across
         second = np.linalg.solve(self.upper.swapaxes(1, 2), right[:, :, None])
         back = np.matmul(second.swapaxes(1, 2), self.steps)[:, 0]

@@ -100,7 +100,7 @@ class RowSpace:
         """
         assert fitted.linear is not None
         turned = self.rotated.X
-        made = Expanded.of(self, np.asarray(fitted.coefficients), folds)
+        made = Expanded.of(self, fitted.linear.coefficients, folds)
         linear = replace(fitted.linear, rows=turned)
         return replace(fitted, coefficients=made, names=names, linear=linear)
 
@@ -135,10 +135,17 @@ class Expanded:
 
     @classmethod
     def of(cls, space: RowSpace, theta: Matrix, folds: Folds) -> Expanded:
-        """Return the coefficients of fits to rotated rows, shape (fits, m)."""
+        """Return the coefficients of fits to rotated rows.
+
+        Parameters
+        ----------
+        space : RowSpace
+        theta : numpy.ndarray, shape (fits, m) or (fits, m, classes)
+        folds : Folds
+        """
         given, rank = space.records, space.rows.shape[1]
         first = 0 if given.intercept is None else 1
-        classes = theta.reshape(len(theta), -1, first + rank)
+        classes = theta.reshape(len(theta), first + rank, -1).swapaxes(1, 2)
         empty = folds.empty_columns(given.X, None)
         return cls(
             space.multiples(classes[:, :, first:]),
@@ -200,12 +207,12 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
            [ 8.,  4.]])
     """
     X, place = records.X, records.intercept
-    n, p = X.shape
+    n, _p = X.shape
     penalised = ridge if place is None else np.delete(ridge, place)
     if len(penalised) <= n or not n:
         return None
     least, most = float(penalised.min()), float(penalised.max())
-    if not (0 < least and most == least and (place is None or ridge[place] == 0)):
+    if not (least > 0 and most == least and (place is None or ridge[place] == 0)):
         return None
     kept = records.kept.get("row space")
     if kept is None:

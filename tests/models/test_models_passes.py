@@ -1,0 +1,216 @@
+"""Fits of a few large folds by passes, against the model's fit of each training set."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statcv.errors import FoldWarning
+from statcv.folds import make_plan
+from statcv.models import Linear, Logit, TrainingSet
+from statcv.models.batched import passes as module
+from statcv.models.batched import quasi_newton
+from statcv.models.batched.folds import Folds
+from statcv.models.batched.passes import Passes, fit_by_passes
+from statcv.models.batched.quasi_newton import climb
+from statcv.models.linear import fit_linear_folds
+
+SCHEMES = {
+    "fifths": {"scheme": "kfold", "k": 5},
+    "tenths twice": {"scheme": "stratified_kfold", "k": 10, "repeats": 2},
+    "thirds": {"scheme": "rkfold", "k": 3},
+    "fifths weighted": {"scheme": "stratified_kfold", "k": 5, "rebalance": "weight"},
+    "fifths upsampled": {"scheme": "rkfold", "k": 5, "rebalance": "upsample"},
+    "montecarlo": {"scheme": "montecarlo", "repeats": 5},
+    "bootstrap": {"scheme": "bootstrap", "repeats": 4},
+}
+KINDS = ["binary", "multiclass", "continuous"]
+
+
+def sample(seed, n, p, kind="binary", signal=0.7, weighted=False):
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) * rng.uniform(0.1, 9, p)])
+    mean = X[:, 1:] @ (rng.normal(size=p) * signal / np.sqrt(p)) / 3
+    y = mean + rng.normal(size=n)
+    if kind == "binary":
+        y = (mean + rng.logistic(size=n) > 0).astype(int)
+    elif kind == "multiclass":
+        y = np.digitize(mean + rng.logistic(size=n), [-0.9, 0.7])
+    return TrainingSet(
+        X=X,
+        y=y,
+        kind=kind,
+        n_classes=0 if kind == "continuous" else int(y.max()) + 1,
+        names=tuple(f"x{j}" for j in range(p + 1)),
+        intercept=0,
+        weights=rng.exponential(size=n) if weighted else None,
+        seed=0,
+    )
+
+
+def folds_of(name, records, seed=0):
+    given = SCHEMES[name]
+    if records.kind == "continuous":
+        given = {k: v for k, v in given.items() if k != "rebalance"}
+        given["scheme"] = given["scheme"].replace("rkfold", "kfold")
+        given["scheme"] = given["scheme"].replace("stratified_", "")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FoldWarning)
+        plan = make_plan(y=records.y, kind=records.kind, seed=seed, **given)
+    return Folds.of(plan)
+
+
+def largest_difference(made, model, records, folds):
+    """Return the largest difference of linear predictors from refits."""
+    gaps = []
+    for fit in range(len(folds)):
+        alone = model.fit(folds.training_set(records, fit)).linear.coefficients[0]
+        eta = records.X @ (made[fit].T if made.ndim == 3 else made[fit])
+        exact = records.X @ alone
+        if records.kind == "multiclass":  # all may be shifted alike
+            eta = eta - eta[:, :1]
+            exact = exact - exact[:, :1]
+        gaps.append(np.abs(eta - exact).max())
+    return max(gaps)
+
+
+@pytest.mark.parametrize("C", [None, 1.0, 100.0])
+@pytest.mark.parametrize("kind", ["binary", "multiclass"])
+@given(
+    seed=st.integers(0, 10**6),
+    scheme=st.sampled_from(list(SCHEMES)),
+    p=st.integers(1, 9),
+    weighted=st.booleans(),
+)
+def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted):
+    records = sample(seed, 400, p, kind, weighted=weighted)
+    folds, model = folds_of(scheme, records, seed), Logit(C=C)
+    passes = Passes.of(
+        records, module._family(records, model.ridge(records)), model.ridge(records)
+    )
+    made, sure = module.fit_few(passes, folds)
+    assert sure.all()
+    made = made[:, 0] if kind == "binary" else made
+    assert largest_difference(made, model, records, folds) < 1e-9
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    scheme=st.sampled_from(["fifths", "tenths twice", "montecarlo", "bootstrap"]),
+    size=st.sampled_from([1e-6, 1.0, 1e6]),
+    weighted=st.booleans(),
+)
+def test_least_squares_of_large_folds(seed, scheme, size, weighted):
+    records = sample(seed, 600, 6, "continuous", weighted=weighted)
+    records = replace(records, y=records.y * size)
+    folds = folds_of(scheme, records, seed)
+    fits = fit_linear_folds(Linear(), records, folds)
+    assert not fits.refitted.any()
+    gap = largest_difference(fits.coefficients, Linear(), records, folds)
+    assert gap < 1e-10 * size
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_rows_and_a_sample_first_change_nothing(monkeypatch, kind):
+    records = sample(3, 1500, 4, kind)
+    folds = folds_of("fifths", records)
+
+    def fitted():
+        if kind == "continuous":
+            return fit_linear_folds(Linear(), records, folds).coefficients
+        return fit_by_passes(records, folds, Logit(C=1.0).ridge(records))[0]
+
+    whole = fitted()
+    monkeypatch.setattr(module, "CACHED", 1)
+    monkeypatch.setattr(module, "LEAST", 200)
+    monkeypatch.setattr(module, "SAMPLE", 20)
+    np.testing.assert_allclose(fitted(), whole, atol=1e-10)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0])
+def test_products_of_single_precision_cost_no_digits(C):
+    records = sample(5, 500, 90)
+    assert records.X.shape[1] >= module.HEAVY
+    folds, model = folds_of("fifths", records), Logit(C=C)
+    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    assert sure.all()
+    assert largest_difference(made[:, 0], model, records, folds) < 1e-9
+
+
+def test_columns_of_very_different_size_and_offset():
+    records = sample(8, 1000, 5)
+    X = records.X.copy()
+    X[:, 1] = 2000 + X[:, 1]
+    X[:, 2] *= 1e6
+    X[:, 3] *= 1e-6
+    records = replace(records, X=X)
+    folds = folds_of("fifths", records)
+    made, sure = fit_by_passes(records, folds, np.zeros(6))
+    assert sure.all()
+    assert largest_difference(made[:, 0], Logit(), records, folds) < 1e-8
+
+
+def test_a_fold_that_is_separated_is_left_to_a_fit_of_its_own():
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=1000)
+    y = (x > 0).astype(int)
+    odd = np.arange(0, 1000, 3)
+    y[odd] = rng.integers(0, 2, len(odd))
+    records = replace(sample(0, 1000, 2), X=np.column_stack([np.ones(1000), x, x**2]))
+    records = replace(records, y=y)
+    folds = Folds.leaving_out([odd, np.arange(300, 500)])
+    _, sure = fit_by_passes(records, folds, np.zeros(3))
+    assert sure.tolist() == [False, True]
+
+
+def test_dependent_columns_are_left_to_other_ways():
+    records = sample(2, 1000, 3)
+    X = np.column_stack([records.X, records.X[:, 1]])
+    records = replace(records, X=X)
+    assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
+
+
+def test_small_or_many_folds_are_left_to_other_ways():
+    records = sample(2, 1000, 3)
+    few = Folds.leaving_out([[0], [1], [2]])
+    assert fit_by_passes(records, few, np.zeros(4)) is None
+    many = Folds.leaving_out([range(i, i + 400) for i in range(100)])
+    assert fit_by_passes(records, many, np.zeros(4)) is None
+
+
+class Quadratics:
+    """Concave quadratic functions with known optima."""
+
+    def __init__(self, matrices, optima):
+        self.matrices, self.optima = matrices, optima
+
+    def gradient(self, theta):
+        return np.einsum("mpq,mq->mp", self.matrices, self.optima - theta)
+
+    def part(self, chosen):
+        return Quadratics(self.matrices[chosen], self.optima[chosen])
+
+    def times(self, vectors):
+        return vectors
+
+    @property
+    def itself(self):
+        return self
+
+
+@given(seed=st.integers(0, 10**6), q=st.integers(1, 8))
+def test_climbing_quadratics_reaches_their_optima(seed, q):
+    assert quasi_newton.STEPS >= 20
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(3, 40 * q, q))
+    matrices = np.einsum("mnp,mnq->mpq", rows, rows) / (40 * q)
+    problem = Quadratics(matrices, rng.normal(size=(3, q)))
+    start = np.zeros((3, q))
+    found, done = climb(
+        problem, start, problem.gradient(start), problem, enough=1e-9, noise=1e-14
+    )
+    assert done.all()
+    np.testing.assert_allclose(found, problem.optima, atol=1e-7)
