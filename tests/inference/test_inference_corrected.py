@@ -103,6 +103,7 @@ TUNE = {"C": [0.1, 1.0]}
         {"model": LogisticRegression(), "tune": TUNE},
     ],
 )
+@pytest.mark.filterwarnings("ignore::statcv.errors.CostWarning")  # a busy machine
 def test_no_interval_refits_anything_unless_it_is_asked_for(more):
     res, found = usual(**more)
     assert found.interval.name == "infinitesimal_jackknife"
