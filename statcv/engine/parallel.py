@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.models.threads import threads_allowed, usable_cores
 
 
 class NoBar:
@@ -217,9 +218,12 @@ def do_tasks(
     """
     workers = min(_jobs(n_jobs), len(ranges))
     if workers < 2:
+        cores = usable_cores() if n_jobs is None else 1
         with one_thread():
             for task in ranges:
-                yield task, fit(setup, task)
+                with threads_allowed(cores):
+                    made = fit(setup, task)
+                yield task, made
         return
     from joblib import Parallel, delayed
 

@@ -9,6 +9,7 @@ and Broyden's updates, take few passes, and no copy of the records is made.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -29,8 +30,9 @@ from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.quasi_newton import STEPS, climb
 from statcv.models.multinomial import contrasts
 from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
+from statcv.models.threads import each, in_parts
 
-CACHED = 2**16  # numbers of a block of rows: 512 kB
+CACHED = 2**17  # numbers of a block of rows: 1 MB
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
 LARGE = 2**18  # so many values; with fewer than
 SMALL = 2**11  # these, other ways are as quick
@@ -47,6 +49,7 @@ SINGLE = 1e3  # one with which its products may be of single precision
 HEAVY = 64  # coefficients from which such products save time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
+MUCH = 2**21  # products of numbers in a pass from which threads share it
 FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
 FLOPS_OF_PRODUCTS = 40e9
 EACH = 2.5e-9  # seconds for the residual of a record
@@ -67,6 +70,10 @@ class Family(Protocol):
     @property
     def moderate(self) -> float:
         """A spread of linear predictors below which classes are not separated."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the second derivatives are the same everywhere."""
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put the derivatives by the linear predictors in the place of these.
@@ -98,6 +105,7 @@ class TwoClasses:
     width = 1
     basis = np.ones((1, 1))
     moderate = 15.0
+    quadratic = False
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of linear predictors."""
@@ -133,6 +141,7 @@ class Classes:
 
     y: NDArray[np.intp]
     basis: Matrix
+    quadratic = False
 
     @property
     def width(self) -> int:
@@ -200,6 +209,7 @@ class Numeric:
     width = 1
     basis = np.ones((1, 1))
     moderate = np.inf
+    quadratic = True
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of means."""
@@ -314,17 +324,36 @@ class Passes:
         size = max(256, CACHED // max(p, fits * self.family.width))
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
+    def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
+        """Sum what a function makes of blocks of rows, in several threads if large."""
+        blocks = self.blocks(fits)
+
+        def part(some: Sequence[slice]) -> Matrix:
+            total = work(some[0])
+            for rows in some[1:]:
+                total += work(rows)
+            return total
+
+        many = self.X.size * fits * self.family.width >= MUCH
+        parts = each(part, in_parts(blocks) if many else [blocks])
+        for other in parts[1:]:
+            parts[0] += other
+        return parts[0]
+
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of all records at coordinates, each (1, q)."""
         beta = self.coefficients(theta)
-        total = np.zeros_like(beta)
-        for rows in self.blocks(1):
+
+        def sums(rows: slice) -> Matrix:
             X = self.X[rows]
-            eta = beta @ X.T
-            self.family.pull(eta[None], rows)
+            with np.errstate(over="ignore"):
+                eta = beta @ X.T
+                self.family.pull(eta[None], rows)
             if self.weights is not None:
                 eta *= self.weights[rows]
-            total += eta @ X
+            return np.asarray(eta @ X)
+
+        total = self.summed(1, sums)
         return self.gathered(total) - theta * self.penalty
 
     def spread(self, theta: Matrix) -> Matrix:
@@ -367,30 +396,47 @@ class Passes:
         pairs = [(a, b) for a in range(free) for b in range(a, free)]
         sums = np.zeros((len(pairs), p, p), np.float32 if single else np.float64)
         many = n if rows is None else len(rows)
-        size = max(256, 2 * CACHED // p)
-        room = np.empty((min(size, many), p), sums.dtype)
-        for start in range(0, many, size):
-            stop = min(start + size, many)
-            some: Any = slice(start, stop) if rows is None else rows[start:stop]
-            X = self.X[some]
-            curved = self.family.curvature(beta @ X.T)
-            if self.weights is not None:
-                curved *= self.weights[some]
-            if less is not None:
-                curved *= less[start:stop]
-            part = room[: len(X)]
-            for pair, own in zip(sums, curved, strict=True):
-                if len(pairs) == 1 and (own >= 0).all():
-                    root = np.sqrt(own)[:, None]
-                    np.multiply(X, root, out=part, casting="same_kind")
-                    pair += part.T @ part  # half the work of two different matrices
-                else:
-                    pair += (X.T * own) @ X
+        size = max(256, CACHED // p)
+
+        def part(starts: Sequence[int]) -> Matrix:
+            made = np.zeros_like(sums)
+            room = np.empty((min(size, many), p), sums.dtype)
+            for start in starts:
+                stop = min(start + size, many)
+                some: Any = slice(start, stop) if rows is None else rows[start:stop]
+                X = self.X[some]
+                curved = self.family.curvature(beta @ X.T)
+                if self.weights is not None:
+                    curved *= self.weights[some]
+                if less is not None:
+                    curved *= less[start:stop]
+                _add_products(made, X, curved, room[: len(X)])
+            return made
+
+        starts = range(0, many, size)
+        for made in each(part, in_parts(starts) if many * p * p >= MUCH else [starts]):
+            sums += made
         sums /= np.multiply.outer(self.unit, self.unit)
         whole = np.empty((free, p, free, p), sums.dtype)
         for (a, b), pair in zip(pairs, sums, strict=True):
             whole[a, :, b] = whole[b, :, a] = pair
         return np.asarray(whole.reshape(free * p, free * p))
+
+    def diagonal(self, theta: Matrix) -> Matrix:
+        """Return the diagonal of the Hessian with the penalty, shape (q,)."""
+        beta, free = self.coefficients(theta), self.family.basis.shape[1]
+        pairs = [(a, b) for a in range(free) for b in range(a, free)]
+        own = [number for number, (a, b) in enumerate(pairs) if a == b]
+
+        def sums(rows: slice) -> Matrix:
+            X = self.X[rows]
+            curved = self.family.curvature(beta @ X.T)[own]
+            if self.weights is not None:
+                curved *= self.weights[rows]
+            return np.asarray(curved @ X**2)
+
+        squares = self.summed(1, sums) / self.unit**2
+        return np.asarray(squares.ravel() + self.penalty)
 
     def factor(self, theta: Matrix, counts: Matrix | None = None) -> Factor | None:
         """Return the factor of the Hessian with the penalty; None without one.
@@ -408,36 +454,92 @@ class Passes:
         return found
 
 
+def _add_products(sums: Matrix, X: Matrix, curved: Matrix, room: Matrix) -> None:
+    """Add products of the rows of X, weighted, to the sums for each two classes."""
+    if len(sums) == 1 and (curved >= 0).all():
+        np.multiply(X, np.sqrt(curved[0])[:, None], out=room, casting="same_kind")
+        sums[0] += room.T @ room  # half the work of two different matrices
+        return
+    for pair, own in zip(sums, curved, strict=True):
+        pair += (X.T * own) @ X
+
+
 # ---- near the optimum of all records ----
 
 
 @dataclass(frozen=True, eq=False)
 class Anchor:
-    """A point near the optimum of all records, and a Hessian nearby.
+    """A point near the optimum of all records.
 
     Attributes
     ----------
     theta : numpy.ndarray, shape (1, q)
-    factor : Factor
-        That of the Hessian.
+    scale : numpy.ndarray, shape (q,)
+        The roots of the diagonal of a Hessian.
+    factor : Factor or None
+        That of a Hessian nearby, if it was computed.
     rate : float
-        By how much a step by the Hessian shortens the distance to the optimum.
+        By how much a step by that Hessian shortens the distance to the optimum.
     """
 
     theta: Matrix
-    factor: Factor
-    rate: float
+    scale: Matrix
+    factor: Factor | None = None
+    rate: float = 1.0
 
 
 def find_anchor(passes: Passes) -> Anchor | None:
     """Search for the optimum of all records, roughly; None without one."""
     q, n = passes.size, len(passes.X)
     theta = np.zeros((1, q))
+    if passes.family.quadratic:
+        return Anchor(theta, np.sqrt(passes.diagonal(theta)))
     size = max(LEAST, SAMPLE * q)
     if n > 4 * size:
         start = find_anchor(passes.sample(size))
         theta = theta if start is None else start.theta
-    before = np.inf
+    by_gradients = _by_gradients(passes, theta) if q >= HEAVY else None
+    return by_gradients or _by_hessians(passes, theta)
+
+
+def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:
+    """Search without the Hessian, whose products cost more than some gradients."""
+    scale = np.sqrt(passes.diagonal(theta))
+    if not (scale > 0).all():
+        return None
+    one = _Every(passes, scale)
+    there = theta * scale
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        found, done = climb(
+            one, there, one.gradient(there), one, _near(passes), noise=0.0
+        )
+    return Anchor(found / scale, scale) if done.all() else None
+
+
+def _near(passes: Passes) -> float:
+    """Return a distance, in standard errors, that is near, as folds are farther."""
+    return float(max(NEAR, NEAR * np.sqrt(passes.size) / 3))
+
+
+@dataclass(frozen=True, eq=False)
+class _Every:
+    """The fit to all records, in coordinates whose Hessian has a diagonal of 1."""
+
+    passes: Passes
+    scale: Matrix
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        return np.asarray(self.passes.gradient(theta / self.scale) / self.scale)
+
+    def times(self, vectors: Matrix) -> Matrix:
+        return vectors
+
+    def part(self, chosen: NDArray[Any]) -> _Every:
+        return self
+
+
+def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
+    before, near = np.inf, _near(passes)
     for _ in range(NEWTON_STEPS):
         factor = passes.factor(theta)
         if factor is None:
@@ -449,12 +551,12 @@ def find_anchor(passes: Passes) -> Anchor | None:
             if not np.isfinite(distance) or distance > FARTHER * before:
                 return None
             rate = distance / before
-            if distance <= NEAR or (number and rate > SLOW):
+            if distance <= near or (number and rate > SLOW):
                 break
             theta, before = theta + step, distance
             gradient = passes.gradient(theta)
-        if distance <= NEAR:
-            return Anchor(theta, factor, rate)
+        if distance <= near:
+            return Anchor(theta, factor.scale, factor, rate)
     return None
 
 
@@ -506,10 +608,21 @@ class Factor:
         return np.asarray(solved.T / self.scale)
 
     @cached_property
-    def size(self) -> float:
-        """The norm of the inverse of the scaled matrix, as its entries have it."""
-        inverse = np.linalg.inv(np.triu(self.lower).astype(float))
-        return float(np.linalg.norm(inverse) ** 2)
+    def inverse(self) -> Matrix:
+        """The inverse of the scaled matrix, whose use is quicker than solving."""
+        from scipy.linalg.lapack import dpotri, spotri
+
+        invert = spotri if self.lower.dtype == np.float32 else dpotri
+        half, _ = invert(self.lower, lower=0)
+        half = np.triu(half)
+        whole = half + half.T
+        whole.flat[:: len(whole) + 1] /= 2
+        return np.asarray(whole)
+
+    def times(self, vector: Matrix) -> Matrix:
+        """Multiply a vector, shape (q,), by the inverse of the matrix."""
+        right = (vector / self.scale).astype(self.lower.dtype)
+        return np.asarray((self.inverse @ right) / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -538,8 +651,7 @@ class Factors:
         made = np.full(vectors.shape, np.nan)
         for fit, factor in enumerate(self.factors):
             if factor is not None:
-                one = factor.solve(vectors[fit : fit + 1] * self.scale)
-                made[fit] = one[0] * self.scale
+                made[fit] = factor.times(vectors[fit] * self.scale) * self.scale
         return made
 
     def part(self, chosen: NDArray[Any]) -> Factors:
@@ -557,7 +669,8 @@ class Factors:
             [
                 np.inf
                 if one is None
-                else one.size * float((self.scale / one.scale).max() ** 2)
+                else float(np.linalg.norm(one.inverse))
+                * float((self.scale / one.scale).max() ** 2)
                 for one in self.factors
             ]
         )
@@ -613,27 +726,25 @@ class FewFits:
         """Return the gradient of each fit's log-likelihood, less the penalty's."""
         passes, fits = self.passes, len(theta)
         there = theta / self.scale
-        beta = passes.coefficients(there)
-        total, blocks = np.zeros_like(beta), passes.blocks(fits)
-        edges = np.array([0, *(rows.stop for rows in blocks)])
-        bounds = None
-        if len(blocks) > 1:
-            bounds = [np.searchsorted(own, edges).tolist() for own in self.changed]
-        for number, rows in enumerate(blocks):
+        beta, n = passes.coefficients(there), len(passes.X)
+
+        def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
             eta = beta @ X.T
             by_fit = eta.reshape(fits, -1, len(X))
-            passes.family.pull(by_fit, rows)
+            with np.errstate(over="ignore", invalid="ignore"):
+                passes.family.pull(by_fit, rows)
             if passes.weights is not None:
                 eta *= passes.weights[rows]
             if self.counts is not None:
                 by_fit *= self.counts[:, None, rows]
-            if bounds is None:
+            if len(X) == n:
                 self._multiply(by_fit)
             else:
-                edge = [(own[number], own[number + 1]) for own in bounds]
-                self._multiply_some(by_fit, rows.start, edge)
-            total += eta @ X
+                self._multiply_some(by_fit, rows)
+            return np.asarray(eta @ X)
+
+        total = passes.summed(fits, sums)
         gradient = passes.gathered(total) - there * passes.penalty
         return np.asarray(gradient / self.scale)
 
@@ -645,16 +756,28 @@ class FewFits:
         else:
             by_fit[fits, :, rows] *= np.concatenate(self.times)[:, None]
 
-    def _multiply_some(
-        self, by_fit: Matrix, first: int, edges: list[tuple[int, int]]
-    ) -> None:
-        """Multiply the values of a block of rows, which begins with ``first``."""
-        for fit, (start, stop) in enumerate(edges):
-            place = self.changed[fit][start:stop] - first
+    def _multiply_some(self, by_fit: Matrix, rows: slice) -> None:
+        """Multiply the values of a block of rows."""
+        block = rows.start // self._size
+        for fit, own in enumerate(self.changed):
+            start, stop = self._edges[fit][block : block + 2]
+            place = own[start:stop] - rows.start
             if self.times is None:
                 by_fit[fit, :, place] = 0.0
             else:
                 by_fit[fit, :, place] *= self.times[fit][start:stop, None]
+
+    @property
+    def _size(self) -> int:
+        """The number of rows in a block."""
+        first = self.passes.blocks(len(self))[0]
+        return int(first.stop)
+
+    @cached_property
+    def _edges(self) -> list[list[int]]:
+        """Where the records of each block begin among those that changed."""
+        starts = np.arange(0, len(self.passes.X) + self._size, self._size)
+        return [np.searchsorted(own, starts).tolist() for own in self.changed]
 
     def common_hessian(self, factor: Factor) -> Factors:
         """Return an inverse that all fits share, that of all records.
@@ -669,14 +792,23 @@ class FewFits:
         passes, there, q = self.passes, theta / self.scale, len(self.scale)
         if self.counts is not None or self._pairs is not None:
             return self.own_hessians(np.tile(theta, (len(self), 1)))
-        parts = [
-            passes.hessian(there, own, None if self.times is None else 1 - often)
-            for own, often in zip(self.changed, self._times, strict=True)
-        ]
-        total = np.sum(parts, axis=0) if self.divided else passes.hessian(there)
-        total.flat[:: q + 1] += passes.penalty
-        made = tuple(Factor.of(total - part) for part in parts)
-        return Factors(made, self.scale)
+
+        def lost(fit: int, single: bool) -> Matrix:
+            less = None if self.times is None else 1 - self.times[fit]
+            return passes.hessian(there, self.changed[fit], less, single)
+
+        factors: list[Factor | None] = []
+        for single in (True, False) if q >= HEAVY else (False,):
+            parts = [lost(fit, single) for fit in range(len(self))]
+            if self.divided:
+                total = np.sum(parts, axis=0)
+            else:
+                total = passes.hessian(there, single=single)
+            total.flat[:: q + 1] += passes.penalty.astype(total.dtype)
+            factors = each(Factor.of, [total - part for part in parts])
+            if None not in factors:
+                break
+        return Factors(tuple(factors), self.scale)
 
     def own_hessians(self, theta: Matrix) -> Inverse:
         """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
@@ -692,11 +824,12 @@ class FewFits:
             made /= np.multiply.outer(scale, scale)
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
             return Whole(inverted(made))
-        factors = []
-        for fit, one in enumerate(there[:, None]):
+
+        def factor(fit: int) -> Factor | None:
             often = self.part(np.array([fit]))._often()[0]
-            factors.append(passes.factor(one, often))
-        return Factors(tuple(factors), self.scale)
+            return passes.factor(there[fit : fit + 1], often)
+
+        return Factors(tuple(each(factor, range(len(there)))), self.scale)
 
     @cached_property
     def _pairs(self) -> Matrix | None:
@@ -727,10 +860,6 @@ class FewFits:
         for own in self.changed:
             seen[own] = True
         return bool(seen.all())
-
-    @property
-    def _times(self) -> tuple[Any, ...]:
-        return (None,) * len(self) if self.times is None else self.times
 
 
 def fit_by_passes(
@@ -764,18 +893,17 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     found = find_anchor(passes)
     if found is None:
         return None
-    factor = found.factor
     p, width = passes.X.shape[1], passes.family.width
-    least = passes.unit * factor.scale.reshape(-1, p).min(axis=0)
+    least = passes.unit * found.scale.reshape(-1, p).min(axis=0)
     combined = np.sqrt((passes.family.basis**2).sum(axis=1).max())
     reach = passes.longest(least) * float(combined)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     for start in range(0, len(folds), MOST):
         some = np.arange(start, min(start + MOST, len(folds)))
-        problem = _problem(passes, factor.scale, reach, folds, some)
+        problem = _problem(passes, found.scale, reach, folds, some)
         theta, sure[some] = _settle(problem, found)
-        beta = passes.coefficients(theta / factor.scale)
+        beta = passes.coefficients(theta / found.scale)
         coefficients[some] = beta.reshape(len(some), width, p)
     return coefficients, sure
 
@@ -812,7 +940,7 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
     precision = ACCURACY / problem.reach, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta = np.tile(start, (len(problem), 1))
-    if _sharing_pays(problem, found.rate):
+    if found.factor is not None and _sharing_pays(problem, found.rate):
         inverse: Inverse = problem.common_hessian(found.factor)
     else:
         inverse = problem.fold_hessians(start)
