@@ -1,12 +1,14 @@
 """Benchmarks against other software, in one command.
 
     python benchmarks/run.py [--quick] [--only NAME ...] [--runs 7] [--out FOLDER]
+    python benchmarks/run.py --grid [--quick] [--only NAME ...] [--runs 5]
 
 First the results of every case are compared with those of a peer at high precision; an
 AssertionError names a case that differs. Then runs of statcv and of the peers
 alternate, with one thread each. Tables are written to benchmarks/results; with --quick
 they are written only if --out is given. With --only, the other rows are kept if they
-are from the same machine and versions.
+are from the same machine and versions. --grid measures models, schemes and sizes on a
+grid instead, of which --only chooses those whose names begin with one of the given.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import Any
 
 import pandas as pd
 from cases import Case, all_cases
+from grid import cells, grid
 from machine import machine
 from memory import measured
 from peers import NotInstalledError
@@ -39,6 +42,9 @@ def main(command_line: list[str] | None = None) -> None:
     given = arguments(command_line)
     out = given.out or (None if given.quick else RESULTS)
     warnings.simplefilter("ignore", scv.errors.DistributionalBiasWarning)
+    if given.grid:
+        measure_grid(given, out)
+        return
     makers = all_cases(given.quick)
     wanted = set(given.only or [*makers, *SEPARATE])
     unknown = wanted - {*makers, *SEPARATE}
@@ -68,13 +74,23 @@ def main(command_line: list[str] | None = None) -> None:
         tables.add("scaling", "scaling", costs(given.quick, given.runs))
 
 
+def measure_grid(given: argparse.Namespace, out: Path | None) -> None:
+    """Measure the cells of the grid, and write their table after each."""
+    starts = tuple(given.only or [""])
+    chosen = [one for one in cells(given.quick) if one.name.startswith(starts)]
+    tables = Tables(out)
+    for cell, row in zip(chosen, grid(chosen, given.runs, not given.quick), strict=True):
+        tables.add("grid", cell.name, [row])
+
+
 class Tables:
     """Tables in files of a folder; each row has the name of its case and a date."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.today = datetime.date.today().isoformat()
-        self.order = [*all_cases(quick=False), *SEPARATE]
+        names = [cell.name for cell in cells()]
+        self.order = [*all_cases(quick=False), *SEPARATE, *names]
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
@@ -113,6 +129,7 @@ def arguments(command_line: list[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a small part of the work")
+    parser.add_argument("--grid", action="store_true", help="the grid of sizes")
     parser.add_argument("--only", nargs="+", metavar="NAME", help="cases to run")
     parser.add_argument("--runs", type=int, help="number of runs (7; 1 with --quick)")
     parser.add_argument(

@@ -1,0 +1,298 @@
+"""Models, schemes, records and covariates on a grid, against scikit-learn's defaults.
+
+    python benchmarks/run.py --grid [--only NAME ...] [--runs 5]
+
+One row per cell: the largest difference from refits at high precision, the time of
+`cross_val_predict` with default settings over that of `cv(...).predictions`, and the
+peak memory of our call in a process of its own. With the name of a cell, this file
+prints the memory of its call:
+
+    python benchmarks/grid.py ridge-5fold-1000x20
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from memory import peak
+
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+AGREE = 1e-8
+SHORT = 0.3  # seconds; shorter calls are repeated for as long
+FITS = 3  # that are compared with refits at high precision
+LONG = 20.0  # seconds of both sides together, after which a cell is timed no further
+
+RIDGE = {
+    "5fold": [
+        *[(200, 5), (200, 50), (1_000, 5), (1_000, 50), (1_000, 200), (1_000, 500)],
+        *[(5_000, 20), (5_000, 200), (5_000, 500), (20_000, 5), (20_000, 100)],
+        *[(20_000, 500), (100_000, 5), (100_000, 20), (100_000, 200)],
+        *[(1_000_000, 5), (1_000_000, 20), (100, 1_000), (60, 5_000), (200, 20_000)],
+    ],
+    "10fold": [
+        *[(1_000, 20), (5_000, 20), (5_000, 200), (20_000, 50), (100_000, 20)],
+        *[(1_000_000, 20)],
+    ],
+    "loocv": [(70, 2), (135, 42), (250, 20), (1_000, 20), (100, 1_000), (60, 5_000)],
+}
+UNPENALISED = {
+    "5fold": [(200, 5), (5_000, 20), (20_000, 50), (100_000, 20)],
+    "loocv": [(250, 10)],
+}
+CLASSES = {
+    "5fold": [(300, 10), (1_000, 50), (5_000, 20), (20_000, 20), (100, 1_000)],
+    "10fold": [(5_000, 20)],
+    "loocv": [(150, 4)],
+}
+LEAST_SQUARES = {
+    "5fold": [(300, 10), (1_000, 50), (5_000, 100), (20_000, 20), (200_000, 20)],
+    "10fold": [(20_000, 50)],
+    "loocv": [(300, 10), (2_000, 30)],
+}
+NEIGHBOURS = {
+    "5fold": [(200, 5), (1_000, 5), (1_000, 50), (2_000, 10), (20_000, 5)],
+    "10fold": [(5_000, 10)],
+    "loocv": [(500, 5), (2_000, 20)],
+}
+WRAPPED = {"5fold": [(1_000, 20)]}
+GRID = {
+    "ridge": RIDGE,
+    "unpenalised": UNPENALISED,
+    "multinomial": CLASSES,
+    "least squares": LEAST_SQUARES,
+    "5 nearest": NEIGHBOURS,
+    "scaled ridge": WRAPPED,
+    "XGBoost": WRAPPED,
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A model, a scheme, and a size of data.
+
+    Attributes
+    ----------
+    model, scheme : str
+        Name of the model, and of the scheme: ``"5fold"``, ``"10fold"`` or ``"loocv"``.
+    n, p : int
+        Number of records and of covariates.
+    """
+
+    model: str
+    scheme: str
+    n: int
+    p: int
+
+    @property
+    def name(self) -> str:
+        """Name of the cell, by which it can be chosen."""
+        model = self.model.replace(" ", "_")
+        return f"{model}-{self.scheme}-{self.n}x{self.p}"
+
+    def data(self) -> tuple[pd.DataFrame, Floats, Any]:
+        """Draw covariates, of which the first has an effect, as frame and as matrix."""
+        rng = np.random.default_rng(self.n + self.p)
+        X = rng.normal(size=(self.n, self.p))
+        if self.model == "least squares":
+            y: Any = X[:, 0] + rng.normal(size=self.n)
+        elif self.model == "multinomial":
+            y = np.digitize(X[:, 0] + rng.logistic(size=self.n), [-0.8, 0.8])
+        else:
+            y = (X[:, 0] + rng.logistic(size=self.n) > 0).astype(int)
+        frame = pd.DataFrame(X, columns=[f"x{j}" for j in range(self.p)])
+        codes = pd.Categorical(y) if self.model == "multinomial" else y
+        return frame.assign(y=codes), X, y
+
+    def ours(self, frame: pd.DataFrame) -> Any:
+        """Make the call that is measured, from formula and frame to predictions."""
+        import statcv as scv
+
+        plan: dict[str, Any] = {"scheme": "loocv"}
+        if self.scheme != "loocv":
+            kind = "kfold" if self.model == "least squares" else "stratified_kfold"
+            plan = {"scheme": kind, "k": self.k}
+        result = scv.cv(
+            "y ~ .", frame, model=self.our_model, seed=1, progress=False, **plan
+        )
+        _ = result.predictions
+        return result
+
+    def theirs(self, X: Floats, y: Any) -> Any:
+        """Make scikit-learn's call, with its default settings."""
+        from sklearn.model_selection import LeaveOneOut, cross_val_predict
+
+        method = "predict" if self.model == "least squares" else "predict_proba"
+        folds = LeaveOneOut() if self.scheme == "loocv" else self.k
+        return cross_val_predict(self.peer(), X, y, cv=folds, method=method)
+
+    @property
+    def k(self) -> int:
+        """Number of folds."""
+        return int(self.scheme.removesuffix("fold"))
+
+    @property
+    def our_model(self) -> Any:
+        """Model of our call."""
+        import statcv as scv
+
+        if self.model in ("scaled ridge", "XGBoost"):
+            return self.peer()
+        return {
+            "ridge": scv.models.Logit(C=1.0),
+            "multinomial": scv.models.Logit(C=1.0),
+            "unpenalised": scv.models.Logit(),
+            "least squares": scv.models.Linear(),
+            "5 nearest": scv.models.Neighbors(k=5),
+        }[self.model]
+
+    def peer(self, **exact: Any) -> Any:
+        """Return scikit-learn's estimator, by default with its default settings."""
+        from sklearn.linear_model import LinearRegression, LogisticRegression
+        from sklearn.neighbors import KNeighborsClassifier
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        if self.model == "XGBoost":
+            from xgboost import XGBClassifier
+
+            return XGBClassifier(n_estimators=100, max_depth=3)
+        if self.model == "scaled ridge":
+            return make_pipeline(StandardScaler(), LogisticRegression())
+        if self.model == "least squares":
+            return LinearRegression()
+        if self.model == "5 nearest":
+            return KNeighborsClassifier(5)
+        C = np.inf if self.model == "unpenalised" else 1.0
+        return LogisticRegression(C=C, **exact)
+
+    def gap(self) -> float:
+        """Return the largest difference from refits of some folds, precisely."""
+        frame, X, y = self.data()
+        result = self.ours(frame)
+        precise: dict[str, Any] = {}
+        if self.model in ("ridge", "unpenalised", "multinomial"):
+            wide = self.p > self.n
+            solver = "newton-cg" if wide else "newton-cholesky"
+            precise = {"solver": solver, "tol": 1e-12, "max_iter": 1000}
+        gaps = []
+        predicted, rows = result.held.predicted, result.held.row
+        for fit in range(min(FITS, result.plan.n_fits)):
+            train, own = result.plan.train(fit), result.held.fit == fit
+            model = self.peer(**precise).fit(X[train], y[train])
+            if self.model == "least squares":
+                exact = model.predict(X[rows[own]])
+            else:
+                exact = model.predict_proba(X[rows[own]])
+                exact = exact if self.model == "multinomial" else exact[:, 1]
+            gaps.append(np.abs(predicted[own] - exact).max())
+        return float(max(gaps))
+
+
+def cells(quick: bool = False) -> list[Cell]:
+    """Return all cells; small ones only if quick."""
+    every = [
+        Cell(model, scheme, n, p)
+        for model, schemes in GRID.items()
+        for scheme, sizes in schemes.items()
+        for n, p in sizes
+    ]
+    return [cell for cell in every if not quick or cell.n * cell.p <= 2_000]
+
+
+def grid(chosen: list[Cell], runs: int, memory: bool = True) -> Iterator[dict[str, Any]]:
+    """Compare and time the cells, one after the other, and yield a row for each."""
+    from threadpoolctl import threadpool_limits
+
+    for cell in chosen:
+        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gap = cell.gap()
+            if not gap < AGREE:
+                raise AssertionError(f"{cell.name}: differs by {gap:.2g}")
+            row = _timed(cell, runs)
+        yield {
+            "model": cell.model,
+            "scheme": cell.scheme,
+            "n": cell.n,
+            "p": cell.p,
+            "gap": gap,
+            **row,
+            "matrix_MB": 8e-6 * cell.n * (cell.p + 1),
+            "peak_MB": _memory(cell) if memory else np.nan,
+        }
+
+
+def _timed(cell: Cell, runs: int) -> dict[str, Any]:
+    """Time both sides in turns; single rounds give the lowest and highest ratio."""
+    frame, X, y = cell.data()
+    ours: list[float] = []
+    theirs: list[float] = []
+    cell.ours(frame)
+    while len(ours) < runs and sum(ours) + sum(theirs) < LONG:
+        ours.append(_seconds(lambda: cell.ours(frame)))
+        theirs.append(_seconds(lambda: cell.theirs(X, y)))
+    single = [b / a for a, b in zip(ours, theirs, strict=True)]
+    mine, peer = statistics.median(ours), statistics.median(theirs)
+    return {
+        "ratio": peer / mine,
+        "lowest": min(single),
+        "highest": max(single),
+        "statcv_s": mine,
+        "peer_s": peer,
+        "runs": len(ours),
+    }
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    """Return the time of a call; of the median one where it is short."""
+    times: list[float] = []
+    while sum(times) < SHORT:
+        started = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - started)
+    return statistics.median(times)
+
+
+def _memory(cell: Cell) -> float:
+    command = [sys.executable, __file__, cell.name]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    return float(json.loads(made.stdout)["peak_MB"])
+
+
+def main() -> None:
+    """Print the peak memory of a cell's call, beyond that of its frame."""
+    from threadpoolctl import threadpool_limits
+
+    (cell,) = (one for one in cells() if one.name == sys.argv[1])
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1, user_api="blas"):
+        small = Cell(cell.model, cell.scheme, 60, min(cell.p, 3))
+        small.ours(small.data()[0])  # triggers the late imports
+        frame = cell.data()[0]
+        before = _now()
+        cell.ours(frame)
+    print(json.dumps({"peak_MB": max(peak() - before, 0.0)}))
+
+
+def _now() -> float:
+    """Return the memory of this process, in megabytes."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    return peak()
+
+
+if __name__ == "__main__":
+    main()
