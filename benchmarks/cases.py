@@ -15,6 +15,7 @@ from peers import (
     EXACT,
     boosted_curves,
     cv_glm,
+    cv_glmnet,
     permuted,
     probabilities,
     r_versions,
@@ -195,6 +196,41 @@ def unpenalised_logit_r(n: int, p: int) -> Case:
         ours=problem.cv,
         gap=gap,
         peers=(Peer("R, boot::cv.glm", lambda: peer()[0], own_clock=True),),
+    )
+
+
+def ridge_path_r(n: int, p: int, penalties: int) -> Case:
+    """Return the case of 10-fold CV of a path of ridge penalties, against R."""
+    r_versions("glmnet")
+    problem, folder = Problem.of(n, p), tempfile.TemporaryDirectory()
+    lambdas = np.geomspace(1, 1e-4, penalties)
+    Cs = 1 / (n * 9 / 10 * lambdas)  # glmnet's penalty is that of a mean
+    tuning = scv.Tuning({"C": Cs}, metric="log_loss", k=10)
+    result = problem.cv(scheme="kfold", k=2, tune=tuning)
+    setup = Setup(result.design, result.plan, result.learner, result.seed, None)
+    folds = np.empty(n, dtype=int)
+    for number, (_, held_out) in enumerate(
+        result.learner.inner.plan(setup.records).split()
+    ):
+        folds[held_out] = number + 1
+
+    def ours() -> Any:
+        return result.learner.fit(setup.records).path
+
+    def peer(thresh: float = 1e-7) -> tuple[float, Any]:
+        data = problem.frame.assign(fold=folds)
+        return cv_glmnet(data, lambdas, Path(folder.name), thresh)
+
+    def gap() -> float:
+        path = ours().sort_values("C")
+        return largest(path["score"], peer(thresh=1e-20)[1])
+
+    return Case(
+        work=f"10-fold CV of {penalties} ridge penalties",
+        size=problem.size,
+        ours=ours,
+        gap=gap,
+        peers=(Peer("R, glmnet::cv.glmnet", lambda: peer()[0], own_clock=True),),
     )
 
 
@@ -481,6 +517,7 @@ def all_cases(quick: bool) -> dict[str, Callable[[], Case]]:
         },
         "glm-statsmodels": of(unpenalised_logit, 250, 10),
         "glm-r": of(unpenalised_logit_r, 250, 10),
+        "glmnet-r": of(ridge_path_r, 1000, 20, penalties=5 if quick else 100),
         "rloocv": of(rebalanced, 135, 42, repeats=few),
         "permutations": of(
             permutations, 40, 2, times=50 if quick else 1000, theirs=few, looped=3

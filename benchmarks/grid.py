@@ -210,7 +210,9 @@ def cells(quick: bool = False) -> list[Cell]:
     return [cell for cell in every if not quick or cell.n * cell.p <= 2_000]
 
 
-def grid(chosen: list[Cell], runs: int, memory: bool = True) -> Iterator[dict[str, Any]]:
+def grid(
+    chosen: list[Cell], runs: int, memory: bool = True
+) -> Iterator[dict[str, Any]]:
     """Compare and time the cells, one after the other, and yield a row for each."""
     from threadpoolctl import threadpool_limits
 

@@ -37,6 +37,8 @@ def machine() -> dict[str, str]:
         made["RebalancedCV"] = version("RebalancedCV")
     with suppress(NotInstalledError):
         made["R"], made["boot"] = r_versions().split()
+    with suppress(NotInstalledError):
+        made["glmnet"] = r_versions("glmnet").split()[1]
     return made
 
 

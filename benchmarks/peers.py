@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 
 EXACT = {"solver": "newton-cholesky", "tol": 1e-12}
 R_SCRIPT = Path(__file__).with_name("cv_glm.R")
+GLMNET_SCRIPT = Path(__file__).with_name("cv_glmnet.R")
 
 
 class NotInstalledError(Exception):
@@ -134,14 +135,15 @@ def two_stages(
 
 
 @cache
-def r_versions() -> str:
-    """Return the versions of R and its package boot."""
-    code = "cat(as.character(getRversion()), as.character(packageVersion('boot')))"
+def r_versions(package: str = "boot") -> str:
+    """Return the versions of R and of one of its packages."""
+    version = f"as.character(packageVersion('{package}'))"
+    code = f"cat(as.character(getRversion()), {version})"
     if shutil.which("Rscript") is None:
-        raise NotInstalledError("install R, with its package boot")
+        raise NotInstalledError(f"install R, with its package {package}")
     made = subprocess.run(["Rscript", "-e", code], capture_output=True, text=True)
     if made.returncode:
-        raise NotInstalledError("install R's package boot")
+        raise NotInstalledError(f"install R's package {package}")
     return made.stdout
 
 
@@ -154,6 +156,23 @@ def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, flo
     made = subprocess.run(command, capture_output=True, text=True, check=True)
     seconds, error = map(float, made.stdout.split())
     return seconds, error
+
+
+def cv_glmnet(
+    data: pd.DataFrame, penalties: Any, folder: Path, thresh: float
+) -> tuple[float, Any]:
+    """Return the time of `cv.glmnet` by R's own clock, and the log-loss of each penalty.
+
+    The data have the outcome `y`, and the number of each record's `fold`.
+    """
+    r_versions("glmnet")
+    data.to_csv(folder / "records.csv", index=False)
+    pd.DataFrame({"lambda": penalties}).to_csv(folder / "penalties.csv", index=False)
+    files = [str(folder / name) for name in ("records.csv", "penalties.csv")]
+    command = ["Rscript", str(GLMNET_SCRIPT), *files, str(thresh)]
+    made = subprocess.run(command, capture_output=True, text=True, check=True)
+    seconds, *losses = map(float, made.stdout.split())
+    return seconds, np.array(losses)
 
 
 def boosted_curves(parameters: dict[str, Any], X: Any, y: Any, folds: Any) -> Any:

@@ -79,7 +79,9 @@ def measure_grid(given: argparse.Namespace, out: Path | None) -> None:
     starts = tuple(given.only or [""])
     chosen = [one for one in cells(given.quick) if one.name.startswith(starts)]
     tables = Tables(out)
-    for cell, row in zip(chosen, grid(chosen, given.runs, not given.quick), strict=True):
+    for cell, row in zip(
+        chosen, grid(chosen, given.runs, not given.quick), strict=True
+    ):
         tables.add("grid", cell.name, [row])
 
 
