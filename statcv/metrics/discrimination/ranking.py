@@ -335,7 +335,7 @@ def _weighted_areas(positive: Bools, values: Floats, tables: NDArray[Any]) -> Fl
     ordered = np.take_along_axis(values, order, axis=1)
     above, unknown = positive[order], np.isnan(values)
     with_ties = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-    first, last = _ends_of_ties(ordered[with_ties])
+    first, last = ends_of_ties(ordered[with_ties])
     areas = np.empty(tables.shape[:2])
     for area, table in zip(areas, tables, strict=True):
         weight = np.take_along_axis(table, order, axis=1).astype(np.float64, copy=False)
@@ -354,7 +354,7 @@ def _weighted_areas(positive: Bools, values: Floats, tables: NDArray[Any]) -> Fl
     return areas
 
 
-def _ends_of_ties(ordered: Floats) -> tuple[Ints, Ints]:
+def ends_of_ties(ordered: Floats) -> tuple[Ints, Ints]:
     """Return the places of the first and the last of the values equal to each."""
     m, n = ordered.shape
     new = np.ones((m, n + 1), dtype=bool)
