@@ -187,7 +187,8 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
 def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
     """Return the mean loss, in which each record counts once."""
     if not scores.overlapping:
-        return float(losses[where].mean())
+        alone = len(where) == len(losses)
+        return float(losses.mean() if alone else losses[where].mean())
     place = np.unique(scores.row[where], return_inverse=True)[1]
     return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
 

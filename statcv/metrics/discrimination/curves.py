@@ -170,13 +170,16 @@ def _areas_of_rows(
         return np.array(areas)
     fallen = -round_significant(rows, tie_tol)
     order = np.argsort(fallen, axis=1)
-    found = positive[order]
-    first, last = ends_of_ties(np.take_along_axis(fallen, order, axis=1))
-    precision = np.cumsum(found, axis=1) / np.arange(1, positive.size + 1)
-    height = np.take_along_axis(precision, last, axis=1)
+    ordered, found = np.take_along_axis(fallen, order, axis=1), positive[order]
+    height = np.cumsum(found, axis=1) / np.arange(1, positive.size + 1)
+    before = np.ones_like(height)
+    before[:, 1:] = height[:, :-1]
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        first, last = ends_of_ties(ordered)
+        height = np.take_along_axis(height, last, axis=1)
+        before = np.take_along_axis(before, first, axis=1)
     if method == "trapezoid":
-        before = np.take_along_axis(precision, np.maximum(first - 1, 0), axis=1)
-        height = (height + np.where(first > 0, before, 1.0)) / 2
+        height = (height + before) / 2
     with np.errstate(invalid="ignore"):
         areas = (height * found).sum(axis=1) / positive.sum()
     areas[np.isnan(rows).any(axis=1)] = np.nan
