@@ -365,7 +365,10 @@ def _scored(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         return NoSkill(metric, how, value, found, perfect, rivals.n)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
-        at_all = _value(metric, constant, "pooled")
+        if metric.is_auroc:  # a constant ties all pairs, unless a class is absent
+            at_all = perfect / 2
+        else:
+            at_all = _value(metric, constant, "pooled")
         here = at_all
         if not (constants.same or (metric.rank and how != "pooled")):  # else all tie
             here = _value(metric, under_folds, how)
@@ -400,8 +403,8 @@ def _of_orders(metric: Metric, scores: Scores, orders: Floats) -> list[float]:
         for where in scores.by_repeat
         if np.ptp(y := scores.outcome[where])  # else a class is absent
     ]
-    if not values:
-        return [math.nan] * len(orders)
+    if len(values) < 2:
+        return list(values[0]) if values else [math.nan] * len(orders)
     return list(map(float, np.nanmean(values, axis=0)))
 
 
