@@ -365,10 +365,9 @@ def _scored(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         return NoSkill(metric, how, value, found, perfect, rivals.n)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
-        if metric.is_auroc:  # a constant ties all pairs, unless a class is absent
-            at_all = perfect / 2
-        else:
-            at_all = _value(metric, constant, "pooled")
+        # a constant ties all pairs; they have no value if a class is absent
+        tied = metric.is_auroc
+        at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
         here = at_all
         if not (constants.same or (metric.rank and how != "pooled")):  # else all tie
             here = _value(metric, under_folds, how)
@@ -399,12 +398,12 @@ def _of_orders(metric: Metric, scores: Scores, orders: Floats) -> list[float]:
         return [_value(metric, scores.predicting(row), "pooled") for row in orders]
     read = metric.readable(orders.ravel(), scores.probabilities).reshape(orders.shape)
     values = [
-        metric.function(y, read[:, where])
+        np.asarray(metric.function(y, read[:, where]))
         for where in scores.by_repeat
         if np.ptp(y := scores.outcome[where])  # else a class is absent
     ]
     if len(values) < 2:
-        return list(values[0]) if values else [math.nan] * len(orders)
+        return list(map(float, values[0])) if values else [math.nan] * len(orders)
     return list(map(float, np.nanmean(values, axis=0)))
 
 
