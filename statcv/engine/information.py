@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations_with_replacement
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +13,7 @@ Numbers = NDArray[np.intp]
 TINY = 1e-12  # added to an information matrix whose diagonal is 1
 MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
+PRODUCTS = 2**19  # of two columns, that stay there
 
 
 def information(X: Floats, weights: Floats) -> Floats:
@@ -39,14 +38,20 @@ def information(X: Floats, weights: Floats) -> Floats:
             total += (own[:, None] * part.T).reshape(fits * p, -1) @ part
         return total.reshape(fits, p, p)
     first, second = _pairs(p)
-    sums, columns = np.zeros((len(first), fits)), np.ascontiguousarray(X.T)
-    step = max(1, 4 * CELLS // max(len(first), 1))
+    sums = np.zeros((fits, len(first)))
+    step = min(max(64, PRODUCTS // max(len(first), 1)), max(n, 1))
+    columns, products = np.empty((p, step)), np.empty((len(first), step))
+    begin = np.cumsum([0, *range(p, 0, -1)])
     for start in range(0, n, step):
-        part = columns[:, start : start + step]
-        sums += (part[first] * part[second]) @ weights[:, start : start + step].T
-    made = np.empty((fits, p, p))
-    made[:, first, second] = made[:, second, first] = sums.T
-    return made
+        own = weights[:, start : start + step]
+        part, made = columns[:, : own.shape[1]], products[:, : own.shape[1]]
+        part[:] = X[start : start + step].T
+        for j in range(p):
+            np.multiply(part[j], part[j:], out=made[begin[j] : begin[j + 1]])
+        sums += own @ made.T
+    table = np.empty((fits, p, p))
+    table[:, first, second] = table[:, second, first] = sums
+    return table
 
 
 def information_of_classes(X: Floats, shares: Floats, counts: Floats) -> Floats:
@@ -157,5 +162,5 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
 
 def _pairs(p: int) -> tuple[Numbers, Numbers]:
     """Return every two of p columns, in order."""
-    pairs = np.array(list(combinations_with_replacement(range(p), 2))).reshape(-1, 2)
-    return pairs[:, 0], pairs[:, 1]
+    first, second = np.triu_indices(p)
+    return first, second

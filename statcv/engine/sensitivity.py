@@ -37,6 +37,8 @@ Numbers = NDArray[np.intp]
 
 MOST = 0.8  # leverage; with more, a Newton step goes astray
 BLOCK = 16  # cells of a block of fits, in units of CELLS
+KEPT = 2**24  # cells of the blocks that are kept: records times fits
+AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Sensitivity:
         found = np.zeros(len(fit))
         for block, some, owner in self._blocks(fit, row):
             scale = block.scale
-            eta = block.eta[owner, row[some]]
+            eta = block.predictors(owner, row[some])
             found[some] = (eta - scale.mean[owner]) * scale.rate[owner]
         return found
 
@@ -121,11 +123,22 @@ class Sensitivity:
                 target = block.scale.through(
                     target, owner, slope[some], standardised[some]
                 )
+            one_step = one_step and slope.ndim == 1
+            if not self._moves_totals and block.has_one_predictor:
+                block.add_changes(total, target, one_step)
+                continue
             moved = block.changes(target)
-            if one_step and slope.ndim == 1:
+            if one_step:
                 moved = moved / (1 - block.leverage)
             total += self._with_totals(block, moved).sum(axis=0)
         return total
+
+    @property
+    def _moves_totals(self) -> bool:
+        """Whether a record changes the weights of others, through that of its class."""
+        plan = self.setup.plan
+        by_class = plan.response is not None and plan.response.by_class
+        return self.fits.balanced is not None or (plan.rebalanced and by_class)
 
     def _with_totals(self, block: Block, moved: Floats) -> Floats:
         """Add what a record changes through the weights of its class, (fits, n)."""
@@ -148,7 +161,9 @@ class Sensitivity:
         self, fit: Numbers, row: Numbers
     ) -> Iterator[tuple[Block, Numbers, Numbers]]:
         """Yield blocks, with the positions of their predictions and the fit of each."""
-        order = np.argsort(fit, kind="stable")
+        order = np.arange(len(fit))
+        if (fit[1:] < fit[:-1]).any():
+            order = np.argsort(fit, kind="stable")
         rising = fit[order]
         fits = rising[np.flatnonzero(np.diff(rising, prepend=-1))]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
@@ -167,8 +182,8 @@ class Sensitivity:
         return self.setup.design.terms.stateful or self.fits.filled is not None
 
     def _block(self, numbers: Numbers, row: Numbers) -> Block:
-        """Return some fits; the last is kept, if each has not its own matrix."""
-        last = self._kept.get("block")
+        """Return some fits; they are kept, if each has not its own matrix."""
+        last = self._kept.get(int(numbers[0]))
         if last is not None and np.array_equal(last.numbers, numbers):
             return last
         beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
@@ -186,11 +201,15 @@ class Sensitivity:
             numbers, X, records.y, beta, penalty, trained, counts, self.likelihood
         )
         if not self._alone:
-            self._kept["block"] = block
+            known = sum(one.trained.size for one in self._kept.values())
+            if known + trained.size > KEPT:
+                self._kept.clear()
+            self._kept[int(numbers[0])] = block
         return block
 
     @cached_property
-    def _kept(self) -> dict[str, Block]:
+    def _kept(self) -> dict[int, Block]:
+        """Blocks by the number of their first fit."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -246,6 +265,11 @@ class Block:
     counts: Floats
     likelihood: Likelihood
 
+    @property
+    def has_one_predictor(self) -> bool:
+        """Whether each fit has one linear predictor, and no penalty of Firth."""
+        return self.beta.ndim == 2 and self.likelihood != Bernoulli(firth=True)
+
     @cached_property
     def eta(self) -> Floats:
         """The linear predictors, shape (fits, n) or (fits, n, classes)."""
@@ -253,32 +277,80 @@ class Block:
             return np.asarray(self.beta @ self.X.T)
         return np.asarray(np.einsum("bpk,np->bnk", self.beta, self.X))
 
+    def predictors(self, owner: Numbers, row: Numbers) -> Floats:
+        """Return the linear predictors of some records, of fits that have one each.
+
+        Parameters
+        ----------
+        owner, row : numpy.ndarray of int, shape (m,)
+            The fit, in rising order, and the record of each prediction.
+        """
+        found = np.empty(len(row))
+        for fit, some in self._parts(owner):
+            found[some] = self.X[row[some]] @ self.beta[fit]
+        return found
+
+    def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
+        """Yield the predictions of each fit, as many at a time as stay in the cache."""
+        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
+        step = max(1, AT_ONCE // max(self.X.shape[1], 1))
+        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            for first in range(start, stop, step):
+                yield fit, slice(first, min(first + step, stop))
+
+    def _rows(self) -> Iterator[slice]:
+        """Yield the records, as many at a time as stay in the cache."""
+        n = len(self.X)
+        step = max(1, AT_ONCE // max(len(self.numbers), 1))
+        for first in range(0, n, step):
+            yield slice(first, min(first + step, n))
+
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return Scale.of(self.X, self.eta, self.trained)
+        return Scale.of(self.X, self.beta, self.trained)
 
     @cached_property
     def pull(self) -> Floats:
         """The derivative of the log-likelihood by each linear predictor."""
+        if self.beta.ndim == 2:
+            pull = np.empty_like(self.counts)
+            for some in self._rows():
+                eta = self.beta @ self.X[some].T
+                residual = self.likelihood.residual(self.y[None, some], eta)
+                np.multiply(self.counts[:, some], residual, out=pull[:, some])
+            return pull
         counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
         return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
 
     @cached_property
     def inverse(self) -> Floats:
         """The inverse of the penalised information, shape (fits, p, p)."""
-        return inverted(information(self.X, self._curvature), self.penalty)
+        fits, p = self.beta.shape[:2]
+        total = np.zeros((fits, p, p))
+        for some in self._rows():
+            total += information(self.X[some], self._curvature(some))
+        return inverted(total, self.penalty)
 
     @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
-        own = self._curvature * quadratic(self.X, self.inverse)
-        return np.clip(own, 0.0, MOST)
+        found = np.empty_like(self.counts)
+        for some in self._rows():
+            own = self._curvature(some) * quadratic(self.X[some], self.inverse)
+            np.clip(own, 0.0, MOST, out=found[:, some])
+        return found
+
+    def _curvature(self, some: slice) -> Floats:
+        """Return the weights of some records in the information, (fits, m)."""
+        eta = self.beta @ self.X[some].T
+        curved = self.likelihood.curvature(self.y[None, some], eta)
+        return np.asarray(self.counts[:, some] * curved)
 
     @cached_property
-    def _curvature(self) -> Floats:
-        curved = self.likelihood.curvature(self.y[None], self.eta)
-        return np.asarray(self.counts * curved)
+    def _reach(self) -> Floats:
+        """The pull, as long as a Newton step without the record."""
+        return np.asarray(self.pull / (1 - self.leverage))
 
     def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
         """Return the derivative by the coefficients of a function of predictions.
@@ -291,10 +363,25 @@ class Block:
             The derivative by its linear predictor.
         """
         target = np.zeros_like(self.beta)
-        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
-        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            target[fit] = self.X[row[start:stop]].T @ slope[start:stop]
+        for fit, some in self._parts(owner):
+            target[fit] += self.X[row[some]].T @ slope[some]
         return target
+
+    def add_changes(self, total: Floats, target: Floats, one_step: bool) -> None:
+        """Add, in place, the derivative by the weight of each record, over the fits.
+
+        Parameters
+        ----------
+        total : numpy.ndarray, shape (n,)
+        target : numpy.ndarray, shape (fits, p)
+            The derivative by the coefficients.
+        one_step : bool
+            Whether changes are as long as a Newton step without the record.
+        """
+        solved = np.einsum("bpq,bq->bp", self.inverse, target)
+        rate = self._reach if one_step else self.pull
+        for some in self._rows():
+            total[some] += np.einsum("bn,bn->n", solved @ self.X[some].T, rate[:, some])
 
     def changes(self, target: Floats) -> Floats:
         """Return the derivative by the weight of each record in each fit, (fits, n).
@@ -342,16 +429,36 @@ class Scale:
     along: Floats
 
     @classmethod
-    def of(cls, X: Floats, eta: Floats, weights: Floats) -> Scale:
-        """Return the scale of linear predictors with training weights, (fits, n)."""
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        mean = (shares * eta).sum(axis=1)
-        apart = shares * (eta - mean[:, None])
-        variance = (apart * (eta - mean[:, None])).sum(axis=1)
-        least = (TINY * np.abs(eta).max(axis=1)) ** 2
+    def of(cls, X: Floats, beta: Floats, weights: Floats) -> Scale:
+        """Return the scale of linear predictors.
+
+        Parameters
+        ----------
+        X : numpy.ndarray, shape (n, p)
+        beta : numpy.ndarray, shape (fits, p)
+            The coefficients.
+        weights : numpy.ndarray, shape (fits, n)
+            The training weights.
+        """
+        total = weights.sum(axis=1)
+        centre = weights @ X / total[:, None]
+        mean = (centre * beta).sum(axis=1)
+        variance, largest = np.zeros_like(mean), np.zeros_like(mean)
+        along = np.zeros_like(centre)
+        step = max(1, AT_ONCE // max(len(beta), 1))
+        for start in range(0, len(X), step):
+            part = X[start : start + step]
+            eta = beta @ part.T
+            largest = np.maximum(largest, np.abs(eta).max(axis=1))
+            eta -= mean[:, None]
+            apart = weights[:, start : start + step] * eta
+            variance += np.einsum("bn,bn->b", apart, eta)
+            along += apart @ part
+        variance, along = variance / total, along / total[:, None]
+        least = (TINY * largest) ** 2
         spread = np.sqrt(np.maximum(variance, 0.0))
         rate = np.divide(1.0, spread, out=np.zeros_like(mean), where=variance > least)
-        return cls(mean, rate, shares @ X, apart @ X)
+        return cls(mean, rate, centre, along)
 
     def through(
         self, target: Floats, owner: Numbers, slope: Floats, standardised: Floats

@@ -21,6 +21,7 @@ from statcv.errors import (
     suggestion,
 )
 from statcv.formula.frame import (
+    Columns,
     as_frame,
     is_missing,
     is_number,
@@ -30,10 +31,10 @@ from statcv.formula.frame import (
 from statcv.formula.outcome import Outcome, read_outcome
 from statcv.formula.parse import Formula, parse_formula
 from statcv.formula.quoting import quoted
-from statcv.formula.terms import Matrix, Terms
+from statcv.formula.terms import CELLS, Matrix, Terms, is_finite
 
 NA_ACTIONS = ("drop", "raise", "pass")
-Columns = Mapping[str, "pd.Series[Any]"]
+Series = Mapping[str, "pd.Series[Any]"]
 MANY_LEVELS = 100  # text with more levels than this is unlikely to be a factor
 
 
@@ -171,19 +172,26 @@ def make_design(
             + suggestion(na_action, NA_ACTIONS)
         )
     frame = as_frame(data)
-    parsed = parse_formula(formula, list(frame.columns), scope, not_in_dot)
-    given = {n: frame[n] for n in (*parsed.outcome_columns, *parsed.columns)}
-    kept, missing = _complete_rows(given, len(frame), parsed, na_action)
-    index = frame.index
+    parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
+    given = {name: frame[name] for name in parsed.outcome_columns}
+    columns = Columns(frame, parsed.columns)
+    terms, index = Terms(parsed, columns, frame.index), frame.index
+    matrix = terms.whole_matrix() if terms.plain is not None else None
+    finite = matrix is not None and is_finite(matrix)
+    others = {} if finite else {name: frame[name] for name in parsed.columns}
+    kept, missing = _complete_rows(given, others, len(frame), parsed, na_action)
     if len(kept) < len(frame):
         index = index[kept]
         given = {name: column.iloc[kept] for name, column in given.items()}
+        terms = Terms(parsed, Columns(frame, parsed.columns, kept), index)
+        if terms.plain is None or matrix is None:
+            matrix = None
+        else:
+            matrix = _kept_rows(matrix, kept)
     outcome = read_outcome(parsed, given, index, positive)
-    columns = {name: plain_column(given[name], name) for name in parsed.columns}
-    _refuse_identifiers(parsed, columns)
-    terms = Terms(parsed, columns, index)
     if terms.plain is None:  # otherwise the matrix shows it
-        _refuse_infinite(columns)
+        _refuse_identifiers(parsed, terms.columns)
+        _refuse_infinite(terms.columns)
     _refuse_names_twice(terms)
     _refuse_learning_from_missing(terms)
     terms.check_rowwise()
@@ -196,21 +204,40 @@ def make_design(
         n_given=len(frame),
         missing=missing,
     )
-    _refuse_not_finite(design)
+    if matrix is not None:
+        vars(design)["matrix"] = matrix  # known already
+    if not finite:
+        _refuse_not_finite(design)
     return design
 
 
+def _kept_rows(matrix: Matrix, kept: NDArray[np.intp]) -> Matrix:
+    """Move some rows of a matrix, in rising order, to its beginning, and return them.
+
+    No second matrix is made, since new memory is slow.
+    """
+    rows = max(1, CELLS // max(matrix.shape[1], 1))
+    for start in range(0, len(kept), rows):
+        some = kept[start : start + rows]
+        matrix[start : start + len(some)] = matrix[some]
+    return matrix[: len(kept)]
+
+
 def _complete_rows(
-    given: Columns, n: int, formula: Formula, na_action: str
+    outcome: Series,
+    columns: Series,
+    n: int,
+    formula: Formula,
+    na_action: str,
 ) -> tuple[NDArray[np.intp], dict[str, int]]:
     incomplete = np.zeros(n, dtype=bool)
-    missing = _mark_missing(given, formula.outcome_columns, incomplete)
+    missing = _mark_missing(outcome, incomplete)
     if incomplete.all():
         raise OutcomeError(
             f"all values of the outcome {formula.outcome!r} are missing."
         )
     if na_action != "pass":
-        missing |= _mark_missing(given, formula.columns, incomplete)
+        missing |= _mark_missing(columns, incomplete)
     if na_action == "raise" and missing:
         raise DataError(
             f"{int(incomplete.sum())} of {n} rows have missing values "
@@ -225,13 +252,11 @@ def _complete_rows(
     return np.flatnonzero(~incomplete), missing
 
 
-def _mark_missing(
-    given: Columns, columns: Collection[str], incomplete: NDArray[np.bool_]
-) -> dict[str, int]:
+def _mark_missing(columns: Series, incomplete: NDArray[np.bool_]) -> dict[str, int]:
     """Mark, in place, rows that lack one of the columns; count them by column."""
     missing = {}
-    for name in columns:
-        absent = is_missing(given[name])
+    for name, column in columns.items():
+        absent = is_missing(column)
         count = int(np.count_nonzero(absent))
         if count:
             missing[name] = count
@@ -246,7 +271,7 @@ def counted(missing: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in ranked[:5]) + more
 
 
-def _refuse_identifiers(formula: Formula, columns: Columns) -> None:
+def _refuse_identifiers(formula: Formula, columns: Series) -> None:
     """Check that no term is a date or an identifier, unless inside a function."""
     plain = {formula.factors[code].column for term in formula.terms for code in term}
     for name in (str(column) for column in plain if column is not None):
@@ -270,7 +295,7 @@ def _refuse_identifiers(formula: Formula, columns: Columns) -> None:
                 )
 
 
-def _refuse_infinite(columns: Columns) -> None:
+def _refuse_infinite(columns: Series) -> None:
     for name, column in columns.items():
         if column.dtype.kind == "f":
             infinite = np.isinf(column.to_numpy())
@@ -302,9 +327,9 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
 
 def _refuse_not_finite(design: Design) -> None:
     """Check that a cell is NaN only where a column of its term is missing."""
-    bad = ~np.isfinite(design.matrix)
-    if not bad.any():
+    if is_finite(design.matrix):
         return
+    bad = ~np.isfinite(design.matrix)
     _refuse_infinite(design.terms.columns)
     for j in np.flatnonzero(bad.any(axis=0)):
         used = design.terms.frame[list(design.terms.columns_of(int(j)))]
@@ -375,7 +400,7 @@ def dependent_columns(design: Design) -> list[str]:
     """
     X = design.matrix
     n, p = X.shape
-    if not 0 < p < n or p > MOST_COLUMNS or not np.isfinite(X).all():
+    if not 0 < p < n or p > MOST_COLUMNS or not is_finite(X):
         return []
     some = X[:: max(1, n // max(ROWS, 4 * p))]
     if len(some) < n and not len(_dependent(some)[0]):

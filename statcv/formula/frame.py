@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -15,6 +17,9 @@ from statcv.errors import (
     MissingPackageError,
     suggestion,
 )
+
+MANY = 64  # columns that are read together rather than one by one
+SHORT = 10_000  # rows of such columns
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -42,7 +47,7 @@ def as_frame(data: object) -> pd.DataFrame:
         raise DataError("the data frame is empty: it has no rows.")
     if frame.shape[1] == 0:
         raise DataError("the data frame is empty: it has no columns.")
-    odd = [name for name in frame.columns if not isinstance(name, str)]
+    odd = [name for name in frame.columns.tolist() if not isinstance(name, str)]
     if odd:
         raise DataError(
             f"column names must be text, but {odd[0]!r} is not; "
@@ -140,6 +145,91 @@ def plain_column(column: pd.Series[Any], name: str) -> pd.Series[Any]:
             "for instance with .dt.total_seconds()."
         )
     return _plain_object(column, name)
+
+
+class Columns(Mapping[str, "pd.Series[Any]"]):
+    """Some columns of a frame, each made plain when it is asked for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        The data, of which later changes have no effect.
+    names : sequence of str
+        Names of the columns.
+    rows : numpy.ndarray of int, optional
+        Positions of the rows; all of them unless given.
+    """
+
+    def __init__(
+        self,
+        frame: pd.DataFrame,
+        names: Sequence[str],
+        rows: NDArray[np.intp] | None = None,
+    ) -> None:
+        self.frame, self.names, self.rows = frame.copy(deep=False), names, rows
+        self._made: dict[str, pd.Series[Any]] = {}
+
+    def __getitem__(self, name: str) -> pd.Series[Any]:
+        found = self._made.get(name)
+        if found is None:
+            if name not in self._known:
+                raise KeyError(name)
+            column = self.frame[name]
+            column = column if self.rows is None else column.iloc[self.rows]
+            found = self._made[name] = plain_column(column, name)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep these columns and rows alone."""
+        frame = self.frame[list(self.names)]
+        frame = frame if self.rows is None else frame.iloc[self.rows]
+        return {"frame": frame, "names": self.names, "rows": None, "_made": {}}
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def _places(self) -> slice | NDArray[np.intp]:
+        """The positions of the columns in the frame."""
+        every, names = self.frame.columns.tolist(), list(self.names)
+        first = every.index(names[0])
+        if every[first : first + len(names)] == names:
+            return slice(first, first + len(names))
+        return self.frame.columns.get_indexer(pd.Index(names))
+
+    def are_numbers(self) -> bool:
+        """Return whether all columns are numbers, once they are plain."""
+        if self._all_numbers or not self.names:
+            return True
+        kinds = set(self.frame.dtypes.iloc[self._places].to_numpy().tolist())
+        if all(map(is_number, kinds)):
+            return True
+        if any(isinstance(kind, np.dtype) and kind.kind in "bM" for kind in kinds):
+            return False
+        return all(is_number(self[name].dtype) for name in self.names)
+
+    @cached_property
+    def _all_numbers(self) -> bool:
+        """Whether the whole frame holds numbers."""
+        return all(map(is_number, set(self.frame.dtypes.to_numpy().tolist())))
+
+    def table(self) -> NDArray[Any] | None:
+        """Return many short columns of numbers as one array; None for others."""
+        n = len(self.frame)
+        if len(self.names) < MANY or n > SHORT or self.rows is not None:
+            return None
+        if self._all_numbers:
+            values = self.frame.to_numpy()[:, self._places]
+        else:
+            values = self.frame.iloc[:, self._places].to_numpy()
+        return values if is_number(values.dtype) else None
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -11,13 +11,15 @@ import io
 import tokenize
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from importlib import import_module
+from itertools import chain
 from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError
-from statcv.formula.quoting import column_of, quoted
-from statcv.formula.scope import Factor, resolve
+from statcv.formula.quoting import all_quoted, column_of, quoted
+from statcv.formula.scope import Factors, resolve
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
 
@@ -26,16 +28,20 @@ Term = tuple[str, ...]
 
 @dataclass
 class Expansion:
-    """Distinct terms, and whether an intercept was asked for (None: not stated)."""
+    """Distinct terms, and whether an intercept was asked for (None: not stated).
 
-    terms: dict[frozenset[str], Term] = field(default_factory=dict)
+    The key of a term is its factor, or the set of its factors if it has several.
+    """
+
+    terms: dict[str | frozenset[str], Term] = field(default_factory=dict)
     intercept: bool | None = None
 
     def add(self, *terms: Term) -> None:
         """Add terms that are new, with each factor of a term once."""
         for term in terms:
             term = tuple(dict.fromkeys(term))
-            self.terms.setdefault(frozenset(term), term)
+            key = term[0] if len(term) == 1 else frozenset(term)
+            self.terms.setdefault(key, term)
 
     @property
     def ordered(self) -> tuple[Term, ...]:
@@ -51,7 +57,7 @@ def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
     tree : patsy.parse_formula.ParseNode
         Tree of one side of the formula.
     dot : sequence of str or None
-        Columns that ``.`` stands for; None where it has no meaning.
+        Codes of the columns that ``.`` stands for; None where it has no meaning.
 
     Raises
     ------
@@ -66,7 +72,8 @@ def expand(tree: Any, dot: Sequence[str] | None) -> Expansion:
     for node in reversed(chain):
         other = expand(node.args[1], dot)
         if node.type == "+":
-            found.add(*other.terms.values())
+            for key, term in other.terms.items():
+                found.terms.setdefault(key, term)
             if other.intercept is not None:
                 found.intercept = other.intercept
         else:
@@ -128,7 +135,7 @@ def _factor(node: Any, dot: Sequence[str] | None) -> Expansion:
     if code == DOT and not dot:
         raise _error("'.' stands for no column: the data have no others", node)
     if code == DOT:
-        found.add(*((quoted(column),) for column in dot or ()))
+        found.terms = dict(zip(dot or (), zip(dot or ()), strict=True))
     elif DOT in code:
         raise _error("'.' stands for columns only where it is a term by itself", node)
     else:
@@ -199,7 +206,7 @@ class Formula:
     terms : tuple of tuple of str
         One tuple of factor expressions per term, ordered by degree and then as
         written, as in R; the empty tuple is the intercept.
-    factors : dict
+    factors : Factors
         Factor of each expression, the outcome included.
     outcome_columns, columns : tuple of str
         Columns of the data used on the left, and on the right.
@@ -210,10 +217,23 @@ class Formula:
     text: str
     outcome: str
     terms: tuple[Term, ...]
-    factors: Mapping[str, Factor]
+    factors: Factors
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
+
+    @cached_property
+    def products(self) -> tuple[Term, ...] | None:
+        """The columns whose product each term is; None if a term is anything else."""
+        column = self.factors.columns
+        codes = list(chain.from_iterable(self.terms))
+        try:
+            columns = list(map(column.__getitem__, codes))
+        except KeyError:
+            return None
+        if columns == codes:
+            return self.terms
+        return tuple(tuple(column[code] for code in term) for term in self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
         """Replace modules, which do not pickle, by their names."""
@@ -260,36 +280,47 @@ def parse_formula(
     text = text.replace("\n", " ").strip()
     left, right = sides(text)
     outcome = _single_outcome(expanded(left), text)
-    factors, functions = resolve([outcome], columns, scope)
-    outcome_columns = factors[outcome].columns
-    others = [c for c in columns if c not in {*outcome_columns, *not_in_dot}]
-    found = expanded(right, others)
+    left_factors, functions = resolve([outcome], columns, scope)
+    outcome_columns = left_factors[outcome].columns
+    absent = {*outcome_columns, *not_in_dot}
+    others = [c for c in columns if c not in absent]
+    dot = dict(zip(all_quoted(others), others, strict=True))
+    found = expanded(right, list(dot))
     predictors = found.ordered
     if found.intercept is not False:
         predictors = ((), *predictors)
     if not predictors:
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
-    codes = dict.fromkeys(code for term in predictors for code in term)
+    codes = dict.fromkeys(chain.from_iterable(predictors))
     # a misspelt name is an error where it is taken away, too
-    on_right, more_functions = resolve([*codes, *mentioned(right)], columns, scope)
-    used = dict.fromkeys(c for code in codes for c in on_right[code].columns)
-    both = [column for column in used if column in outcome_columns]
+    named = [] if codes.keys() <= dot.keys() else [c for c in codes if c not in dot]
+    read, more_functions = resolve([*named, *mentioned(right)], columns, scope)
+    single = {code: f.column for code, f in read.items() if f.column is not None}
+    factors = Factors({**left_factors, **read}, {**dot, **single}, "Q" in columns)
+    used = dict.fromkeys(
+        chain.from_iterable(factors[code].columns for code in codes)
+        if named
+        else map(dot.__getitem__, codes)
+    )
+    both = [column for column in outcome_columns if column in used]
     if both:
+        first = next(column for column in used if column in both)
         raise FormulaError(
-            f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
+            f"{first!r} stands on both sides of the formula: the outcome cannot "
             "predict itself."
         )
     return Formula(
         text=text,
         outcome=outcome,
         terms=predictors,
-        factors={**factors, **on_right},
+        factors=factors,
         outcome_columns=outcome_columns,
         columns=tuple(used),
         functions={**functions, **more_functions},
     )
 
 
+@lru_cache(maxsize=128)
 def sides(text: str) -> tuple[Any, Any]:
     """Return patsy's parse trees of the two sides of ``~``."""
     import patsy
@@ -449,7 +480,7 @@ def _same(text: str, meant: Expansion) -> bool:
 
 def _expansion(text: str) -> Expansion:
     """Expand a side; ``.`` stands for a column of that name."""
-    return expanded(sides(f"y ~ {_dotted(text)}")[1], ["."])
+    return expanded(sides(f"y ~ {_dotted(text)}")[1], [quoted(".")])
 
 
 def _summands(text: str) -> Summands:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import keyword
 import unicodedata
+from collections.abc import Sequence
+
+_KEYWORDS = frozenset(keyword.kwlist)
 
 
 def quoted(column: str) -> str:
@@ -16,6 +19,18 @@ def quoted(column: str) -> str:
     plain = column.isidentifier() and not keyword.iskeyword(column)
     same = column.isascii() or unicodedata.normalize("NFKC", column) == column
     return column if plain and same else f"Q({column!r})"
+
+
+def all_quoted(columns: Sequence[str]) -> list[str]:
+    """Return how each of many columns is written in a formula.
+
+    >>> all_quoted(["age", "odd name"])
+    ['age', "Q('odd name')"]
+    """
+    ascii_names = all(map(str.isascii, columns)) and all(map(str.isidentifier, columns))
+    if ascii_names and not _KEYWORDS.intersection(columns):
+        return list(columns)
+    return [quoted(column) for column in columns]
 
 
 def column_of(code: str) -> str | None:

@@ -16,12 +16,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.formula.frame import is_number
+from statcv.formula.frame import Columns, is_number
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
 
 Matrix = NDArray[np.float64]
+
+CELLS = 2**16  # of the rows that are read from all columns together
 
 
 class Terms:
@@ -55,18 +57,21 @@ class Terms:
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The columns as a data frame."""
-        return pd.DataFrame(self.columns, index=self.index)
+        return pd.DataFrame(dict(self.columns), index=self.index)
 
     @cached_property
     def plain(self) -> tuple[tuple[str, ...], ...] | None:
         """Numeric columns to multiply for each column of the matrix, or None."""
-        products = []
-        for term in self.formula.terms:
-            columns = [self.formula.factors[code].column for code in term]
-            if any(c is None or not is_number(self.columns[c].dtype) for c in columns):
-                return None
-            products.append(tuple(str(column) for column in columns))
-        return tuple(products)
+        products = self.formula.products
+        if products is None:
+            return None
+        columns = self.columns
+        if isinstance(columns, Columns):
+            numbers = columns.are_numbers()
+        else:
+            used = self.formula.columns
+            numbers = all(is_number(columns[name].dtype) for name in used)
+        return products if numbers else None
 
     @cached_property
     def _whole(self) -> Any:
@@ -223,8 +228,32 @@ def _multiply(
     columns: Mapping[str, pd.Series[Any]] | pd.DataFrame,
     n: int,
 ) -> Matrix:
-    matrix = np.ones((n, len(products)))
-    for j, factors in enumerate(products):
-        for name in factors:
-            matrix[:, j] *= columns[name].to_numpy()
+    """Multiply columns, some rows at a time, so that these stay in the cache."""
+    matrix = np.empty((n, len(products)))
+    constant = products.count(())
+    table = columns.table() if isinstance(columns, Columns) else None
+    if table is not None and max(map(len, products)) == 1:
+        matrix[:, :constant] = 1
+        matrix[:, constant:] = table
+        return matrix
+    used = {name: columns[name].to_numpy() for names in products for name in names}
+    rows = max(1, CELLS // max(len(products), 1))
+    for start in range(0, n, rows):
+        some = slice(start, start + rows)
+        for j, names in enumerate(products):
+            if not names:
+                matrix[some, j] = 1
+                continue
+            matrix[some, j] = used[names[0]][some]
+            for name in names[1:]:
+                matrix[some, j] *= used[name][some]
     return matrix
+
+
+def is_finite(matrix: Matrix) -> bool:
+    """Return whether all cells are finite, from some rows at a time."""
+    rows = max(1, CELLS // max(matrix.shape[1], 1))
+    return all(
+        bool(np.isfinite(matrix[start : start + rows]).all())
+        for start in range(0, len(matrix), rows)
+    )

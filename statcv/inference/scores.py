@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -170,6 +170,23 @@ class Scores:
             clusters=clusters_of(plan),
         )
 
+    def predicting(self, predicted: Floats, **changes: Any) -> Scores:
+        """Return the same held-out records with other predictions.
+
+        What depends on the records alone is not computed again.
+
+        Parameters
+        ----------
+        predicted : numpy.ndarray
+            The other predictions, of the same shape.
+        **changes
+            Other attributes that change.
+        """
+        other = replace(self, predicted=predicted, **changes)
+        known = {name: self.__dict__[name] for name in _LAYOUT & self.__dict__.keys()}
+        other.__dict__.update(known)
+        return other
+
     @property
     def n_splits(self) -> int:
         """The number of folds in all repeats together."""
@@ -179,6 +196,11 @@ class Scores:
     def starts(self) -> NDArray[np.intp]:
         """The position at which each split begins, and one past the last."""
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
+
+    @cached_property
+    def outcome(self) -> NDArray[Any]:
+        """The coded outcome of each prediction."""
+        return self.y[self.row]
 
     @cached_property
     def by_repeat(self) -> list[NDArray[np.intp]]:
@@ -195,7 +217,7 @@ class Scores:
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
         """Whether each split holds out records of every class, shape (n_splits,)."""
-        y = self.y[self.row]
+        y = self.outcome
         counts = [
             np.bincount(self.split, y == code, self.n_splits)
             for code in range(self.n_classes)
@@ -205,7 +227,7 @@ class Scores:
     @cached_property
     def all_differ(self) -> bool:
         """Whether every split holds out at least two different outcomes."""
-        y, filled = self.y[self.row], np.diff(self.starts) > 0
+        y, filled = self.outcome, np.diff(self.starts) > 0
         if not filled.all():
             return False
         first = self.starts[:-1]
@@ -306,6 +328,13 @@ class Scores:
     def apart(self) -> bool:
         """Whether there are several splits, each of which is pooled by itself."""
         return self.by_split and self.n_splits > 1
+
+
+# what depends on splits, rows, repeats and outcome, but not on the predictions
+_LAYOUT = {
+    *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
+    *("all_classes", "all_differ"),
+}
 
 
 def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:

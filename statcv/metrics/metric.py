@@ -67,7 +67,8 @@ class Metric:
     in_random_order : callable, optional
         ``in_random_order(y, prediction)``, the mean of the metric over all orders of
         the predictions, with their ties unchanged. None if this mean does not depend
-        on the ties, and for metrics that are not rank metrics.
+        on the ties, and for metrics that are not rank metrics. The function of a metric
+        that has it also takes predictions of shape (m, n), and returns m values.
     derive : callable, optional
         The function that returns the derivatives of the metric by the weights of the
         records and by their predictions, from which intervals without refits are made.

@@ -93,11 +93,11 @@ def _of_classes(
     return _metric(name, label, function, *(outcomes or _CLASSES), **more)
 
 
-def _auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> float:
+def _auprc_trapezoid(y: ArrayLike, score: ArrayLike) -> Any:
     return auprc(y, score, method="trapezoid")
 
 
-def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> float:
+def _auprc_interpolated(y: ArrayLike, score: ArrayLike) -> Any:
     return auprc(y, score, method="interpolated")
 
 

@@ -39,13 +39,18 @@ if TYPE_CHECKING:
 
 def split_names(plan: FoldPlan) -> pd.DataFrame:
     """Return the repeat, from 1, and the fold's name of each split."""
+    return pd.DataFrame(_names(plan, np.arange(plan.n_splits)), copy=False)
+
+
+def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
+    """Return the repeat, from 1, and the fold's name of some splits."""
     labels = np.concatenate([np.asarray(names) for names in plan.labels])
-    return pd.DataFrame({"repeat": plan.fits.repeat_of + 1, "fold": labels})
+    return {"repeat": plan.fits.repeat_of[splits] + 1, "fold": labels[splits]}
 
 
 def fit_names(plan: FoldPlan) -> pd.DataFrame:
     """Return repeat and fold of each fit, and the draw if a fold has several fits."""
-    names = split_names(plan).iloc[plan.fits.split_of].reset_index(drop=True)
+    names = pd.DataFrame(_names(plan, plan.fits.split_of), copy=False)
     if plan.n_fits == plan.n_splits:
         return names
     first = plan.first_fit[plan.fits.split_of]
@@ -54,16 +59,19 @@ def fit_names(plan: FoldPlan) -> pd.DataFrame:
 
 def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
     """Return one row per record and repeat."""
-    outcome = design.outcome
-    table = split_names(plan).iloc[scores.split].reset_index(drop=True)
-    table = table.assign(
-        row=design.labels[scores.row], observed=_observed(design, scores.row)
-    )
-    if outcome.kind != "multiclass":
-        return table.assign(predicted=scores.predicted)
-    columns = [f"predicted_{level}" for level in outcome.levels]
-    wide = pd.DataFrame(scores.predicted, columns=columns)
-    return pd.concat([table, wide], axis=1)
+    columns: dict[str, Any] = {
+        **_names(plan, scores.split),
+        "row": design.labels[scores.row],
+        "observed": _observed(design, scores.row),
+    }
+    if design.outcome.kind != "multiclass":
+        columns["predicted"] = scores.predicted.copy()
+    else:
+        for level, predicted in zip(
+            design.outcome.levels, scores.predicted.T, strict=True
+        ):
+            columns[f"predicted_{level}"] = predicted.copy()
+    return pd.DataFrame(columns, copy=False)
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:

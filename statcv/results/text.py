@@ -93,7 +93,7 @@ def rows_in_words(result: Readable) -> str:
     if design.n < design.n_given:
         lost = design.n_given - design.n
         text += f" of {design.n_given}, {lost} incomplete"
-    held = len(np.unique(result.held.row))
+    held = int(np.count_nonzero(np.bincount(result.held.row)))
     return text if held == design.n else f"{text}; {held} of them held out"
 
 

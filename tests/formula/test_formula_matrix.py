@@ -1,5 +1,7 @@
 """The matrix of a formula, compared with patsy; its order, with R; and ``.``."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import patsy
@@ -8,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from statcv import cv
-from statcv.errors import FormulaError
+from statcv.errors import DataError, FormulaError
 from statcv.formula import make_design
 
 N = 24
@@ -254,3 +256,63 @@ def test_wide_frames_with_a_factor():
     wide = wide.add_prefix("x").assign(y=np.arange(20) % 2, f=list("abcd") * 5)
     design = make_design("y ~ .", wide, scope={})
     assert design.names[-3:] == ("f[T.b]", "f[T.c]", "f[T.d]")
+
+
+# ---- many columns are read together ----
+
+KINDS = {
+    "floats": lambda column, j: column,
+    "floats and integers": lambda column, j: column if j % 3 else np.round(9 * column),
+    "short floats": lambda column, j: column.astype(np.float32 if j % 2 else float),
+    "nullable": lambda column, j: pd.array(column) if j == 70 else column,
+}
+
+
+@pytest.mark.parametrize("apart", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("outcome", ["number", "text"])
+def test_many_columns_are_read_as_one_by_one(apart, kind, missing, outcome):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 90))
+    made = {f"x{j}": KINDS[kind](X[:, j], j) for j in range(90)}
+    made["x8"] = np.arange(40)
+    if missing:
+        made["x5"] = np.where(np.arange(40) % 7 == 2, np.nan, X[:, 5])
+    y = pd.Series(rng.permutation(np.arange(40) % 2))
+    made["y"] = y if outcome == "number" else y.map({0: "a", 1: "b"})
+    names = [*list(made)[:50], "y", *list(made)[50:90]]
+    data = pd.DataFrame(made, copy=False)[names]
+    data = data if apart else data.copy()
+    design = make_design("y ~ . - x3", data, scope={})
+    whole = data.drop(columns=["y", "x3"]).astype(float)
+    kept = whole.notna().all(axis=1).to_numpy()
+    assert design.n == kept.sum() == (34 if missing else 40)
+    assert design.names == ("Intercept", *whole.columns)
+    expected = np.column_stack([np.ones(40), whole.to_numpy()])[kept]
+    np.testing.assert_array_equal(design.matrix, expected)
+    np.testing.assert_array_equal(design.terms.whole_matrix(), expected)
+    again = pickle.loads(pickle.dumps(design))
+    np.testing.assert_array_equal(again.terms.whole_matrix(), expected)
+    assert list(again.terms.columns) == list(whole.columns)
+    pd.testing.assert_series_equal(
+        design.terms.columns["x9"], whole["x9"][kept], check_dtype=False
+    )
+
+
+def test_later_changes_of_the_data_do_not_change_the_design():
+    data = pd.DataFrame(
+        np.random.default_rng(2).normal(size=(30, 4)), columns=[*"abcd"]
+    )
+    design = make_design("a ~ b + c", data, scope={})
+    before = design.matrix.copy()
+    data["b"] = 0.0
+    np.testing.assert_array_equal(design.terms.whole_matrix(), before)
+
+
+def test_many_columns_that_are_not_finite_are_named():
+    X = np.random.default_rng(3).normal(size=(30, 80))
+    data = pd.DataFrame(X, columns=[f"x{j}" for j in range(80)])
+    data.loc[4, "x70"] = np.inf
+    with pytest.raises(DataError, match="column 'x70' has 1 infinite values"):
+        make_design("x0 ~ .", data, scope={})

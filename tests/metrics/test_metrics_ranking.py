@@ -108,6 +108,16 @@ def test_strictly_monotone_maps_change_nothing(sample):
             assert auprc(y, mapped, method=method) == auprc(y, score, method=method)
 
 
+@pytest.mark.parametrize("method", ["average_precision", "trapezoid", "interpolated"])
+@given(tied_samples())
+def test_precision_of_several_scores_is_that_of_each(method, sample):
+    y, score = sample
+    rows = np.stack([score, -score, np.round(score / 2), np.full(len(y), np.nan)])
+    expected = [auprc(y, row, method=method) for row in rows]
+    found = auprc(y, rows, method=method)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-14)
+
+
 @given(tied_samples())
 def test_order_of_records_does_not_matter(sample):
     y, score = sample

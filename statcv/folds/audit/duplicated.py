@@ -271,10 +271,13 @@ def opposite_twins(
     agree = np.zeros(plan.n, dtype=np.intp)
     differ = np.zeros(plan.n, dtype=np.intp)
     first = plan.first_fit
-    for split in np.unique(held[np.isin(rows, np.flatnonzero(twins.size > 1))]):
+    has_twins = np.zeros(plan.n, dtype=bool)
+    has_twins[twins.rows] = True
+    for split in np.unique(held[has_twins[rows]]):
         trained = np.zeros(plan.n, dtype=bool)
         trained[plan.train(int(first[split]))] = True
-        for row in plan.test(int(split)):
+        tests = plan.test(int(split))
+        for row in tests[has_twins[tests]]:
             others = twins.members(int(row))
             others = others[trained[others] & (X[others] == X[row]).all(axis=1)]
             agree[row] += int((y[others] == y[row]).sum())
@@ -298,33 +301,48 @@ def opposite_twins(
 
 
 class _Twins:
-    """Groups of records with equal predictors."""
+    """Groups of records with equal predictors.
 
-    def __init__(self, code: Rows) -> None:
-        self._order = np.argsort(code, kind="stable")
-        self._stops = np.cumsum(np.bincount(code))
-        self._code = code
-        self.size = np.bincount(code)[code]
+    Parameters
+    ----------
+    rows : numpy.ndarray of int, shape (m,)
+        The records that have equals, in rising order.
+    code : numpy.ndarray of int, shape (m,)
+        The group of each of them, from 0.
+    """
+
+    def __init__(self, rows: Rows, code: Rows) -> None:
+        self.rows, self._code = rows, code
+        sizes = np.bincount(code)
+        self.largest = int(sizes.max())
+        self._members = rows[np.argsort(code, kind="stable")]
+        self._stops = np.cumsum(sizes)
 
     def members(self, row: int) -> Rows:
         """Return the other records of the row's group."""
-        code = self._code[row]
+        code = self._code[np.searchsorted(self.rows, row)]
         start = self._stops[code - 1] if code else 0
-        own = self._order[start : self._stops[code]]
+        own = self._members[start : self._stops[code]]
         return np.asarray(own[own != row])
 
 
 def _twins(X: NDArray[np.float64]) -> _Twins | None:
     """Return which records are equal; None if predictors do not distinguish any."""
-    if X.shape[1] == 0 or np.isnan(X).any():
+    if X.shape[1] == 0:
         return None
-    sums = np.round(X @ np.random.default_rng(0).normal(size=X.shape[1]), 9)
+    sums = X @ np.random.default_rng(0).normal(size=X.shape[1])
+    np.round(sums, 9, out=sums)
+    if np.isnan(sums).any():  # a predictor is missing
+        return None
     rising = np.sort(sums)
-    if not (rising[1:] == rising[:-1]).any():
+    again = rising[1:] == rising[:-1]
+    if not again.any():
         return None
-    code = np.searchsorted(np.unique(rising), sums)
-    twins = _Twins(code.astype(np.intp))
-    return None if twins.size.max() > MOST else twins
+    shared = np.unique(rising[1:][again])
+    place = np.minimum(np.searchsorted(shared, sums), len(shared) - 1)
+    rows = np.flatnonzero(shared[place] == sums)
+    twins = _Twins(rows, place[rows])
+    return None if twins.largest > MOST else twins
 
 
 def _tail(n: int, at_least: int, share: float) -> float:

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,7 @@ Floats = NDArray[np.float64]
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
 ROUNDING = 1e-9  # differences up to this are rounding error
 ORDERS = 20  # random orders of equal predictions
+CELLS = 2**20  # predictions in random orders that are ranked at once
 ENOUGH = 4000  # predictions that are examined first
 SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
 
@@ -198,9 +200,8 @@ class Constants:
         mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
         shape = (len(scores.row), *self.overall.shape)
         cuts = scores.threshold
-        return replace(
-            scores,
-            predicted=np.broadcast_to(self.overall + shift, shape),
+        return scores.predicting(
+            np.broadcast_to(self.overall + shift, shape),
             baseline=np.full(scores.n_splits, mean),
             threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
         )
@@ -210,9 +211,8 @@ class Constants:
         if self.own:
             return scores
         cuts = scores.threshold
-        return replace(
-            scores,
-            predicted=(self.by_split + shift)[scores.split],
+        return scores.predicting(
+            (self.by_split + shift)[scores.split],
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
         )
 
@@ -261,10 +261,11 @@ def no_skill(
         One for each metric, stated as in the headline. The values are NaN for measures
         of calibration, since a constant prediction is calibrated.
     """
-    return tuple(
-        _scored(metric, scores.headline(metric), scores, constants)
-        for metric in metrics
-    )
+    rivals = Rivals(scores, constants)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = [_scored(metric, scores.headline(metric), rivals) for metric in metrics]
+    return tuple(found)
 
 
 def is_suspect(
@@ -288,36 +289,91 @@ def is_suspect(
         predicted=scores.predicted[some],
         threshold=None if cuts is None else cuts[some],
     )
-    return any(
-        _scored(metric, scores.headline(metric), part, constants).exceeds(MATERIAL / 2)
-        for metric in metrics
-    )
+    rivals = Rivals(part, constants)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return any(
+            _scored(metric, scores.headline(metric), rivals).exceeds(MATERIAL / 2)
+            for metric in metrics
+        )
 
 
-def _scored(
-    metric: Metric, how: str, scores: Scores, constants: Constants | None
-) -> NoSkill:
-    n = len(np.unique(scores.row))
+@dataclass(frozen=True, eq=False)
+class Rivals:
+    """The held-out records with predictions that were made without predictors.
+
+    Attributes
+    ----------
+    scores : Scores
+        The held-out predictions.
+    constants : Constants or None
+        The predictions of the model without predictors.
+    """
+
+    scores: Scores
+    constants: Constants | None
+
+    @cached_property
+    def n(self) -> int:
+        """The number of held-out records."""
+        return int(np.count_nonzero(np.bincount(self.scores.row)))
+
+    @cached_property
+    def perfect(self) -> Scores:
+        """The scores with the outcomes as predictions."""
+        scores = self.scores
+        y = scores.outcome
+        if scores.predicted.ndim > 1:
+            return scores.predicting(np.eye(scores.n_classes)[y])
+        binary = scores.y.dtype.kind in "iub"
+        best = y.astype(float)
+        if binary and not scores.probabilities:
+            best = 2 * best - 1
+        return scores.predicting(best, threshold=None)
+
+    @cached_property
+    def in_pairs(self) -> list[tuple[Scores, Scores]]:
+        """The scores with one constant, and under the folds, for each shift."""
+        assert self.constants is not None
+        return [
+            (
+                self.constants.at_no_skill(self.scores, shift),
+                self.constants.under_folds(self.scores, shift),
+            )
+            for shift in self.constants.shifts
+        ]
+
+    @cached_property
+    def under_folds(self) -> Scores:
+        """The scores with the same prediction for all records of a split."""
+        assert self.constants is not None
+        return self.constants.under_folds(self.scores, 0.0)
+
+
+def _scored(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
+    constants, scores = rivals.constants, rivals.scores
     if constants is None or metric.target is not None:
-        return NoSkill(metric, how, math.nan, math.nan, math.nan, n)
-    perfect = _value(metric, _perfect(scores), "pooled")
+        return NoSkill(metric, how, math.nan, math.nan, math.nan, rivals.n)
+    perfect = _value(metric, rivals.perfect, "pooled")
     order = metric.of_random_order()
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if how == "pooled" and not constants.same:
-            plain = constants.under_folds(scores, 0.0)
+            plain = rivals.under_folds
             own = constants.own
             found = _value(metric, plain, how) if own else _in_ties(metric, plain)
-        return NoSkill(metric, how, value, found, perfect, n)
+        return NoSkill(metric, how, value, found, perfect, rivals.n)
     found = value = math.nan
-    for shift in constants.shifts:
-        at_all = _value(metric, constants.at_no_skill(scores, shift), "pooled")
+    for constant, under_folds in rivals.in_pairs:
+        # a constant ties all pairs; they have no value if a class is absent
+        tied = metric.is_auroc
+        at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
         here = at_all
         if not (constants.same or (metric.rank and how != "pooled")):  # else all tie
-            here = _value(metric, constants.under_folds(scores, shift), how)
+            here = _value(metric, under_folds, how)
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
-    return NoSkill(metric, how, value, found, perfect, n)
+    return NoSkill(metric, how, value, found, perfect, rivals.n)
 
 
 def _in_ties(metric: Metric, scores: Scores) -> float:
@@ -325,29 +381,30 @@ def _in_ties(metric: Metric, scores: Scores) -> float:
     steps = np.diff(np.unique(scores.predicted))
     small = 0.1 * steps[steps > ROUNDING].min(initial=1.0)
     rng = np.random.default_rng(0)
-    draws = [
-        _value(
-            metric,
-            replace(
-                scores,
-                predicted=scores.predicted + small * rng.uniform(size=len(scores.row)),
-            ),
-            "pooled",
-        )
-        for _ in range(ORDERS)
-    ]
+    n = len(scores.row)
+    at_once = max(1, CELLS // max(n, 1))
+    draws: list[float] = []
+    for start in range(0, ORDERS, at_once):
+        moved = rng.uniform(size=(min(at_once, ORDERS - start), n))
+        moved *= small
+        moved += scores.predicted
+        draws += _of_orders(metric, scores, moved)
     return float(np.mean(draws))
 
 
-def _perfect(scores: Scores) -> Scores:
-    y = scores.y[scores.row]
-    if scores.predicted.ndim == 1:
-        binary = scores.y.dtype.kind in "iub"
-        best = y.astype(float)
-        if binary and not scores.probabilities:
-            best = 2 * best - 1
-        return replace(scores, predicted=best, threshold=None)
-    return replace(scores, predicted=np.eye(scores.n_classes)[y])
+def _of_orders(metric: Metric, scores: Scores, orders: Floats) -> list[float]:
+    """Return a pooled rank metric for each row of predictions."""
+    if scores.overlapping:
+        return [_value(metric, scores.predicting(row), "pooled") for row in orders]
+    read = metric.readable(orders.ravel(), scores.probabilities).reshape(orders.shape)
+    values = [
+        np.asarray(metric.function(y, read[:, where]))
+        for where in scores.by_repeat
+        if np.ptp(y := scores.outcome[where])  # else a class is absent
+    ]
+    if len(values) < 2:
+        return list(map(float, values[0])) if values else [math.nan] * len(orders)
+    return list(map(float, np.nanmean(values, axis=0)))
 
 
 def _value(metric: Metric, scores: Scores, how: str) -> float:
@@ -356,12 +413,10 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
     A caller's own function has no value if it rejects constant or perfect predictions.
     """
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if how == "per_fold":
-                values = values_by_split(scores, metric)
-            else:
-                values = values_by_repeat(scores, metric, how)
+        if how == "per_fold":
+            values = values_by_split(scores, metric)
+        else:
+            values = values_by_repeat(scores, metric, how)
     except MetricError:
         return math.nan
     known = values[~np.isnan(values)]

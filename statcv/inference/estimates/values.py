@@ -172,7 +172,7 @@ def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric over all held-out predictions of each repeat."""
     if metric.is_auroc and not scores.overlapping:
-        y, repeats = scores.y[scores.row], len(scores.by_repeat)
+        y, repeats = scores.outcome, len(scores.by_repeat)
         read = readable(scores, metric, scores.predicted)
         return auroc_by_group(y, read, scores.repeat_number, repeats)
     if metric.casewise is not None:
@@ -187,7 +187,8 @@ def pooled_values(scores: Scores, metric: Metric) -> Floats:
 def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> float:
     """Return the mean loss, in which each record counts once."""
     if not scores.overlapping:
-        return float(losses[where].mean())
+        alone = len(where) == len(losses)
+        return float(losses.mean() if alone else losses[where].mean())
     place = np.unique(scores.row[where], return_inverse=True)[1]
     return float((np.bincount(place, losses[where]) / np.bincount(place)).mean())
 
@@ -201,10 +202,10 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
     if metric.is_auroc:
-        y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+        y, read = scores.outcome, readable(scores, metric, scores.predicted)
         return auroc_by_group(y, read, scores.split, scores.n_splits)
     if metric.pairs == "numbers":
-        y = scores.y[scores.row]
+        y = scores.outcome
         return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[
             0
         ]
@@ -222,7 +223,7 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
 def casewise(scores: Scores, metric: Metric) -> Floats:
     """Return the loss of each prediction."""
     assert metric.casewise is not None
-    y, read = scores.y[scores.row], readable(scores, metric, scores.predicted)
+    y, read = scores.outcome, readable(scores, metric, scores.predicted)
     cuts = thresholds(scores, metric)
     if cuts is None:
         return metric.casewise(y, read)

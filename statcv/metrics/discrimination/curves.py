@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.inputs import Bools, Floats, Ints, binary_scores, one_of
+from statcv.metrics.discrimination.ranking import ends_of_ties, round_significant
+from statcv.metrics.inputs import (
+    Bools,
+    Floats,
+    Ints,
+    binary_outcome,
+    binary_scores,
+    one_of,
+    real_array,
+    same_length,
+)
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)
@@ -78,15 +87,16 @@ def auprc(
     *,
     method: PrMethod = "average_precision",
     tie_tol: float = 1e-12,
-) -> float:
+) -> Any:
     """Area under the precision-recall curve.
 
     Parameters
     ----------
     y : array_like of shape (n,)
         Outcome, 0 or 1 (or bool).
-    score : array_like of shape (n,)
+    score : array_like of shape (n,) or (m, n)
         Any increasing function of the probability of 1; infinite values are allowed.
+        An array of shape (m, n) has one row for each of m scores of the same records.
     method : {"average_precision", "trapezoid", "interpolated"}
         Average precision, the default, weights each precision by the step in recall
         that leads to it. The trapezoidal rule joins the points by straight lines,
@@ -101,8 +111,9 @@ def auprc(
 
     Returns
     -------
-    float
-        The area; NaN if there are no positive records or a score is NaN.
+    float, or ndarray of shape (m,)
+        The area, or the area of each row; NaN if there are no positive records or a
+        score is NaN.
 
     Raises
     ------
@@ -122,9 +133,20 @@ def auprc(
     (0.5, 0.25)
     >>> round(auprc([0, 1] * 500, [0.6, 0.4] * 500, method="interpolated"), 3)
     0.307
+    >>> auprc([0, 1], [[0.4, 0.6], [0.6, 0.4]]).tolist()
+    [1.0, 0.5]
     """
     one_of(method, PR_METHODS, "method")
-    positive, values = binary_scores(y, score)
+    positive, values = binary_outcome(y), real_array(score, "score")
+    n = positive.size
+    if values.ndim == 2 and values.shape[1] == n:
+        return _areas_of_rows(positive, values, method, tie_tol)
+    if values.ndim != 1:
+        raise MetricError(
+            f"score has shape {values.shape}; it must be ({n},), or (m, {n}) for m "
+            "scores of the same records."
+        )
+    same_length(n, values.size, "score")
     if not positive.any() or np.isnan(values).any():
         return float("nan")
     if method == "interpolated":
@@ -134,6 +156,34 @@ def auprc(
     if method == "trapezoid":
         height = (curve.precision[1:] + curve.precision[:-1]) / 2
     return float(np.sum(np.diff(curve.recall) * height))
+
+
+def _areas_of_rows(
+    positive: Bools, rows: NDArray[Any], method: PrMethod, tie_tol: float
+) -> Floats:
+    """Return the area of each row, from the precision at the end of each record's tie.
+
+    Every true positive leads to a step of the same width in recall.
+    """
+    if method == "interpolated":
+        areas = [auprc(positive, row, method=method, tie_tol=tie_tol) for row in rows]
+        return np.array(areas)
+    fallen = -round_significant(rows, tie_tol)
+    order = np.argsort(fallen, axis=1)
+    ordered, found = np.take_along_axis(fallen, order, axis=1), positive[order]
+    height = np.cumsum(found, axis=1) / np.arange(1, positive.size + 1)
+    before = np.ones_like(height)
+    before[:, 1:] = height[:, :-1]
+    if (ordered[:, 1:] == ordered[:, :-1]).any():
+        first, last = ends_of_ties(ordered)
+        height = np.take_along_axis(height, last, axis=1)
+        before = np.take_along_axis(before, first, axis=1)
+    if method == "trapezoid":
+        height = (height + before) / 2
+    with np.errstate(invalid="ignore"):
+        areas = (height * found).sum(axis=1) / positive.sum()
+    areas[np.isnan(rows).any(axis=1)] = np.nan
+    return np.asarray(areas)
 
 
 def _interpolated_area(true: Floats, false: Floats) -> float:

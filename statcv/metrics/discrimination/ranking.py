@@ -29,6 +29,7 @@ from statcv.metrics.inputs import (
 
 _DECIMALS = 12
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
+_IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
 _WEIGHED = 2**16  # the same, with several arrays of weights beside them
 _POWERS = np.array([float(f"1e{k}") for k in range(301)])  # each correctly rounded
@@ -68,20 +69,31 @@ def round_significant(score: ArrayLike, tie_tol: float = 1e-12) -> Floats:
     >>> round_significant([123456.0, 0.00123456], tie_tol=1e-3).tolist()
     [123000.0, 0.00123]
     """
-    values = real_array(score, "score").astype(np.float64)
+    values = real_array(score, "score").astype(np.float64, order="C")
     if not 0 <= real_number(tie_tol, "tie_tol") < 1:
         raise MetricError(f"tie_tol must be at least 0 and below 1, not {tie_tol!r}.")
     digits = _DOUBLE_DIGITS if tie_tol == 0 else max(1, round(-np.log10(tie_tol)))
     if digits >= _DOUBLE_DIGITS:
         return values
-    ordinary = np.isfinite(values) & (values != 0)
-    exponent = np.floor(np.log10(np.abs(values[ordinary]))).astype(np.intp)
-    mantissa = np.rint(_shifted(values[ordinary], digits - 1 - exponent))
-    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: another digit
-    mantissa[carried] /= 10
-    exponent[carried] += 1
-    values[ordinary] = _shifted(mantissa, exponent - digits + 1)
+    flat = values.reshape(-1)  # a view: astype made the copy
+    for begin in range(0, flat.size, _IN_CACHE):
+        _round_in_place(flat[begin : begin + _IN_CACHE], digits)
     return values
+
+
+def _round_in_place(values: Floats, digits: int) -> None:
+    """Round an array to significant digits; 0, infinities and NaN stay."""
+    size = np.abs(values)
+    ordinary = (size > 0) & (size < np.inf)
+    every = ordinary.all()
+    given = values if every else values[ordinary]
+    exponent = np.floor(np.log10(size if every else size[ordinary])).astype(np.intp)
+    mantissa = np.rint(_shifted(given, digits - 1 - exponent))
+    carried = np.abs(mantissa) >= _POWERS[digits]  # 9.99… became 10: another digit
+    if carried.any():
+        mantissa[carried] /= 10
+        exponent[carried] += 1
+    values[... if every else ordinary] = _shifted(mantissa, exponent - digits + 1)
 
 
 def round_probabilities(p: ArrayLike) -> Floats:
@@ -114,13 +126,20 @@ def round_probabilities(p: ArrayLike) -> Floats:
 
 def _shifted(values: Floats, places: NDArray[np.intp]) -> Floats:
     """Return values × 10^places, rounded only once if 10^places is a double."""
-    near = np.clip(places, -300, 300)
-    far = places - near
-    up, down = _POWERS[np.maximum(near, 0)], _POWERS[np.maximum(-near, 0)]
-    beyond_up, beyond_down = _POWERS[np.maximum(far, 0)], _POWERS[np.maximum(-far, 0)]
+    least, most = int(places.min(initial=0)), int(places.max(initial=0))
     with np.errstate(over="ignore", under="ignore"):
-        result: Floats = values * up / down * beyond_up / beyond_down
-    return result
+        if least >= -300 and most <= 0:
+            return np.asarray(values / _POWERS[-places])
+        if least >= 0 and most <= 300:
+            return np.asarray(values * _POWERS[places])
+        near = np.minimum(np.maximum(places, -300), 300)
+        far = places - near
+        up, down = _POWERS[np.maximum(near, 0)], _POWERS[np.maximum(-near, 0)]
+        beyond_up, beyond_down = (
+            _POWERS[np.maximum(far, 0)],
+            _POWERS[np.maximum(-far, 0)],
+        )
+        return np.asarray(values * up / down * beyond_up / beyond_down)
 
 
 def midrank(values: ArrayLike) -> Floats:
@@ -335,7 +354,7 @@ def _weighted_areas(positive: Bools, values: Floats, tables: NDArray[Any]) -> Fl
     ordered = np.take_along_axis(values, order, axis=1)
     above, unknown = positive[order], np.isnan(values)
     with_ties = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
-    first, last = _ends_of_ties(ordered[with_ties])
+    first, last = ends_of_ties(ordered[with_ties])
     areas = np.empty(tables.shape[:2])
     for area, table in zip(areas, tables, strict=True):
         weight = np.take_along_axis(table, order, axis=1).astype(np.float64, copy=False)
@@ -354,7 +373,7 @@ def _weighted_areas(positive: Bools, values: Floats, tables: NDArray[Any]) -> Fl
     return areas
 
 
-def _ends_of_ties(ordered: Floats) -> tuple[Ints, Ints]:
+def ends_of_ties(ordered: Floats) -> tuple[Ints, Ints]:
     """Return the places of the first and the last of the values equal to each."""
     m, n = ordered.shape
     new = np.ones((m, n + 1), dtype=bool)
