@@ -16,9 +16,22 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.folds import FittedFolds, Folds, by_linear_predictor
-from statcv.models.batched.logit import fit_logit_folds
-from statcv.models.batched.multinomial import fit_class_folds
+from statcv.models.batched.folds import (
+    FittedFolds,
+    FoldFits,
+    Folds,
+    by_linear_predictor,
+)
+from statcv.models.batched.logit import fit_logit_folds, sure_logit_fits
+from statcv.models.batched.logit_problem import Penalties, find_centre
+from statcv.models.batched.multinomial import class_regression, fit_class_folds
+from statcv.models.batched.own_matrices import (
+    Classes,
+    InBasis,
+    Regression,
+    Start,
+    fit_own_folds,
+)
 from statcv.models.firth import fit_firth, fit_firth_folds
 from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.multinomial import fit_classes
@@ -94,6 +107,7 @@ class Logit:
         ridge = not self.firth and self.C is not None and not np.isinf(self.C)
         return Capabilities(
             fits_together=True,
+            own_matrices=True,
             needs_full_rank=not ridge,
             likelihood=Bernoulli(firth=bool(self.firth)),
         )
@@ -127,6 +141,12 @@ class Logit:
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
+        if folds.matrices is not None:
+            if self.firth:
+                return None
+            several = records.kind == "multiclass"
+            regression = (class_regression if several else _regression)(self, records)
+            return fit_own_folds(self, regression, records, folds)
         if records.kind == "multiclass":
             return fit_class_folds(self, records, folds)
         fit_all = fit_firth_folds if self.firth else fit_logit_folds
@@ -147,6 +167,34 @@ class Logit:
         ridge = self.ridge(training) / unit**2
         solved = _solve(training.X / unit, training.y, ridge, training)
         return Optimum(solved.beta / unit, solved.converged, solved.separated)
+
+
+def _regression(model: Logit, records: TrainingSet) -> Regression:
+    """Return how folds of two classes are fitted that have matrices of their own."""
+    p = records.X.shape[1]
+
+    def start(records: TrainingSet) -> Start | None:
+        centre = find_centre(model, records)
+        if centre is None:
+            return None
+        return Start(centre.back[:, None], centre.theta, centre.ridge)
+
+    def in_basis(
+        basis: TrainingSet, folds: Folds, penalties: Penalties | None
+    ) -> FoldFits:
+        other = InBasis.of(model, p, len(folds), penalties)
+        return sure_logit_fits(other, basis, folds, penalties)
+
+    return Regression(
+        family=Classes(),
+        start=start,
+        in_basis=in_basis,
+        ridge=model.ridge(records),
+        linear=np.asarray,
+        mean=expit,
+        names=records.names,
+        free=np.zeros(1, dtype=np.intp),
+    )
 
 
 def expit(eta: Matrix) -> Matrix:

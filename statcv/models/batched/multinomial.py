@@ -33,6 +33,13 @@ from statcv.models.batched.folds import (
     Folds,
     Numbers,
 )
+from statcv.models.batched.logit_problem import Penalties
+from statcv.models.batched.own_matrices import (
+    Classes,
+    InBasis,
+    Regression,
+    Start,
+)
 from statcv.models.likelihood import LinearFits
 from statcv.models.multinomial import (
     class_hessian,
@@ -186,10 +193,25 @@ class ClassProblem:
     ----------
     centre : ClassCentre
     block : Block
+    own : numpy.ndarray, shape (m, q, q), or None
+        What the penalty of each fit has beyond that of the centre, where fits have
+        their own.
     """
 
     centre: ClassCentre
     block: Block
+    own: Matrix | None = None
+
+    @classmethod
+    def of(
+        cls, centre: ClassCentre, block: Block, penalties: Penalties | None
+    ) -> ClassProblem:
+        """Set up the fits of a block."""
+        if penalties is None:
+            return cls(centre, block)
+        given = penalties(block.fits)[:, centre.live[:, None], centre.live]
+        made = sum(one @ given @ one.T for one in centre.back.transpose(1, 0, 2))
+        return cls(centre, block, made - centre.ridge)
 
     def __len__(self) -> int:
         return len(self.block)
@@ -205,7 +227,8 @@ class ClassProblem:
 
     def part(self, chosen: NDArray[Any]) -> ClassProblem:
         """Return the problem of some of the fits."""
-        return replace(self, block=self.block.part(chosen))
+        own = None if self.own is None else self.own[chosen]
+        return replace(self, block=self.block.part(chosen), own=own)
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, less the penalty's.
@@ -230,7 +253,10 @@ class ClassProblem:
             block.multiply(odds[:, k])
         sums = odds.reshape(-1, block.n) @ (centre.X * centre.weights[:, None])
         sums = sums.reshape(len(theta), -1)
-        return np.asarray(-sums @ centre.flat.T - theta @ centre.ridge)
+        gradient = -sums @ centre.flat.T - theta @ centre.ridge
+        if self.own is not None:
+            gradient -= np.einsum("bp,bpq->bq", theta, self.own)
+        return np.asarray(gradient)
 
     def linear(self, theta: Matrix) -> Matrix:
         """Return the linear predictors of all records, shape (m, classes, n)."""
@@ -258,6 +284,8 @@ class ClassProblem:
             shares = with_others(eta.T)
             made[place] = class_hessian(centre.X, *shares, counts, every)
         made = centre.flat @ made @ centre.flat.T + centre.ridge
+        if self.own is not None:
+            made += self.own
         return Whole(symmetric_inverse(made))
 
 
@@ -324,8 +352,60 @@ def fit_class_folds(
     )
 
 
+def class_regression(model: RidgeModel, records: TrainingSet) -> Regression:
+    """Return how folds of several classes are fitted that have their own matrices."""
+    ridge, classes, p = model.ridge(records), records.n_classes, records.X.shape[1]
+    free = free_classes(ridge, classes)
+
+    def start(records: TrainingSet) -> Start | None:
+        centre = find_class_centre(records, ridge)
+        if centre is None:
+            return None
+        back = np.zeros((len(centre.theta), classes, p))
+        back[:, :, centre.live] = centre.back
+        return Start(back, centre.theta, centre.ridge if ridge.any() else None)
+
+    def in_basis(
+        basis: TrainingSet, folds: Folds, penalties: Penalties | None
+    ) -> FoldFits:
+        other = InBasis.of(model, p, len(folds), penalties)
+        return sure_class_fits(other, basis, folds, penalties)
+
+    def linear(coefficients: Matrix) -> Matrix:
+        made = np.zeros((len(coefficients), classes, p))
+        made[:, free] = coefficients.reshape(len(coefficients), len(free), p)
+        return made.transpose(0, 2, 1)
+
+    return Regression(
+        family=Classes(),
+        start=start,
+        in_basis=in_basis,
+        ridge=ridge,
+        linear=linear,
+        mean=softmax,
+        names=class_names(records.names, free),
+        free=free,
+    )
+
+
 def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
     """Return the coefficients of every fold, class by class."""
+    return sure_class_fits(model, records, folds).refit(model, records, folds)
+
+
+def sure_class_fits(
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    penalties: Penalties | None = None,
+) -> FoldFits:
+    """Return the fits that are beyond doubt; the others have not converged.
+
+    Parameters
+    ----------
+    model, records, folds, penalties
+        As in :func:`statcv.models.batched.logit.sure_logit_fits`.
+    """
     refuse_missing(records, "logistic regression")
     ridge = model.ridge(records)
     free = free_classes(ridge, records.n_classes)
@@ -337,12 +417,12 @@ def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
         back[:, :, centre.live] = centre.back[:, free]
         flat = back.reshape(len(back), -1)
         for block in _blocks(centre, folds):
-            theta, sure = _fit_block(ClassProblem(centre, block))
+            theta, sure = _fit_block(ClassProblem.of(centre, block, penalties))
             fits.coefficients[block.fits] = theta @ flat
             fits.converged[block.fits] = sure
     empty = folds.empty_columns(records.X, records.weights)
     fits.coefficients[np.tile(empty, len(free))] = 0.0
-    return fits.refit(model, records, folds)
+    return fits
 
 
 def _blocks(centre: ClassCentre, folds: Folds) -> Iterator[Block]:

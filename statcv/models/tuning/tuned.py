@@ -132,6 +132,7 @@ class Tuned:
         alike = all(other.likelihood == first.likelihood for other in others)
         return replace(
             first,
+            own_matrices=False,  # whose terms are learnt outside the inner folds
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
