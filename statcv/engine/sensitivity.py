@@ -17,16 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import (
-    TINY,
-    information,
-    information_of_classes,
-    inverted,
-    quadratic,
-    solve,
-)
+from statcv.engine.information import TINY, inverted, solve
 from statcv.engine.predictions import Held
+from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
+from statcv.formula import Learnt
 from statcv.models.batched import CELLS
 from statcv.models.firth import firth_changes
 from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
@@ -142,35 +137,51 @@ class Sensitivity:
             moved = moved + through
         return moved
 
-    # ---- blocks of fits that have the same matrix ----
+    # ---- blocks of fits that share the rows of a basis ----
 
     def _blocks(
         self, fit: Numbers, row: Numbers
     ) -> Iterator[tuple[Block, Numbers, Numbers]]:
         """Yield blocks, with the positions of their predictions and the fit of each."""
-        order = np.argsort(fit, kind="stable")
-        rising = fit[order]
-        fits = rising[np.flatnonzero(np.diff(rising, prepend=-1))]
+        fits = np.unique(fit)
+        group = self._groups[fits]
+        fits = fits[np.argsort(group, kind="stable")]
+        ends = np.cumsum(np.unique(group, return_counts=True)[1]).tolist()
+        rank = np.zeros(len(self.fits), dtype=np.intp)
+        rank[fits] = np.arange(len(fits))
+        order = np.argsort(rank[fit], kind="stable")
+        rising = rank[fit][order]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
-        step = 1 if self._alone else max(1, BLOCK * CELLS // max(width, 1))
-        for start in range(0, len(fits), step):
-            numbers = fits[start : start + step]
-            begin = np.searchsorted(rising, numbers[0], side="left")
-            end = np.searchsorted(rising, numbers[-1], side="right")
-            some = order[begin:end]
-            block = self._block(numbers, row[some])
-            yield block, some, np.searchsorted(numbers, rising[begin:end])
+        step = max(1, BLOCK * CELLS // max(width, 1))
+        for first, end in pairwise([0, *ends]):
+            for start in range(first, end, step):
+                stop = min(start + step, end)
+                begin, after = np.searchsorted(rising, [start, stop])
+                some = order[begin:after]
+                block = self._block(fits[start:stop], row[some])
+                yield block, some, rising[begin:after] - start
 
-    @property
-    def _alone(self) -> bool:
-        """Whether each fit has a matrix of its own."""
-        return self.setup.design.terms.stateful or self.fits.filled is not None
+    @cached_property
+    def _groups(self) -> Numbers:
+        """The group of each fit, in which the fits share the rows of a basis."""
+        learnt = self._learnt
+        if learnt is not None:
+            return learnt.group
+        alone = self.setup.design.terms.stateful or self.fits.filled is not None
+        return np.arange(len(self.fits)) * alone
+
+    @cached_property
+    def _learnt(self) -> Learnt | None:
+        """The matrices of fits whose terms were learnt together, as they are."""
+        changed = self.fits.filled is not None or self.fits.constant is not None
+        matrices = self.setup.folds.matrices
+        return matrices if isinstance(matrices, Learnt) and not changed else None
 
     def _block(self, numbers: Numbers, row: Numbers) -> Block:
-        """Return some fits; the last is kept, if each has not its own matrix."""
-        last = self._kept.get("block")
-        if last is not None and np.array_equal(last.numbers, numbers):
-            return last
+        """Return some fits; blocks are kept as long as they are not too large."""
+        key = numbers.tobytes()
+        if key in self._kept:
+            return self._kept[key]
         beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
         if self.fits.constant is not None:
             own = self.fits.constant[numbers][:, None]
@@ -181,48 +192,55 @@ class Sensitivity:
         counts = trained
         if self.fits.class_weights is not None:
             counts = trained * self.fits.class_weights[numbers][:, records.y]
-        X, beta = self._matrix(int(numbers[0]), row), np.nan_to_num(beta)
+        rows, beta = self._rows(numbers, row), np.nan_to_num(beta)
         block = Block(
-            numbers, X, records.y, beta, penalty, trained, counts, self.likelihood
+            numbers, rows, records.y, beta, penalty, trained, counts, self.likelihood
         )
-        if not self._alone:
-            self._kept["block"] = block
+        if self._learnt is not None or not self._groups.any():
+            kept = sum(other.trained.size for other in self._kept.values())
+            if kept + trained.size > BLOCK * CELLS:
+                self._kept.clear()
+            self._kept[key] = block
         return block
 
     @cached_property
-    def _kept(self) -> dict[str, Block]:
+    def _kept(self) -> dict[bytes, Block]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
-    def _matrix(self, fit: int, row: Numbers) -> Floats:
-        """Return the matrix of a fit; 0 for records that it neither knows nor meets."""
-        design, X = self.setup.design, self.setup.records.X
-        if design.terms.stateful:
-            train = self.setup.plan.train(fit)
-            met = np.union1d(train, row)
+    def _rows(self, numbers: Numbers, row: Numbers) -> Rows:
+        """Return the matrices of some fits.
+
+        Rows are 0 for records that a fit by itself neither knows nor meets.
+        """
+        X, fit, learnt = self.setup.records.X, int(numbers[0]), self._learnt
+        if learnt is not None:
+            basis = learnt.basis(int(learnt.group[fit]))
+            return Rows(basis, learnt.coefficients(numbers))
+        if self.setup.folds.matrices is not None:
+            met = np.union1d(self.setup.plan.train(fit), row)
             X = np.zeros_like(X)
-            frame = design.terms.frame.iloc[met]
-            X[met] = design.terms.matrix(frame, design.terms.learn(train))
+            X[met] = self.setup.folds.matrix(self.setup.records, fit, met)
         if self.fits.filled is not None:
             X = np.where(np.isnan(X), self.fits.filled[fit], X)
         if self.fits.constant is not None:
             X = np.column_stack([X, np.ones(len(X))])
-        return X
+        return Rows(X)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some fits with the same matrix, with what is computed from them once.
+    """Some fits that share a basis, with what is computed from them once.
 
     Attributes
     ----------
     numbers : numpy.ndarray of int, shape (fits,)
         The numbers of the fits.
-    X : numpy.ndarray, shape (n, p)
-        The matrix of all records.
+    rows : Rows
+        The matrices of all records.
     y : numpy.ndarray, shape (n,)
         The coded outcome.
     beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
@@ -236,7 +254,7 @@ class Block:
     """
 
     numbers: Numbers
-    X: Floats
+    rows: Rows
     y: NDArray[Any]
     beta: Floats
     penalty: Floats
@@ -247,14 +265,12 @@ class Block:
     @cached_property
     def eta(self) -> Floats:
         """The linear predictors, shape (fits, n) or (fits, n, classes)."""
-        if self.beta.ndim == 2:
-            return np.asarray(self.beta @ self.X.T)
-        return np.asarray(np.einsum("bpk,np->bnk", self.beta, self.X))
+        return self.rows.along(self.beta)
 
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return Scale.of(self.X, self.eta, self.trained)
+        return Scale.of(self.rows, self.eta, self.trained)
 
     @cached_property
     def pull(self) -> Floats:
@@ -265,12 +281,12 @@ class Block:
     @cached_property
     def inverse(self) -> Floats:
         """The inverse of the penalised information, shape (fits, p, p)."""
-        return inverted(information(self.X, self._curvature), self.penalty)
+        return inverted(self.rows.information(self._curvature), self.penalty)
 
     @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
-        own = self._curvature * quadratic(self.X, self.inverse)
+        own = self._curvature * self.rows.quadratic(self.inverse)
         return np.clip(own, 0.0, MOST)
 
     @cached_property
@@ -291,7 +307,8 @@ class Block:
         target = np.zeros_like(self.beta)
         bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
         for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            target[fit] = self.X[row[start:stop]].T @ slope[start:stop]
+            some = slice(start, stop)
+            target[fit] = self.rows.some(fit, row[some], slope[some])
         return target
 
     def changes(self, target: Floats) -> Floats:
@@ -306,20 +323,22 @@ class Block:
             return self._changes_of_classes(target)
         if self.likelihood == Bernoulli(firth=True):
             parts = zip(self.counts, self.beta, target, strict=True)
-            return np.stack([firth_changes(self.X, self.y, *part) for part in parts])
+            changes = [
+                firth_changes(self.rows.matrix(fit), self.y, *part)
+                for fit, part in enumerate(parts)
+            ]
+            return np.stack(changes)
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        return np.asarray((solved @ self.X.T) * self.pull)
+        return np.asarray(self.rows.along(solved) * self.pull)
 
     def _changes_of_classes(self, target: Floats) -> Floats:
         shares = self.likelihood.curvature(self.y[None], self.eta)
-        matrix = information_of_classes(self.X, shares, self.counts)
+        matrix = self.rows.information_of_classes(shares, self.counts)
         fits, _, classes = target.shape
         flat = target.transpose(0, 2, 1).reshape(fits, -1)
         solved = solve(matrix, np.tile(self.penalty, classes), flat)
-        solved = solved.reshape(fits, classes, -1)
-        return np.asarray(
-            np.einsum("bkp,np,bnk->bn", solved, self.X, self.pull, optimize=True)
-        )
+        solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
+        return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,7 +359,7 @@ class Scale:
     along: Floats
 
     @classmethod
-    def of(cls, X: Floats, eta: Floats, weights: Floats) -> Scale:
+    def of(cls, rows: Rows, eta: Floats, weights: Floats) -> Scale:
         """Return the scale of linear predictors with training weights, (fits, n)."""
         shares = weights / weights.sum(axis=1, keepdims=True)
         mean = (shares * eta).sum(axis=1)
@@ -349,7 +368,7 @@ class Scale:
         least = (TINY * np.abs(eta).max(axis=1)) ** 2
         spread = np.sqrt(np.maximum(variance, 0.0))
         rate = np.divide(1.0, spread, out=np.zeros_like(mean), where=variance > least)
-        return cls(mean, rate, shares @ X, apart @ X)
+        return cls(mean, rate, rows.sums(shares), rows.sums(apart))
 
     def through(
         self, target: Floats, owner: Numbers, slope: Floats, standardised: Floats
