@@ -85,11 +85,16 @@ def with_matrices(folds: Folds, design: Design) -> Folds:
     """Return the folds with a matrix for each, if terms learn from training rows."""
     if not design.terms.stateful:
         return folds
-    changes, times = folds.changes
-    owner, row = changes.owners.astype(np.int64), changes.values.astype(np.int64)
-    sets = TrainingSets(design.n, len(folds), owner, row, times.astype(np.int64))
+    sets = training_sets(folds, design.n)
     learnt = design.terms.learn_together(sets)
     return replace(folds, matrices=learnt or LearntByPatsy(design, sets))
+
+
+def training_sets(folds: Folds, n: int) -> TrainingSets:
+    """Return the records on which each fold trains, of n."""
+    changes, times = folds.changes
+    owner, row = changes.owners.astype(np.int64), changes.values.astype(np.int64)
+    return TrainingSets(n, len(folds), owner, row, times.astype(np.int64))
 
 
 @dataclass(frozen=True, eq=False)

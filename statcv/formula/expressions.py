@@ -30,6 +30,7 @@ Columns = list[Column]
 
 ONE: Monomial = ()
 CELLS = 2**18  # numbers in an array of a block of training sets
+FEW = 2**15  # records times states for which all states are computed at once
 SMALL = 1e-10  # relative size of what is lost to rounding
 LOST = 1e-8  # share of squares that orthogonal polynomials keep, below which digits are
 
@@ -90,6 +91,16 @@ class Learner:
         self.functions, self.transforms = functions, transforms
         self.sources: list[Source] = []
         self._known: dict[Any, int] = {}
+        self._left: dict[Any, float] = {}
+
+    def again(self, sets: TrainingSets) -> Learner:
+        """Return a learner for other training sets, with what all of them share."""
+        made = Learner(sets, self.columns, self.functions, self.transforms)
+        made.sources = list(self.sources)
+        shared = [source.state is None for source in self.sources]
+        made._known = {key: i for key, i in self._known.items() if shared[i]}
+        made._left = dict(self._left)
+        return made
 
     # ---- from code to columns ----
 
@@ -163,22 +174,30 @@ class Learner:
         return known(self, *given, **named)
 
     def _argument(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name | ast.Call):
+            return self._value(node)
         try:
             return ast.literal_eval(node)
         except ValueError:
             return self._value(node)
 
     def _function(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return self.functions.get(node.id)
         code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
         return eval(code, {"__builtins__": {}}, dict(self.functions))
 
     def _fixed(self, node: ast.expr) -> Columns | float:
         """Return the columns of an expression that learns nothing."""
-        key = ast.unparse(node)
+        name = node.id if isinstance(node, ast.Name) else None
+        key = ast.unparse(node) if name is None else name
         if key not in self._known:
-            code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
-            names = ChainMap(dict(self.columns), dict(self.functions))
-            found = eval(code, {"__builtins__": {}}, names)
+            found: Any = self.columns.get(key) if name is not None else None
+            if found is None:
+                whole = ast.fix_missing_locations(ast.Expression(node))
+                names = ChainMap(dict(self.columns), dict(self.functions))
+                code = compile(whole, "", "eval")
+                found = eval(code, {"__builtins__": {}}, names)
             if isinstance(found, int | float) and not isinstance(found, bool):
                 return float(found)
             values = np.asarray(found)
@@ -201,6 +220,10 @@ class Learner:
             self._known[key] = self._append(Source.of(values))
         return self._known[key]
 
+    def _only(self, number: int) -> Floats:
+        """Return the only column of a source that all training sets share."""
+        return self.sources[number].values[:, 0]
+
     def _append(self, source: Source) -> int:
         self.sources.append(source)
         return len(self.sources) - 1
@@ -221,9 +244,10 @@ class Learner:
         """
         if key not in self._known:
             first, state = distinct_rows(states)
-            own = states[first]
-            source = Source(state, lambda some: evaluate(own[some]))
-            self._known[key] = self._append(source)
+            few = len(first) * self.sets.n <= FEW
+            self._known[key] = self._append(
+                Source(state, _remembered(evaluate, states[first], few))
+            )
         return self._known[key]
 
     def values(self, column: Column, fits: Integers) -> Floats:
@@ -285,15 +309,19 @@ class Learner:
         z = apart / size * np.sqrt(n)
         before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
         for j in range(1, degree + 1):
-            after = z * now
-            whole = after @ after
-            for other in (now, before, now, before):
-                after = after - (after @ other) * other
-            left *= float(after @ after / whole)  # of the digits, squared
-            if not left > LOST:
-                raise NotKnownError
-            after = after / np.sqrt(after @ after)
             key = ("orthogonal", line.monomial, j)
+            if key in self._left:
+                left, after = self._left[key], self._only(self._known[key])
+            else:
+                after = z * now
+                whole = after @ after
+                for other in (now, before, now, before):
+                    after = after - (after @ other) * other
+                left *= float(after @ after / whole)  # of the digits, squared
+                if not left > LOST:
+                    raise NotKnownError
+                after = after / np.sqrt(after @ after)
+                self._left[key] = left
             made.append(((self.add(after[:, None], key), 0),))
             before, now = now, after
         return made
@@ -345,6 +373,22 @@ class Line:
             raise NotKnownError
         shift, slope = (np.reshape(one, (-1, 1)) for one in (self.shift, self.slope))
         return np.broadcast_to((given - shift) / slope, (fits, given.shape[1]))
+
+
+def _remembered(
+    evaluate: Callable[[Floats], Floats], states: Floats, all_at_once: bool
+) -> Callable[[Integers], Floats]:
+    """Return a function of the numbers of states, which may compute all only once."""
+    known: list[Floats] = []
+
+    def of_numbers(some: Integers) -> Floats:
+        if not all_at_once:
+            return evaluate(states[some])
+        if not known:
+            known.append(evaluate(states))
+        return known[0][some]
+
+    return of_numbers
 
 
 def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:

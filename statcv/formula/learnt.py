@@ -214,9 +214,7 @@ class Prepared:
         order : list of int
             Patsy's number of each column of the matrix.
         """
-        return self._made(
-            Learner(sets, self.columns, self.functions, transforms()), order
-        )
+        return self._made(self.learner.again(sets), order)
 
     def _made(self, learner: Learner, order: list[int]) -> Learnt | None:
         try:

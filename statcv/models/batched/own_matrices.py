@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, Model, RidgeModel, TrainingSet, refuse_missing
 from statcv.models.batched.chord import ACCURACY, SINGULAR, approach
-from statcv.models.batched.downdate import Whole, symmetric_inverse
+from statcv.models.batched.downdate import Whole, inverted, symmetric_inverse
 from statcv.models.batched.folds import (
     CELLS,
     FittedFolds,
@@ -193,11 +193,7 @@ def _in_basis(
     learnt = folds.matrices
     assert isinstance(learnt, Learnt)
     own, p = learnt.coefficients(some), records.X.shape[1]
-    with np.errstate(all="ignore"):
-        try:
-            inverse = np.linalg.inv(own)
-        except np.linalg.LinAlgError:
-            return False
+    inverse = _inverses(own)
     if not np.isfinite(inverse).all():
         return False
     basis = replace(records, X=learnt.basis(int(learnt.group[some[0]])), intercept=None)
@@ -218,6 +214,21 @@ def _in_basis(
     if lost.any():
         empty[some] = ~((own != 0) & ~lost[:, :, None]).any(axis=1)
     return True
+
+
+def _inverses(matrices: Matrix) -> Matrix:
+    """Return the inverses of matrices, most often triangular; NaN without one."""
+    m, p, _ = matrices.shape
+    if np.tril(matrices, -1).any():
+        return inverted(matrices)
+    made = np.zeros((m, p, p))
+    with np.errstate(all="ignore"):
+        for j in range(p):
+            pivot = 1 / matrices[:, j, j]
+            above = np.einsum("mik,mk->mi", made[:, :j, :j], matrices[:, :j, j])
+            made[:, :j, j] = -above * pivot[:, None]
+            made[:, j, j] = pivot
+    return made
 
 
 # ---- predictions ----
