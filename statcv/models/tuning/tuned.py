@@ -302,13 +302,17 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
         part[fits], place[fits] = number, np.arange(len(fits))
         converged[fits], separated[fits] = fitted.converged, fitted.separated
     first = parts[0][1]
+    names = tuple(dict.fromkeys(name for _, one in parts for name in one.names))
     coefficients = None
     if first.coefficients is not None:
-        coefficients = np.empty((size, len(first.names)))
+        coefficients = np.full((size, len(names)), np.nan)
         for fits, fitted in parts:
-            coefficients[fits] = fitted.coefficients
+            columns = [names.index(name) for name in fitted.names]
+            coefficients[fits[:, None], columns] = fitted.coefficients
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        if not len(rows):
+            return first.predict(rows, fits)
         found, predicted = part[fits], np.empty(0)
         for number, (_, fitted) in enumerate(parts):
             own = np.flatnonzero(found == number)
@@ -321,7 +325,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
 
     return FittedFolds(
         coefficients,
-        first.names,
+        names,
         converged,
         separated,
         predict,
