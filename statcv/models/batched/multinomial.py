@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,7 @@ from statcv.models.multinomial import (
     with_others,
 )
 from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
+from statcv.models.spread import diagonal
 
 CONDITION = 1e10  # the largest condition number of the Hessian
 LARGEST = 700.0  # the logarithm of odds against the class observed
@@ -306,7 +307,10 @@ HESSIANS = 8  # of its own that a fold gets
 
 
 def fit_class_folds(
-    model: RidgeModel, records: TrainingSet, folds: Folds
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    own: Matrix | None = None,
 ) -> FittedFolds:
     """Fit more than two classes in every fold, as ``Logit`` would.
 
@@ -317,6 +321,8 @@ def fit_class_folds(
         All records; ``y`` may have one row for each of several outcomes, which
         ``folds.outcome`` selects.
     folds : Folds
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength of the ridge on each column in each fit, if fits have their own.
 
     Examples
     --------
@@ -333,7 +339,7 @@ def fit_class_folds(
     ridge, classes = model.ridge(records), records.n_classes
     free = free_classes(ridge, classes)
     names = class_names(records.names, free)
-    fits = class_fold_fits(model, records, folds)
+    fits = class_fold_fits(model, records, folds, own)
     shape = len(folds), len(free), records.X.shape[1]
     beta = np.zeros((len(folds), classes, shape[2]))
     beta[:, free] = fits.coefficients.reshape(shape)
@@ -346,13 +352,16 @@ def fit_class_folds(
     empty = np.tile(folds.empty_columns(records.X, None), len(free))
     learnt = np.where(empty, np.nan, fits.coefficients)
     columns = beta.transpose(0, 2, 1)
-    linear = LinearFits(columns, np.broadcast_to(ridge, columns.shape[:2]))
+    strengths = np.broadcast_to(ridge if own is None else own, columns.shape[:2])
+    linear = LinearFits(columns, strengths)
     return FittedFolds(
         learnt, names, fits.converged, fits.separated, predict, linear=linear
     )
 
 
-def class_regression(model: RidgeModel, records: TrainingSet) -> Regression:
+def class_regression(
+    model: RidgeModel, records: TrainingSet, own: Matrix | None
+) -> Regression:
     """Return how folds of several classes are fitted that have their own matrices."""
     ridge, classes, p = model.ridge(records), records.n_classes, records.X.shape[1]
     free = free_classes(ridge, classes)
@@ -380,7 +389,7 @@ def class_regression(model: RidgeModel, records: TrainingSet) -> Regression:
         family=Classes(),
         start=start,
         in_basis=in_basis,
-        ridge=ridge,
+        ridge=ridge if own is None else own,
         linear=linear,
         mean=softmax,
         names=class_names(records.names, free),
@@ -388,9 +397,16 @@ def class_regression(model: RidgeModel, records: TrainingSet) -> Regression:
     )
 
 
-def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
+def class_fold_fits(
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    own: Matrix | None = None,
+) -> FoldFits:
     """Return the coefficients of every fold, class by class."""
-    return sure_class_fits(model, records, folds).refit(model, records, folds)
+    penalties = None if own is None else partial(diagonal, own)
+    fits = sure_class_fits(model, records, folds, penalties)
+    return fits.refit(model, records, folds)
 
 
 def sure_class_fits(

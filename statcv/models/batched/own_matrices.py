@@ -92,8 +92,8 @@ class Regression:
     in_basis : callable
         Function of records, folds and penalties that fits the folds together in one
         matrix, and leaves those that are not beyond doubt.
-    ridge : numpy.ndarray, shape (p,)
-        Strength of the ridge on each column.
+    ridge : numpy.ndarray, shape (p,) or (fits, p)
+        Strength of the ridge on each column, in each fit if fits have their own.
     linear : callable
         Function of coefficients, shape (fits, k × p) without those of classes that have
         none, that returns them as (fits, p, classes) or (fits, p).
@@ -152,11 +152,12 @@ def fit_own_folds(
         empty[some] = ~absent.any(axis=1)
         if start is not None:
             y = records.y if folds.outcome is None else records.y[folds.outcome[some]]
-            problem = Problem.of(matrices, weights, y, start, regression.family)
+            own = None if regression.ridge.ndim == 1 else regression.ridge[some]
+            problem = Problem.of(matrices, weights, y, start, regression.family, own)
             theta, sure = problem.settle()
             every = (theta @ start.flat).reshape(len(some), -1, p)
-            own = every[:, regression.free].reshape(len(some), -1)
-            fits.coefficients[some] = np.where(sure[:, None], own, 0.0)
+            found = every[:, regression.free].reshape(len(some), -1)
+            fits.coefficients[some] = np.where(sure[:, None], found, 0.0)
             fits.converged[some] = sure
     fits.coefficients[np.tile(empty, len(regression.free))] = 0.0
     fits = fits.refit(model, records, folds)
@@ -200,7 +201,8 @@ def _in_basis(
     chosen = replace(folds, matrices=None).chosen(some)
     penalties: Penalties | None = None
     if regression.ridge.any():
-        turned = inverse.transpose(0, 2, 1) * regression.ridge @ inverse
+        ridge = np.broadcast_to(regression.ridge, (len(folds), p))[some]
+        turned = inverse.transpose(0, 2, 1) * ridge[:, None] @ inverse
 
         def penalties(numbers: Numbers) -> Matrix:
             return np.asarray(turned[numbers])
@@ -317,6 +319,8 @@ class Problem:
     y : numpy.ndarray, shape (n,) or (m, n)
     start : Start
     family : Family
+    ridge : numpy.ndarray, shape (q, q) or (m, q, q), or None
+        The penalty, of each fit if fits have their own.
     reach : float
         The most that a step of length 1 moves a linear predictor.
     noise : float
@@ -328,6 +332,7 @@ class Problem:
     y: NDArray[Any]
     start: Start
     family: Family
+    ridge: Matrix | None
     reach: float
     noise: float
 
@@ -339,26 +344,35 @@ class Problem:
         y: NDArray[Any],
         start: Start,
         family: Family,
+        own: Matrix | None,
     ) -> Problem:
-        """Set up the fits with the given matrices."""
+        """Set up fits with the given matrices, and ridges (m, p) of their own."""
+        ridge = start.ridge
+        if own is not None:
+            every = np.tile(own, start.back.shape[1])[:, None]
+            ridge = (start.flat * every) @ start.flat.T
         longest = 0.0
         for k in range(start.back.shape[1]):
             rows = X @ start.back[:, k].T
             longest = max(longest, np.einsum("mnq,mnq->mn", rows, rows).max())
         reach = float(np.sqrt(longest))
         noise = 1e-15 * np.sqrt(X.shape[1] * len(start.theta)) * start.scale
-        return cls(X, weights, y, start, family, reach, float(noise))
+        return cls(X, weights, y, start, family, ridge, reach, float(noise))
 
     def __len__(self) -> int:
         return len(self.X)
 
     def part(self, chosen: NDArray[Any]) -> Problem:
         """Return the problems of some of the fits."""
+        ridge = self.ridge
+        if ridge is not None and ridge.ndim == 3:
+            ridge = ridge[chosen]
         return replace(
             self,
             X=self.X[chosen],
             weights=self.weights[chosen],
             y=self.y if self.y.ndim == 1 else self.y[chosen],
+            ridge=ridge,
         )
 
     def linear(self, theta: Matrix) -> Matrix:
@@ -375,8 +389,8 @@ class Problem:
         residuals *= self.weights[:, None]
         sums = np.matmul(residuals, self.X).reshape(len(theta), -1)
         made = sums @ self.start.flat.T
-        if self.start.ridge is not None:
-            made -= theta @ self.start.ridge
+        if self.ridge is not None:
+            made -= np.matmul(theta[:, None], self.ridge)[:, 0]
         return np.asarray(made)
 
     def furthest(self, step: Matrix) -> Matrix:
@@ -398,8 +412,8 @@ class Problem:
                 made[:, b, :, a] = part
         flat = self.start.flat
         hessian = flat @ made.reshape(m, k * p, k * p) @ flat.T
-        if self.start.ridge is not None:
-            hessian += self.start.ridge
+        if self.ridge is not None:
+            hessian += self.ridge
         with np.errstate(invalid="ignore", over="ignore"):
             inverse = Whole(symmetric_inverse(hessian))
         return self._gradient(theta, eta), inverse
@@ -410,7 +424,7 @@ class Problem:
         done, bound = np.zeros(len(self), dtype=bool), np.full(len(self), np.inf)
         enough = ACCURACY * self.start.scale / self.reach
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            for _ in range(HESSIANS if self.start.ridge is None else BOUNDED):
+            for _ in range(HESSIANS if self.ridge is None else BOUNDED):
                 left = np.flatnonzero(~done)
                 if not len(left):
                     break

@@ -46,7 +46,8 @@ def fit_candidates(
     Ridge logistic regressions that differ in ``C`` are fitted as one path.
     """
     ridges = [model for model in models if _is_ridge(model)]
-    if records.kind == "binary" and len(ridges) == len(models) > 1:
+    alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
+    if records.kind == "binary" and alike and len(ridges) == len(models) > 1:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
     if first is None:
@@ -55,7 +56,7 @@ def fit_candidates(
 
 
 def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and model == Logit(C=model.C)
+    return type(model) is Logit and not model.firth
 
 
 def _ridge_path(
@@ -63,8 +64,12 @@ def _ridge_path(
 ) -> Iterator[FittedFolds]:
     given = [getattr(model, "C", None) for model in models]
     Cs = [np.inf if C is None else float(C) for C in given]
-    for C, fits in zip(Cs, fit_logit_path(Cs, records, folds), strict=True):
-        penalty = Logit(C).ridge(records)
+    spread = None
+    if getattr(models[0], "standardize", False):
+        spread = Logit(1.0, standardize=True).own_ridges(records, folds)
+    path = fit_logit_path(Cs, records, folds, spread)
+    for C, fits in zip(Cs, path, strict=True):
+        penalty = Logit(C).ridge(records) if spread is None else spread / C
         yield by_linear_predictor(fits, records, folds, expit, penalty)
 
 
