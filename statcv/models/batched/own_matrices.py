@@ -138,10 +138,13 @@ def fit_own_folds(
     empty = np.zeros((len(folds), p), dtype=bool)
     alone = np.ones(len(folds), dtype=bool)
     if len(learnt.products) == p:
+        most = 16 * CELLS // p**2  # folds whose coefficients are kept at once
         for group in np.flatnonzero(np.bincount(learnt.group) >= SHARED).tolist():
-            some = np.flatnonzero(learnt.group == group)
-            if _in_basis(regression, records, folds, some, fits, empty):
-                alone[some] = False
+            members = np.flatnonzero(learnt.group == group)
+            for part in range(0, len(members), most):
+                some = members[part : part + most]
+                if _in_basis(regression, records, folds, some, fits, empty):
+                    alone[some] = False
     rest = np.flatnonzero(alone)
     start = regression.start(records) if len(rest) else None
     for some in _blocks(rest, n, p):
