@@ -161,7 +161,7 @@ def cv_glm(data: pd.DataFrame, folder: Path, epsilon: float) -> tuple[float, flo
 def cv_glmnet(
     data: pd.DataFrame, penalties: Any, folder: Path, thresh: float
 ) -> tuple[float, Any]:
-    """Return the time of `cv.glmnet` by R's own clock, and the log-loss of each penalty.
+    """Return the time of `cv.glmnet` by R's own clock, and the log-losses.
 
     The data have the outcome `y`, and the number of each record's `fold`.
     """

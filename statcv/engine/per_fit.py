@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,24 +34,29 @@ class FoldFit:
         Number of the fit in the plan.
     fit : Fit
     training : TrainingSet
-    learnt : optional
-        What stateful terms learnt there; None without stateful terms.
     """
 
     setup: Setup
     number: int
     fit: Fit
     training: TrainingSet
-    learnt: Any = None
 
     @property
     def held_out(self) -> NDArray[np.intp]:
         """The records that its split holds out."""
         return self.setup.plan.fits.test(self.number).astype(np.intp)
 
+    @cached_property
+    def _learnt(self) -> Any:
+        """What stateful terms learnt there; None without stateful terms."""
+        terms = self.setup.design.terms
+        if not terms.stateful:
+            return None
+        return terms.learn(self.setup.plan.train(self.number))
+
     def predict(self, frame: pd.DataFrame) -> Floats:
         """Return predictions for rows of prepared columns, such as ``terms.frame``."""
-        X = self.setup.design.terms.matrix(frame, self.learnt)
+        X = self.setup.design.terms.matrix(frame, self._learnt)
         return np.asarray(self.fit.predict(X), dtype=float)
 
 
@@ -99,15 +104,10 @@ def read_fits(
 
 
 def _read(read: Callable[[FoldFit], Read], setup: Setup, fits: range) -> Read:
-    number, terms = fits.start, setup.design.terms
+    number = fits.start
     try:
-        training, learnt = setup.folds.training_set(setup.records, number), None
-        if terms.stateful:
-            rows = setup.plan.train(number)
-            learnt = terms.learn(rows)
-            X = terms.matrix(terms.frame.iloc[rows], learnt)
-            training = replace(training, X=X)
-        return read(FoldFit(setup, number, setup.model.fit(training), training, learnt))
+        training = setup.folds.training_set(setup.records, number)
+        return read(FoldFit(setup, number, setup.model.fit(training), training))
     except StatcvError as error:
         raise type(error)(f"in {where(setup.plan, number)}: {error}") from error
     except Exception as error:
@@ -153,10 +153,9 @@ def prediction_moments(
         Number of processes where fits are made one by one, as in
         :func:`statcv.engine.run`.
     """
-    if not setup.design.terms.stateful:
-        fitted = fit_all_folds(setup.model, setup.records, setup.folds)
-        if fitted is not None:
-            return _of_all(setup, fitted, training)
+    fitted = fit_all_folds(setup.model, setup.records, setup.folds)
+    if fitted is not None:
+        return _of_all(setup, fitted, training)
     found = read_fits(setup, partial(_of_one, training=training), n_jobs)
     mean, sd = np.array(found).T
     return Moments(mean, sd)
@@ -181,10 +180,10 @@ def _of_one(fold: FoldFit, training: bool) -> tuple[float, float]:
     design, weights = fold.setup.design, None
     if training:
         predicted, weights = fold.fit.predict(fold.training.X), fold.training.weights
-    elif design.terms.stateful:
-        predicted = fold.predict(design.terms.frame)
     else:
-        predicted = fold.fit.predict(design.matrix)
+        every = np.arange(design.n)
+        X = fold.setup.folds.matrix(fold.setup.records, fold.number, every)
+        predicted = fold.fit.predict(X)
     values = np.asarray(predicted, dtype=float)[None]
     given = np.ones_like(values) if weights is None else weights[None]
     mean, sd = _moments(values, given)

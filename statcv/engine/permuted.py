@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from statcv.engine.parallel import one_thread
 from statcv.engine.predictions import Floats
 from statcv.engine.run import run
-from statcv.engine.setup import Setup
+from statcv.engine.setup import Setup, with_matrices
 from statcv.errors import (
     ConvergenceWarning,
     FitError,
@@ -112,10 +112,12 @@ def run_permuted(
 def _together(setup: Setup, permutations: Permutations) -> PermutedFits | None:
     design, plan, times = setup.design, setup.plan, len(permutations)
     scaled = setup.weights is not None and plan.rebalance is not None
-    if design.terms.stateful or scaled:
+    if scaled:
         return None
     places = permutations.places if permutations.with_plan else None
     folds = permuted_folds(setup.folds, times, places)
+    if folds.matrices is None:
+        folds = with_matrices(folds, design)
     records = replace(setup.records, y=permutations.outcomes(design.y))
     fitted = fit_all_folds(setup.model, records, folds)
     if fitted is None:

@@ -15,7 +15,7 @@ from statcv.arguments import fit_seeds
 from statcv.engine.parallel import check_jobs, do_tasks
 from statcv.engine.permuted import OF_THE_FITS
 from statcv.engine.predictions import Floats
-from statcv.engine.setup import Setup
+from statcv.engine.setup import Setup, with_matrices
 from statcv.engine.tasks import MOST, TASKS, WORK, cut
 from statcv.errors import FitError, StatcvError
 from statcv.models.batched import Folds, fit_all_folds
@@ -73,6 +73,7 @@ def run_resampled(
     check_jobs(n_jobs)
     seeds = partial(_seeds, setup.seed, numbers)
     folds = replace(Folds.of_times(times), seeds=seeds)
+    folds = with_matrices(folds, setup.design)
     parts: list[ResampledFits] = []
     with warnings.catch_warnings():
         for category in OF_THE_FITS:  # counted below
@@ -141,10 +142,7 @@ def _one_by_one(folds: Folds, setup: Setup, fits: range) -> ResampledFits:
     for number in fits:
         try:
             training = folds.training_set(setup.records, number)
-            X = setup.records.X
-            if setup.design.terms.stateful:
-                learnt, X = setup.design.fold(folds.train(number, len(every)), every)
-                training = replace(training, X=learnt)
+            X = folds.matrix(setup.records, number, every)
             fit = setup.model.fit(training)
             made.append((fit, np.asarray(fit.predict(X), dtype=float)))
         except StatcvError as error:

@@ -17,16 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import (
-    TINY,
-    information,
-    information_of_classes,
-    inverted,
-    quadratic,
-    solve,
-)
+from statcv.engine.information import TINY, inverted, solve
 from statcv.engine.predictions import Held
+from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
+from statcv.formula import Learnt
 from statcv.models.batched import CELLS
 from statcv.models.firth import firth_changes
 from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
@@ -155,37 +150,51 @@ class Sensitivity:
             moved = moved + through
         return moved
 
-    # ---- blocks of fits that have the same matrix ----
+    # ---- blocks of fits that share the rows of a basis ----
 
     def _blocks(
         self, fit: Numbers, row: Numbers
     ) -> Iterator[tuple[Block, Numbers, Numbers]]:
         """Yield blocks, with the positions of their predictions and the fit of each."""
-        order = np.arange(len(fit))
-        if (fit[1:] < fit[:-1]).any():
-            order = np.argsort(fit, kind="stable")
-        rising = fit[order]
-        fits = rising[np.flatnonzero(np.diff(rising, prepend=-1))]
+        fits = np.unique(fit)
+        group = self._groups[fits]
+        fits = fits[np.argsort(group, kind="stable")]
+        ends = np.cumsum(np.unique(group, return_counts=True)[1]).tolist()
+        rank = np.zeros(len(self.fits), dtype=np.intp)
+        rank[fits] = np.arange(len(fits))
+        order = np.argsort(rank[fit], kind="stable")
+        rising = rank[fit][order]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
-        step = 1 if self._alone else max(1, BLOCK * CELLS // max(width, 1))
-        for start in range(0, len(fits), step):
-            numbers = fits[start : start + step]
-            begin = np.searchsorted(rising, numbers[0], side="left")
-            end = np.searchsorted(rising, numbers[-1], side="right")
-            some = order[begin:end]
-            block = self._block(numbers, row[some])
-            yield block, some, np.searchsorted(numbers, rising[begin:end])
+        step = max(1, BLOCK * CELLS // max(width, 1))
+        for first, end in pairwise([0, *ends]):
+            for start in range(first, end, step):
+                stop = min(start + step, end)
+                begin, after = np.searchsorted(rising, [start, stop])
+                some = order[begin:after]
+                block = self._block(fits[start:stop], row[some])
+                yield block, some, rising[begin:after] - start
 
-    @property
-    def _alone(self) -> bool:
-        """Whether each fit has a matrix of its own."""
-        return self.setup.design.terms.stateful or self.fits.filled is not None
+    @cached_property
+    def _groups(self) -> Numbers:
+        """The group of each fit, in which the fits share the rows of a basis."""
+        learnt = self._learnt
+        if learnt is not None:
+            return learnt.group
+        alone = self.setup.design.terms.stateful or self.fits.filled is not None
+        return np.arange(len(self.fits)) * alone
+
+    @cached_property
+    def _learnt(self) -> Learnt | None:
+        """The matrices of fits whose terms were learnt together, as they are."""
+        changed = self.fits.filled is not None or self.fits.constant is not None
+        matrices = self.setup.folds.matrices
+        return matrices if isinstance(matrices, Learnt) and not changed else None
 
     def _block(self, numbers: Numbers, row: Numbers) -> Block:
-        """Return some fits; they are kept, if each has not its own matrix."""
-        last = self._kept.get(int(numbers[0]))
-        if last is not None and np.array_equal(last.numbers, numbers):
-            return last
+        """Return some fits; blocks are kept as long as they are not too large."""
+        key = numbers.tobytes()
+        if key in self._kept:
+            return self._kept[key]
         beta, penalty = self.fits.coefficients[numbers], self.fits.penalty[numbers]
         if self.fits.constant is not None:
             own = self.fits.constant[numbers][:, None]
@@ -196,54 +205,57 @@ class Sensitivity:
         counts = trained
         if self.fits.class_weights is not None:
             counts = trained * self.fits.class_weights[numbers][:, records.y]
-        X, beta = self._matrix(int(numbers[0]), row), np.nan_to_num(beta)
+        rows, beta = self._rows(numbers, row), np.nan_to_num(beta)
         block = Block(
-            numbers, X, records.y, beta, penalty, trained, counts, self.likelihood
+            numbers, rows, records.y, beta, penalty, trained, counts, self.likelihood
         )
-        if not self._alone:
-            known = sum(one.trained.size for one in self._kept.values())
+        if self._learnt is not None or not self._groups.any():
+            known = sum(other.trained.size for other in self._kept.values())
             if known + trained.size > KEPT:
                 self._kept.clear()
-            self._kept[int(numbers[0])] = block
+            self._kept[key] = block
         return block
 
     @cached_property
-    def _kept(self) -> dict[int, Block]:
-        """Blocks by the number of their first fit."""
+    def _kept(self) -> dict[bytes, Block]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {name: getattr(self, name) for name in ("setup", "fits", "likelihood")}
 
-    def _matrix(self, fit: int, row: Numbers) -> Floats:
-        """Return the matrix of a fit; 0 for records that it neither knows nor meets."""
-        design, X = self.setup.design, self.setup.records.X
+    def _rows(self, numbers: Numbers, row: Numbers) -> Rows:
+        """Return the matrices of some fits.
+
+        Rows are 0 for records that a fit by itself neither knows nor meets.
+        """
+        X, fit, learnt = self.setup.records.X, int(numbers[0]), self._learnt
         if self.fits.rows is not None:
-            return self.fits.rows
-        if design.terms.stateful:
-            train = self.setup.plan.train(fit)
-            met = np.union1d(train, row)
+            return Rows(self.fits.rows)
+        if learnt is not None:
+            basis = learnt.basis(int(learnt.group[fit]))
+            return Rows(basis, learnt.coefficients(numbers))
+        if self.setup.folds.matrices is not None:
+            met = np.union1d(self.setup.plan.train(fit), row)
             X = np.zeros_like(X)
-            frame = design.terms.frame.iloc[met]
-            X[met] = design.terms.matrix(frame, design.terms.learn(train))
+            X[met] = self.setup.folds.matrix(self.setup.records, fit, met)
         if self.fits.filled is not None:
             X = np.where(np.isnan(X), self.fits.filled[fit], X)
         if self.fits.constant is not None:
             X = np.column_stack([X, np.ones(len(X))])
-        return X
+        return Rows(X)
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some fits with the same matrix, with what is computed from them once.
+    """Some fits that share a basis, with what is computed from them once.
 
     Attributes
     ----------
     numbers : numpy.ndarray of int, shape (fits,)
         The numbers of the fits.
-    X : numpy.ndarray, shape (n, p)
-        The matrix of all records.
+    rows : Rows
+        The matrices of all records.
     y : numpy.ndarray, shape (n,)
         The coded outcome.
     beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
@@ -257,7 +269,7 @@ class Block:
     """
 
     numbers: Numbers
-    X: Floats
+    rows: Rows
     y: NDArray[Any]
     beta: Floats
     penalty: Floats
@@ -273,9 +285,7 @@ class Block:
     @cached_property
     def eta(self) -> Floats:
         """The linear predictors, shape (fits, n) or (fits, n, classes)."""
-        if self.beta.ndim == 2:
-            return np.asarray(self.beta @ self.X.T)
-        return np.asarray(np.einsum("bpk,np->bnk", self.beta, self.X))
+        return self.rows.along(self.beta)
 
     def predictors(self, owner: Numbers, row: Numbers) -> Floats:
         """Return the linear predictors of some records, of fits that have one each.
@@ -287,20 +297,20 @@ class Block:
         """
         found = np.empty(len(row))
         for fit, some in self._parts(owner):
-            found[some] = self.X[row[some]] @ self.beta[fit]
+            found[some] = self.rows.values(fit, row[some], self.beta[fit])
         return found
 
     def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
         """Yield the predictions of each fit, as many at a time as stay in the cache."""
         bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
-        step = max(1, AT_ONCE // max(self.X.shape[1], 1))
+        step = max(1, AT_ONCE // max(self.rows.basis.shape[1], 1))
         for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
             for first in range(start, stop, step):
                 yield fit, slice(first, min(first + step, stop))
 
-    def _rows(self) -> Iterator[slice]:
+    def _pieces(self) -> Iterator[slice]:
         """Yield the records, as many at a time as stay in the cache."""
-        n = len(self.X)
+        n = len(self.rows.basis)
         step = max(1, AT_ONCE // max(len(self.numbers), 1))
         for first in range(0, n, step):
             yield slice(first, min(first + step, n))
@@ -308,15 +318,15 @@ class Block:
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return Scale.of(self.X, self.beta, self.trained)
+        return Scale.of(self.rows, self.beta, self.trained)
 
     @cached_property
     def pull(self) -> Floats:
         """The derivative of the log-likelihood by each linear predictor."""
         if self.beta.ndim == 2:
             pull = np.empty_like(self.counts)
-            for some in self._rows():
-                eta = self.beta @ self.X[some].T
+            for some in self._pieces():
+                eta = self.rows.part(some).along(self.beta)
                 residual = self.likelihood.residual(self.y[None, some], eta)
                 np.multiply(self.counts[:, some], residual, out=pull[:, some])
             return pull
@@ -328,22 +338,22 @@ class Block:
         """The inverse of the penalised information, shape (fits, p, p)."""
         fits, p = self.beta.shape[:2]
         total = np.zeros((fits, p, p))
-        for some in self._rows():
-            total += information(self.X[some], self._curvature(some))
+        for some in self._pieces():
+            total += self.rows.part(some).information(self._curvature(some))
         return inverted(total, self.penalty)
 
     @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
         found = np.empty_like(self.counts)
-        for some in self._rows():
-            own = self._curvature(some) * quadratic(self.X[some], self.inverse)
-            np.clip(own, 0.0, MOST, out=found[:, some])
+        for some in self._pieces():
+            squares = self.rows.part(some).quadratic(self.inverse)
+            np.clip(self._curvature(some) * squares, 0.0, MOST, out=found[:, some])
         return found
 
     def _curvature(self, some: slice) -> Floats:
         """Return the weights of some records in the information, (fits, m)."""
-        eta = self.beta @ self.X[some].T
+        eta = self.rows.part(some).along(self.beta)
         curved = self.likelihood.curvature(self.y[None, some], eta)
         return np.asarray(self.counts[:, some] * curved)
 
@@ -364,7 +374,7 @@ class Block:
         """
         target = np.zeros_like(self.beta)
         for fit, some in self._parts(owner):
-            target[fit] += self.X[row[some]].T @ slope[some]
+            target[fit] += self.rows.some(fit, row[some], slope[some])
         return target
 
     def add_changes(self, total: Floats, target: Floats, one_step: bool) -> None:
@@ -380,8 +390,9 @@ class Block:
         """
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
         rate = self._reach if one_step else self.pull
-        for some in self._rows():
-            total[some] += np.einsum("bn,bn->n", solved @ self.X[some].T, rate[:, some])
+        for some in self._pieces():
+            moved = self.rows.part(some).along(solved)
+            total[some] += np.einsum("bn,bn->n", moved, rate[:, some])
 
     def changes(self, target: Floats) -> Floats:
         """Return the derivative by the weight of each record in each fit, (fits, n).
@@ -395,20 +406,22 @@ class Block:
             return self._changes_of_classes(target)
         if self.likelihood == Bernoulli(firth=True):
             parts = zip(self.counts, self.beta, target, strict=True)
-            return np.stack([firth_changes(self.X, self.y, *part) for part in parts])
+            changes = [
+                firth_changes(self.rows.matrix(fit), self.y, *part)
+                for fit, part in enumerate(parts)
+            ]
+            return np.stack(changes)
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        return np.asarray((solved @ self.X.T) * self.pull)
+        return np.asarray(self.rows.along(solved) * self.pull)
 
     def _changes_of_classes(self, target: Floats) -> Floats:
         shares = self.likelihood.curvature(self.y[None], self.eta)
-        matrix = information_of_classes(self.X, shares, self.counts)
+        matrix = self.rows.information_of_classes(shares, self.counts)
         fits, _, classes = target.shape
         flat = target.transpose(0, 2, 1).reshape(fits, -1)
         solved = solve(matrix, np.tile(self.penalty, classes), flat)
-        solved = solved.reshape(fits, classes, -1)
-        return np.asarray(
-            np.einsum("bkp,np,bnk->bn", solved, self.X, self.pull, optimize=True)
-        )
+        solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
+        return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,31 +442,32 @@ class Scale:
     along: Floats
 
     @classmethod
-    def of(cls, X: Floats, beta: Floats, weights: Floats) -> Scale:
+    def of(cls, rows: Rows, beta: Floats, weights: Floats) -> Scale:
         """Return the scale of linear predictors.
 
         Parameters
         ----------
-        X : numpy.ndarray, shape (n, p)
+        rows : Rows
         beta : numpy.ndarray, shape (fits, p)
             The coefficients.
         weights : numpy.ndarray, shape (fits, n)
             The training weights.
         """
         total = weights.sum(axis=1)
-        centre = weights @ X / total[:, None]
+        centre = rows.sums(weights) / total[:, None]
         mean = (centre * beta).sum(axis=1)
         variance, largest = np.zeros_like(mean), np.zeros_like(mean)
         along = np.zeros_like(centre)
-        step = max(1, AT_ONCE // max(len(beta), 1))
-        for start in range(0, len(X), step):
-            part = X[start : start + step]
-            eta = beta @ part.T
+        n, step = len(rows.basis), max(1, AT_ONCE // max(len(beta), 1))
+        for start in range(0, n, step):
+            some = slice(start, start + step)
+            part = rows.part(some)
+            eta = part.along(beta)
             largest = np.maximum(largest, np.abs(eta).max(axis=1))
             eta -= mean[:, None]
-            apart = weights[:, start : start + step] * eta
+            apart = weights[:, some] * eta
             variance += np.einsum("bn,bn->b", apart, eta)
-            along += apart @ part
+            along += part.sums(apart)
         variance, along = variance / total, along / total[:, None]
         least = (TINY * largest) ** 2
         spread = np.sqrt(np.maximum(variance, 0.0))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import FIT, FULL_FIT, fit_seeds
 from statcv.folds import FoldPlan
-from statcv.formula import Design
+from statcv.formula import Design, Learnt, TrainingSets
 from statcv.models import Fit, Model, TrainingSet, with_given_weights
 from statcv.models.batched import Folds
 
@@ -50,11 +50,15 @@ class Setup:
     def fits_together(self) -> bool:
         """Whether all folds may be fitted as one problem, not one by one.
 
-        They may not if a term learns from data, or the held-out records are followed.
+        They may not if the held-out records are followed, or if a term learns from data
+        and the model or the term needs each training set by itself.
         """
         able = self.model.capabilities
-        alone = self.design.terms.stateful or able.follows_held_out
-        return able.fits_together and not alone
+        if not able.fits_together or able.follows_held_out:
+            return False
+        if not self.design.terms.stateful:
+            return True
+        return able.own_matrices and isinstance(self.folds.matrices, Learnt)
 
     @cached_property
     def records(self) -> TrainingSet:
@@ -67,13 +71,62 @@ class Setup:
     def folds(self) -> Folds:
         """The records on which each fit trains."""
         folds = with_given_weights(Folds.of(self.plan), self.plan, self.weights)
-        return replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
+        folds = replace(folds, seeds=partial(_seeds, self.seed, self.numbers))
+        return with_matrices(folds, self.design)
 
 
 def _seeds(
     seed: int, numbers: NDArray[np.intp] | None, fits: NDArray[np.intp]
 ) -> NDArray[np.int64]:
     return fit_seeds(seed, fits if numbers is None else numbers[fits])
+
+
+def with_matrices(folds: Folds, design: Design) -> Folds:
+    """Return the folds with a matrix for each, if terms learn from training rows."""
+    if not design.terms.stateful:
+        return folds
+    sets = training_sets(folds, design.n)
+    learnt = design.terms.learn_together(sets)
+    return replace(folds, matrices=learnt or LearntByPatsy(design, sets))
+
+
+def training_sets(folds: Folds, n: int) -> TrainingSets:
+    """Return the records on which each fold trains, of n."""
+    changes, times = folds.changes
+    owner, row = changes.owners.astype(np.int64), changes.values.astype(np.int64)
+    return TrainingSets(n, len(folds), owner, row, times.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class LearntByPatsy:
+    """The matrices of folds whose terms are learnt in one training set after the other.
+
+    Attributes
+    ----------
+    design : Design
+    sets : TrainingSets
+    numbers : numpy.ndarray of int, or None
+        The training set of each fold; None if they are numbered alike.
+    """
+
+    design: Design
+    sets: TrainingSets
+    numbers: NDArray[np.intp] | None = None
+    _last: dict[int, Any] = field(default_factory=dict)
+
+    def matrix(self, fit: int, rows: NDArray[np.intp]) -> Floats:
+        """Return the matrix of some records, as learnt in the training set of a fit."""
+        number = fit if self.numbers is None else int(self.numbers[fit])
+        terms = self.design.terms
+        if number not in self._last:
+            self._last.clear()
+            self._last[number] = terms.learn(self.sets.rows(number))
+        return terms.matrix(terms.frame.iloc[rows], self._last[number])
+
+    def chosen(self, fits: NDArray[np.intp]) -> LearntByPatsy:
+        """Return the matrices of some fits."""
+        numbers = fits if self.numbers is None else self.numbers[fits]
+        return replace(self, numbers=numbers)
 
 
 def fit_all(

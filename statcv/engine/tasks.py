@@ -25,8 +25,7 @@ from statcv.models.likelihood import LinearFits, joined_fits
 def fit_together(setup: Setup, fits: range) -> Part | None:
     """Fit a range of folds as one problem; None if the model cannot.
 
-    No term may learn from the data. Predictions are those of independent fits, to
-    rounding.
+    Predictions are those of independent fits, to rounding.
     """
     started = time.perf_counter()
     plan, numbers = setup.plan, np.arange(fits.start, fits.stop)
@@ -115,10 +114,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
     rows = plan.train(number)
     try:
         training = setup.folds.training_set(setup.records, number)
-        X = setup.records.X[others]
-        if setup.design.terms.stateful:
-            learnt, X = setup.design.fold(rows, others)
-            training = replace(training, X=learnt)
+        X = setup.folds.matrix(setup.records, number, others)
         fit = _fit(setup, training, test, X[: len(test)])
         predicted = np.asarray(fit.predict(X), dtype=float)
         many = training.n_classes if training.kind == "multiclass" else 0

@@ -15,17 +15,21 @@ from statcv.formula.frame import (
     row_values,
     row_weights,
 )
+from statcv.formula.learnt import Learnt
 from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula, updated_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.scope import caller_scope
 from statcv.formula.terms import Terms
+from statcv.formula.training_sets import TrainingSets
 
 __all__ = [
     "Design",
     "Formula",
+    "Learnt",
     "Outcome",
     "Terms",
+    "TrainingSets",
     "as_frame",
     "caller_scope",
     "counted",

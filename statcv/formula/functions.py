@@ -395,3 +395,54 @@ class Bs(patsy.splines.BS):  # type: ignore[misc]
 
 
 bs = patsy.state.stateful_transform(Bs)
+
+
+# ---- standardised columns ----
+
+
+class Standardize:
+    """Columns minus their mean, divided by their standard deviation.
+
+    The mean and the standard deviation are those of the training rows, as patsy's
+    ``standardize`` computes them.
+    """
+
+    def __init__(self) -> None:
+        self._chunks: list[Floats] = []
+        self._mean: Floats = np.empty(0)
+        self._squares: Floats = np.empty(0)
+        self._count = 0
+
+    def memorize_chunk(
+        self, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
+    ) -> None:
+        """Add a block of training values."""
+        self._chunks.append(_two_dimensional(x))
+
+    def memorize_finish(self) -> None:
+        """Learn mean and standard deviation from all training values."""
+        x = np.concatenate(self._chunks)
+        self._chunks = []
+        self._count, self._mean = len(x), x.mean(axis=0)
+        equal = (x == x[:1]).all(axis=0)  # whose mean may differ from them by rounding
+        self._mean[equal] = x[0, equal]
+        self._squares = ((x - self._mean) ** 2).sum(axis=0)
+
+    def transform(
+        self, x: Any, center: bool = True, rescale: bool = True, ddof: int = 0
+    ) -> Floats:
+        """Return the standardised columns, shaped as ``x``."""
+        made = _two_dimensional(x).copy()
+        if center:
+            made -= self._mean
+        if rescale:
+            made /= np.sqrt(self._squares / (self._count - ddof))
+        return made.reshape(np.shape(x))
+
+
+def _two_dimensional(x: Any) -> Floats:
+    values = np.asarray(x, dtype=float)
+    return values[:, None] if values.ndim == 1 else values
+
+
+standardize = patsy.state.stateful_transform(Standardize)

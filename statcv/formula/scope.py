@@ -124,13 +124,14 @@ def column_factor(code: str, column: str, renamed: bool) -> Factor:
 
 @cache
 def transforms() -> Mapping[str, Any]:
-    """Return the functions of every formula: patsy's, ``bs``, ``clr`` and ``poly``."""
+    """Return the functions of every formula: patsy's, and the package's own."""
     import patsy.builtins
 
-    from statcv.formula.functions import bs
+    from statcv.formula.functions import bs, standardize
 
     known = {name: getattr(patsy.builtins, name) for name in patsy.builtins.__all__}
-    return {**known, "bs": bs, "clr": clr, "poly": poly}
+    scaled = {"scale": standardize, "standardize": standardize}
+    return {**known, **scaled, "bs": bs, "clr": clr, "poly": poly}
 
 
 def namespace(functions: Mapping[str, Any]) -> dict[str, Any]:

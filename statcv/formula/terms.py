@@ -2,8 +2,9 @@
 
 patsy does the coding. It learns the layout (columns, category levels) from the whole
 frame. What a *stateful* term learns from the values (the mean of ``center``, the knots
-of ``bs``) is learnt again on each training set. The matrix of a formula of plain
-numeric columns is computed here, without patsy.
+of ``bs``) is learnt again on each training set, in all of them together where
+:mod:`statcv.formula.expressions` knows how. The matrix of a formula of plain numeric
+columns is computed here, without patsy.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.formula.expressions import by_row
 from statcv.formula.frame import Columns, is_number
+from statcv.formula.learning import transforms
+from statcv.formula.learnt import Learnt, Prepared
 from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
+from statcv.formula.training_sets import TrainingSets
 
 Matrix = NDArray[np.float64]
 
@@ -74,6 +79,18 @@ class Terms:
         return products if numbers else None
 
     @cached_property
+    def _prepared(self) -> Prepared | None:
+        """The terms ready to be learnt together; None if patsy learns them."""
+        if self.plain is not None:
+            return None
+        return Prepared.of(self.formula, self.columns, self.index)
+
+    @property
+    def _layout(self) -> Any:
+        """Patsy's description of the columns."""
+        return self._whole if self._prepared is None else self._prepared.layout
+
+    @cached_property
     def _whole(self) -> Any:
         """Patsy's description of the design, learnt on the whole frame."""
         import patsy
@@ -102,6 +119,10 @@ class Terms:
         """The columns from which a term learns."""
         if self.plain is not None:
             return ()
+        if self._prepared is not None:
+            codes = self._prepared.learning
+            learning = [self.formula.factors[code].columns for code in codes]
+            return tuple(dict.fromkeys(c for columns in learning for c in columns))
         learning = [
             self.formula.factors[factor.code].columns
             for factor, info in self._whole.factor_infos.items()
@@ -114,7 +135,7 @@ class Terms:
         """Names of the matrix's columns, terms in the order of the formula."""
         if self.plain is not None:
             return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
-        patsys = [self._whole.column_names[j] for j in self._order]
+        patsys = [self._layout.column_names[j] for j in self._order]
         return tuple(map(self._labelled, patsys, self._origins))
 
     def _labelled(self, name: str, term: tuple[str, ...]) -> str:
@@ -127,7 +148,7 @@ class Terms:
     @cached_property
     def _slices(self) -> dict[tuple[str, ...], slice]:
         """Position of each term in patsy, which sorts factors before numbers."""
-        slices = self._whole.term_slices
+        slices = self._layout.term_slices
         return {tuple(f.code for f in term.factors): s for term, s in slices.items()}
 
     @cached_property
@@ -172,11 +193,27 @@ class Terms:
             self._whole.column_names, infos, self._whole.term_codings
         )
 
+    def learn_together(self, sets: TrainingSets) -> Learnt | None:
+        """Learn the terms in all training sets; None if patsy learns them one by one.
+
+        Parameters
+        ----------
+        sets : TrainingSets
+        """
+        if self._prepared is None:
+            return None
+        return self._prepared.learn(sets, self._order)
+
     def whole_matrix(self) -> Matrix:
         """Return the design matrix of all rows."""
         if self.plain is not None:
             return _multiply(self.plain, self.columns, len(self.index))
-        return self.matrix(self.frame)
+        n = len(self.index)
+        ready = self._prepared
+        learnt = None if ready is None else ready.whole(self._order)
+        if learnt is None:
+            return self.matrix(self.frame)
+        return learnt.matrix(0, np.arange(n))
 
     def matrix(self, frame: pd.DataFrame, learnt: Any = None) -> Matrix:
         """Return the design matrix of ``frame``, which has the prepared columns.
@@ -205,7 +242,7 @@ class Terms:
         if self.plain is not None:
             return {}
         found = {}
-        for factor, info in self._whole.factor_infos.items():
+        for factor, info in self._layout.factor_infos.items():
             if info.type == "categorical":
                 value = values_of(factor.eval(info.state, self.frame))
                 codes = pd.Categorical(value, categories=list(info.categories)).codes
@@ -216,9 +253,18 @@ class Terms:
         """Check for terms that learn from the rows in a way that patsy does not see."""
         if self.plain is not None:
             return
+        functions = namespace(self.formula.functions)
+        doubtful = [
+            code
+            for code, factor in self.formula.factors.items()
+            if factor.column is None
+            and not (factor.columns and by_row(factor.python, functions, transforms()))
+        ]
+        if not doubtful:
+            return
         for factor, info in self._whole.factor_infos.items():
             described = self.formula.factors[factor.code]
-            if described.column is None:
+            if factor.code in doubtful:
                 evaluate = partial(factor.eval, info.state)
                 check_rowwise(evaluate, self.frame, described.columns, factor.what)
 

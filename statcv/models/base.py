@@ -127,6 +127,9 @@ class Capabilities:
         Whether ``fit_folds(records, folds)`` fits the training sets of many folds as
         one problem. It returns :class:`~statcv.models.batched.folds.FittedFolds`, or
         None for an outcome that the model fits fold by fold.
+    own_matrices : bool
+        Whether ``fit_folds`` also fits folds each of which has a design matrix of its
+        own, ``folds.matrices``, because terms are learnt in each training set.
     follows_held_out : bool
         Whether the model is to be fitted by ``fit_following(training, held_out)``,
         which follows a metric on the held-out records too; these must not change the
@@ -152,6 +155,7 @@ class Capabilities:
 
     refits: bool = True
     fits_together: bool = False
+    own_matrices: bool = False
     follows_held_out: bool = False
     fits_per_training_set: int = 1
     releases_gil: bool = False

@@ -29,6 +29,12 @@ from statcv.models.batched.folds import (
     Folds,
     by_linear_predictor,
 )
+from statcv.models.batched.own_matrices import (
+    LeastSquares,
+    Regression,
+    Start,
+    fit_own_folds,
+)
 from statcv.models.batched.passes import (
     Numeric,
     Passes,
@@ -66,13 +72,18 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
     >>> fit_linear_folds(Linear(), records, Folds.leaving_out([[3]])).coefficients
     array([[1., 1.]])
     """
-    refuse_missing(records, model.label)
+    return sure_linear_fits(records, folds).refit(model, records, folds)
+
+
+def sure_linear_fits(records: TrainingSet, folds: Folds) -> FoldFits:
+    """Return the fits that are beyond doubt; the others have not converged."""
+    refuse_missing(records, "linear regression")
     fits = FoldFits.empty(len(folds), records.X.shape[1])
     if are_few_and_large(folds, records.X.shape):
         made = _fit_large(records, folds)
         if made is not None:
             fits.coefficients[:], fits.converged[:] = made
-            return fits.refit(model, records, folds)
+            return fits
     weights = np.ones(len(records.X)) if records.weights is None else records.weights
     live = np.flatnonzero((records.X[weights > 0] != 0).any(axis=0))
     root = np.sqrt(weights)
@@ -95,7 +106,7 @@ def fit_linear_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFi
             beta = np.linalg.solve(R, moved[sure].T).T / unit
             fits.coefficients[np.ix_(block.fits[sure], live)] = beta
             fits.converged[block.fits] = sure
-    return fits.refit(model, records, folds)
+    return fits
 
 
 def _fit_large(
@@ -175,7 +186,10 @@ class Linear:
 
     label: str = "linear regression"
     capabilities = Capabilities(
-        fits_together=True, needs_full_rank=True, likelihood=Gaussian()
+        fits_together=True,
+        own_matrices=True,
+        needs_full_rank=True,
+        likelihood=Gaussian(),
     )
 
     def check(self, kind: str) -> None:
@@ -195,11 +209,41 @@ class Linear:
         linear = LinearFits.of_one(beta, np.zeros(len(beta)))
         return PlainFit(partial(_linear, beta), coefficients, linear=linear)
 
-    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+    def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
+        if folds.matrices is not None:
+            return fit_own_folds(self, _regression(records), records, folds)
         fits = fit_linear_folds(self, records, folds)
         none = np.zeros(records.X.shape[1])
         return by_linear_predictor(fits, records, folds, np.asarray, none)
+
+
+def _regression(records: TrainingSet) -> Regression:
+    """Return how folds are fitted that have matrices of their own."""
+    return Regression(
+        family=LeastSquares(),
+        start=_start,
+        in_basis=lambda basis, folds, _: sure_linear_fits(basis, folds),
+        ridge=np.zeros(records.X.shape[1]),
+        linear=np.asarray,
+        mean=np.asarray,
+        names=records.names,
+        free=np.zeros(1, dtype=np.intp),
+    )
+
+
+def _start(records: TrainingSet) -> Start | None:
+    weights = np.ones(len(records.X)) if records.weights is None else records.weights
+    root = np.sqrt(weights)
+    X = records.X * root[:, None]
+    unit = column_units(X)
+    Q, R = np.linalg.qr(X / unit)
+    if not _determined(X, R):
+        return None
+    y = (records.y if records.y.ndim == 1 else records.y[0]) * root
+    back = np.linalg.inv(R).T / unit
+    scale = float(np.sqrt(y @ y / max(weights.sum(), 1e-300)))
+    return Start(back[:, None], y @ Q, None, scale)
 
 
 def _linear(beta: Matrix, X: Matrix) -> Matrix:

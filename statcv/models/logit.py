@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -16,9 +16,22 @@ from statcv.models.base import (
     refuse_kind,
     refuse_missing,
 )
-from statcv.models.batched.folds import FittedFolds, Folds, by_linear_predictor
-from statcv.models.batched.logit import fit_logit_folds
-from statcv.models.batched.multinomial import fit_class_folds
+from statcv.models.batched.folds import (
+    FittedFolds,
+    FoldFits,
+    Folds,
+    by_linear_predictor,
+)
+from statcv.models.batched.logit import fit_logit_folds, sure_logit_fits
+from statcv.models.batched.logit_problem import Penalties, find_centre
+from statcv.models.batched.multinomial import class_regression, fit_class_folds
+from statcv.models.batched.own_matrices import (
+    Classes,
+    InBasis,
+    Regression,
+    Start,
+    fit_own_folds,
+)
 from statcv.models.batched.row_space import in_row_space, row_space
 from statcv.models.firth import fit_firth, fit_firth_folds
 from statcv.models.likelihood import Bernoulli, LinearFits
@@ -32,6 +45,7 @@ from statcv.models.newton import (
     positive_weights,
     solve_well,
 )
+from statcv.models.spread import diagonal, fold_variances, variances
 
 
 @dataclass(frozen=True)
@@ -53,6 +67,12 @@ class Logit:
         or weights that span many orders of magnitude, the penalised likelihood may have
         several maxima: a fit by itself starts from 0, as ``logistf`` does, the fits of
         folds start from the maximum of all records.
+    standardize : bool, default False
+        Whether the ridge acts on the coefficients of columns divided by their standard
+        deviation in the training set of each fit, as in R's ``glmnet`` and after
+        scikit-learn's ``StandardScaler``. Coefficients are those of the columns as they
+        are. The standard deviation counts records by their weights, with the total
+        weight as the divisor. Without a ridge it changes nothing.
 
     Examples
     --------
@@ -62,18 +82,28 @@ class Logit:
     'ridge logistic regression, C = 0.5'
     >>> Logit(firth=True).label
     "logistic regression, Firth's penalty"
+    >>> Logit(C=1.0, standardize=True).label
+    'ridge logistic regression, C = 1, standardized columns'
     """
 
     C: float | None = None
     firth: bool = False
+    standardize: bool = False
 
     def __post_init__(self) -> None:
         number = isinstance(self.C, (int, float, np.integer, np.floating))
         number = number and not isinstance(self.C, bool)
         if self.C is not None and not (number and self.C > 0):
             raise ModelError(f"C must be a positive number or None, not {self.C!r}.")
-        if not isinstance(self.firth, (bool, np.bool_)):
-            raise ModelError(f"firth must be True or False, not {self.firth!r}.")
+        for name in ("firth", "standardize"):
+            value = getattr(self, name)
+            if not isinstance(value, (bool, np.bool_)):
+                raise ModelError(f"{name} must be True or False, not {value!r}.")
+        if self.firth and self.standardize:
+            raise ModelError(
+                "Logit(firth=True, standardize=True): Firth's penalty does not depend "
+                "on the scale of the columns; give one of them."
+            )
         if self.firth and self.C is not None:
             raise ModelError(
                 f"Logit(C={self.C!r}, firth=True) asks for two penalties: a ridge, "
@@ -87,17 +117,23 @@ class Logit:
             return "logistic regression, Firth's penalty"
         if self.C is None or np.isinf(self.C):
             return "logistic regression, unpenalised"
-        return f"ridge logistic regression, C = {self.C:g}"
+        columns = ", standardized columns" if self.standardize else ""
+        return f"ridge logistic regression, C = {self.C:g}{columns}"
 
     @property
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
-        ridge = not self.firth and self.C is not None and not np.isinf(self.C)
         return Capabilities(
             fits_together=True,
-            needs_full_rank=not ridge,
+            own_matrices=True,
+            needs_full_rank=not self.penalised,
             likelihood=Bernoulli(firth=bool(self.firth)),
         )
+
+    @property
+    def penalised(self) -> bool:
+        """Whether there is a ridge."""
+        return self.C is not None and not np.isinf(self.C)
 
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
@@ -128,15 +164,29 @@ class Logit:
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
+        own = self.own_ridges(records, folds)
+        if own is not None and records.X.shape[1] > len(records.X):
+            return None  # each training set has a row space of its own
+        if folds.matrices is not None:
+            if self.firth:
+                return None
+            several = records.kind == "multiclass"
+            regression = class_regression if several else _regression
+            return fit_own_folds(self, regression(self, records, own), records, folds)
         ridge, names = self.ridge(records), records.names
         if records.kind == "multiclass":
             names = class_names(names, free_classes(ridge, records.n_classes))
-        fit_rotated = partial(self.fit_folds, folds=folds)
-        smaller = in_row_space(records, folds, ridge, names, fit_rotated)
-        if smaller is not None:
-            return smaller
+        if own is None:
+            fit_rotated = partial(self.fit_folds, folds=folds)
+            smaller = in_row_space(records, folds, ridge, names, fit_rotated)
+            if smaller is not None:
+                return smaller
         if records.kind == "multiclass":
-            return fit_class_folds(self, records, folds)
+            return fit_class_folds(self, records, folds, own)
+        if own is not None:
+            fits = sure_logit_fits(self, records, folds, partial(diagonal, own))
+            fits = fits.refit(self, records, folds)
+            return by_linear_predictor(fits, records, folds, expit, own)
         fit_all = fit_firth_folds if self.firth else fit_logit_folds
         fits = fit_all(self, records, folds)
         return by_linear_predictor(fits, records, folds, expit, ridge)
@@ -144,20 +194,62 @@ class Logit:
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
         ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
+        if self.standardize and self.penalised:
+            ridge *= variances(training.X, training.weights)
         if training.intercept is not None:
             ridge[training.intercept] = 0.0
         return ridge
 
+    def own_ridges(self, records: TrainingSet, folds: Folds) -> Matrix | None:
+        """Return the strength in each fit, (fits, p); None if it is the same in all."""
+        if not (self.standardize and self.penalised):
+            return None
+        assert self.C is not None
+        ridges = fold_variances(records, folds) / self.C
+        if records.intercept is not None:
+            ridges[:, records.intercept] = 0.0
+        return ridges
+
     def _optimum(self, training: TrainingSet) -> Optimum:
         if self.firth:
             return fit_firth(training)
-        space = row_space(training, self.ridge(training))
+        ridge = self.ridge(training)
+        space = row_space(training, ridge)
         if space is not None:
-            return space.original(self._optimum(space.rotated))
+            alike = replace(self, C=1 / float(ridge.max()), standardize=False)
+            return space.original(alike._optimum(space.rotated))
         unit = column_units(training.X)
         ridge = self.ridge(training) / unit**2
         solved = _solve(training.X / unit, training.y, ridge, training)
         return Optimum(solved.beta / unit, solved.converged, solved.separated)
+
+
+def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regression:
+    """Return how folds of two classes are fitted that have matrices of their own."""
+    p = records.X.shape[1]
+
+    def start(records: TrainingSet) -> Start | None:
+        centre = find_centre(model, records)
+        if centre is None:
+            return None
+        return Start(centre.back[:, None], centre.theta, centre.ridge)
+
+    def in_basis(
+        basis: TrainingSet, folds: Folds, penalties: Penalties | None
+    ) -> FoldFits:
+        other = InBasis.of(model, p, len(folds), penalties)
+        return sure_logit_fits(other, basis, folds, penalties)
+
+    return Regression(
+        family=Classes(),
+        start=start,
+        in_basis=in_basis,
+        ridge=model.ridge(records) if own is None else own,
+        linear=np.asarray,
+        mean=expit,
+        names=records.names,
+        free=np.zeros(1, dtype=np.intp),
+    )
 
 
 def expit(eta: Matrix) -> Matrix:

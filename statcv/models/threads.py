@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import TypeVar
 
 PARTS = 4  # of the records, and threads at most
@@ -67,8 +68,7 @@ def in_parts(items: Sequence[Item]) -> list[Sequence[Item]]:
     [range(0, 1), range(1, 2), range(2, 3), range(3, 5)]
     """
     cuts = [len(items) * part // PARTS for part in range(PARTS + 1)]
-    ends = zip(cuts[:-1], cuts[1:], strict=True)
-    return [items[start:stop] for start, stop in ends if start < stop]
+    return [items[start:stop] for start, stop in pairwise(cuts) if start < stop]
 
 
 def _pool() -> ThreadPoolExecutor:

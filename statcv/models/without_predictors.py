@@ -32,7 +32,9 @@ class Mean:
     """
 
     label: str = "training mean"
-    capabilities = Capabilities(fits_together=True, uses_predictors=False)
+    capabilities = Capabilities(
+        fits_together=True, own_matrices=True, uses_predictors=False
+    )
 
     def check(self, kind: str) -> None:
         """Every outcome has a mean."""
@@ -55,7 +57,9 @@ class NegMean:
     """
 
     label: str = "negative training mean"
-    capabilities = Capabilities(fits_together=True, uses_predictors=False)
+    capabilities = Capabilities(
+        fits_together=True, own_matrices=True, uses_predictors=False
+    )
 
     def check(self, kind: str) -> None:
         """Every outcome has a mean."""

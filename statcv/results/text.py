@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.monte_carlo import MonteCarlo
 from statcv.inference.tests.permutation import is_permutable
+from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, column
@@ -218,6 +220,7 @@ def _notes(
             "Coefficients of terms that occur in no training row are omitted "
             f"({counts} of {fits} fits)."
         )
+    notes += _uneven_ridge(result)
     if not held.converged.all():
         notes.append(f"{int((~held.converged).sum())} of {fits} fits did not converge.")
     if held.separated.any():
@@ -226,6 +229,39 @@ def _notes(
             "(fitted probabilities of 0 or 1)."
         )
     return tuple(dict.fromkeys(notes))
+
+
+UNEVEN = 100  # times as large a standard deviation, of which the summary tells
+ROWS = 2**13  # that are enough to find it
+
+
+def _uneven_ridge(result: Readable) -> list[str]:
+    """Name the columns of most different spread that a ridge treats alike."""
+    model: Any = result.learner
+    while not isinstance(model, Logit):
+        inner = getattr(model, "candidates", None)
+        model = inner[-1].model if inner else getattr(model, "model", None)
+        if model is None:
+            return []
+    if not model.penalised or model.standardize:
+        return []
+    X = result.design.matrix
+    spread = X[:: max(1, len(X) // ROWS)].std(axis=0)
+    some = np.flatnonzero(spread > 0)
+    if len(some) < 2:
+        return []
+    names, spread = np.array(result.design.names)[some], spread[some]
+    ratio = float(spread.max() / spread.min())
+    if not ratio >= UNEVEN:
+        return []
+    wide, narrow = names[spread.argmax()], names[spread.argmin()]
+    times = f"{float(f'{ratio:.2g}'):,.0f}".replace(",", " ")
+    return [
+        f"The ridge treats columns of very different spread alike: {str(wide)!r} "
+        f"varies {times} times as much as {str(narrow)!r}; "
+        "Logit(C=..., standardize=True) "
+        "penalises standardised coefficients."
+    ]
 
 
 def _measured(result: Readable, headline: Estimate) -> list[str]:

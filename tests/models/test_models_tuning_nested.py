@@ -403,3 +403,24 @@ def test_a_class_too_rare_to_tune_is_an_error():
     frame["y"] = np.repeat([0, 1], [28, 2])
     with pytest.raises(StatcvError, match="without a class"):
         quietly("y ~ x0", frame, tune={"C": CS}, k=2, seed=1)
+
+
+def test_strengths_of_several_classes_are_chosen_as_fold_by_fold():
+    class Alone(Logit):
+        def fit(self, training):
+            return super().fit(training)
+
+    rng = np.random.default_rng(2)
+    data = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"])
+    lean = data["a"] / 2 + rng.logistic(size=60)
+    data["y"] = np.array(list("uvw"))[np.digitize(lean, [-0.7, 0.7])]
+    tune = {"C": [0.01, None]}
+    made = [
+        scv.cv("y ~ a + b", data, model=model, tune=tune, k=4, seed=1)
+        for model in (Logit(), Alone())
+    ]
+    assert len(set(made[0].tuned["C"])) > 1
+    found, expected = (result.predictions for result in made)
+    pd.testing.assert_frame_equal(found, expected, atol=1e-8)
+    found, expected = (result.coefficients for result in made)
+    pd.testing.assert_frame_equal(found[list(expected)], expected, atol=1e-6)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from statcv.folds import FoldPlan, Ragged
 from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
+from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.likelihood import LinearFits
 
 Numbers = NDArray[np.intp]
@@ -40,6 +41,9 @@ class Folds:
         (m,); None if the models draw nothing.
     times : numpy.ndarray, shape (fits, n), or None
         How often each fit trains on each record, if that is known as a table.
+    matrices : FoldMatrices or None
+        The design matrix of each fit, if its terms are learnt in each training set;
+        None if that of all records is the matrix of every fit.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Folds:
     outcome: Numbers | None = None
     seeds: Callable[[Numbers], NDArray[np.int64]] | None = None
     times: NDArray[np.int32] | None = None
+    matrices: FoldMatrices | None = None
 
     @classmethod
     def of_times(cls, times: NDArray[np.int32]) -> Folds:
@@ -103,6 +108,7 @@ class Folds:
             None if self.outcome is None else self.outcome[fits],
             None if seeds is None else lambda numbers: seeds(fits[numbers]),
             None if self.times is None else self.times[fits],
+            None if self.matrices is None else self.matrices.chosen(fits),
         )
 
     def train(self, fit: int, n: int) -> Numbers:
@@ -128,12 +134,18 @@ class Folds:
             seed = int(self.seeds(np.array([fit]))[0])
         return replace(
             records,
-            X=records.X[rows],
+            X=self.matrix(records, fit, rows),
             y=y[rows],
             weights=weights,
             seed=seed,
             strata=strata,
         )
+
+    def matrix(self, records: TrainingSet, fit: int, rows: Numbers) -> Matrix:
+        """Return the matrix of some records, as it is in one of the fits."""
+        if self.matrices is None:
+            return np.asarray(records.X[rows])
+        return self.matrices.matrix(fit, rows)
 
     def empty_columns(
         self, X: Matrix, weights: Matrix | None
@@ -145,7 +157,7 @@ class Folds:
         """
         lists = self.out
         if len(self.copied.values):
-            changed, times = self._changed
+            changed, times = self.changes
             gone = times == 0
             sizes = np.bincount(changed.owners[gone], minlength=len(self))
             lists = Ragged.split(changed.values[gone], sizes)
@@ -164,7 +176,7 @@ class Folds:
         return empty if empty.any() else None
 
     @cached_property
-    def _changed(self) -> tuple[Ragged, NDArray[np.int64]]:
+    def changes(self) -> tuple[Ragged, NDArray[np.int64]]:
         """The records that do not occur exactly once, with their counts."""
         if self.times is not None:
             fit, row = np.nonzero(self.times != 1)
@@ -188,7 +200,7 @@ class Folds:
         The counts are None if none of them occurs.
         """
         if len(self.copied.values) or self.times is not None:
-            return self._changed
+            return self.changes
         return self.out, None
 
     def blocks(self, n: int, p: int, each: int = 0, larger: int = 1) -> Iterator[Block]:
@@ -198,7 +210,7 @@ class Folds:
         the caller keeps per fit, and ``larger`` the factor by which blocks may be
         larger.
         """
-        sizes = self._changed[0].sizes
+        sizes = self.changes[0].sizes
         order = np.argsort(-sizes, kind="stable")
         start = 0
         while start < len(order):
@@ -211,7 +223,7 @@ class Folds:
             start = stop
 
     def _block(self, fits: Numbers, n: int, width: int, dense: bool) -> Block:
-        lists, times = self._changed
+        lists, times = self.changes
         starts, sizes = lists.starts[fits], lists.sizes[fits]
         inside = np.arange(width) < sizes[:, None]
         place = starts[:, None] + np.where(inside, np.arange(width), 0)
@@ -379,7 +391,8 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
         Number of outcomes; the fits of the k-th outcome are the k-th block.
     places : numpy.ndarray of int, shape (times, n), optional
         The record that takes the place of each record of the plan, if folds go with the
-        outcome; by default they stay with the records.
+        outcome; by default they stay with the records. Matrices of the fits are not
+        kept then, since their training sets are others.
 
     Examples
     --------
@@ -391,7 +404,9 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
     each = len(folds)
     again = np.tile(np.arange(each), times)
     lists = [folds.out.chosen(again), folds.copied.chosen(again)]
-    weights, seeds = folds.weights, folds.seeds
+    weights, seeds, matrices = folds.weights, folds.seeds, folds.matrices
+    if matrices is not None:
+        matrices = None if places is not None else matrices.chosen(again)
     if places is not None:
         lists = [_moved(one, places, each) for one in lists]
 
@@ -412,6 +427,7 @@ def permuted_folds(folds: Folds, times: int, places: Numbers | None = None) -> F
         outcome=np.repeat(np.arange(times), each),
         times=None,
         seeds=None if seeds is None else lambda fits: seeds(fits % each),
+        matrices=matrices,
     )
 
 
@@ -507,7 +523,10 @@ def fit_all_folds(
     >>> fitted.predict(np.array([0, 3]), np.array([0, 1]))
     array([1.        , 0.66666667])
     """
-    if not model.capabilities.fits_together:
+    able = model.capabilities
+    if not able.fits_together:
+        return None
+    if folds.matrices is not None and not able.own_matrices:
         return None
     return cast(FoldsModel, model).fit_folds(records, folds)
 

@@ -27,7 +27,13 @@ from statcv.models.batched.chord import (
 )
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
-from statcv.models.batched.logit_problem import Centre, Problem, find_centre, logistic
+from statcv.models.batched.logit_problem import (
+    Centre,
+    Penalties,
+    Problem,
+    find_centre,
+    logistic,
+)
 from statcv.models.batched.newton import refit_logit
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
@@ -118,6 +124,8 @@ class NearCentre:
     across, rows : numpy.ndarray, shape (m, width, q)
         From coefficients to linear predictors of the records left out, and from
         probabilities to what they take from the gradient.
+    ridge : numpy.ndarray, shape (m, q, q), or None
+        What the penalty of each fit has beyond that of the centre.
     """
 
     series: Series
@@ -125,6 +133,7 @@ class NearCentre:
     level: Matrix
     across: Matrix
     rows: Matrix
+    ridge: Matrix | None
 
     @classmethod
     def of(cls, problem: Problem, series: Series) -> NearCentre:
@@ -135,7 +144,8 @@ class NearCentre:
             level = level - centre.theta @ centre.ridge
         rows = centre.rows[block.rows] * block.less[:, :, None]
         levels = np.tile(level, (len(block), 1))
-        return cls(series, block, levels, centre.across.T[block.rows], rows)
+        across = centre.across.T[block.rows]
+        return cls(series, block, levels, across, rows, problem.ridge)
 
     @property
     def centre(self) -> Centre:
@@ -150,11 +160,14 @@ class NearCentre:
             level=self.level[chosen],
             across=self.across[chosen],
             rows=self.rows[chosen],
+            ridge=None if self.ridge is None else self.ridge[chosen],
         )
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, less the penalty's."""
         every = self.level - self.series.taken(theta - self.centre.theta)
+        if self.ridge is not None:
+            every -= np.einsum("bp,bpq->bq", theta, self.ridge)
         against = logistic(-np.einsum("bmp,bp->bm", self.across, theta))
         return np.asarray(every - np.einsum("bm,bmp->bp", against, self.rows))
 
@@ -208,9 +221,31 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
     array([[-0.475,  0.299],
            [-1.022,  0.299]])
     """
+    fits = sure_logit_fits(model, records, folds)
+    return refit_logit(fits, model, records, folds)
+
+
+def sure_logit_fits(
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    penalties: Penalties | None = None,
+) -> FoldFits:
+    """Return the fits that are beyond doubt; the others have not converged.
+
+    Parameters
+    ----------
+    model, records, folds
+        As in :func:`fit_logit_folds`.
+    penalties : callable, optional
+        Function of the numbers of m fits that returns the matrix of the ridge of each,
+        shape (m, p, p), if fits have their own; those of ``model`` are about the same.
+    """
     refuse_missing(records, "logistic regression")
     fits = FoldFits.empty(len(folds), records.X.shape[1])
-    made = fit_by_passes(records, folds, model.ridge(records))
+    made = None
+    if penalties is None:
+        made = fit_by_passes(records, folds, model.ridge(records))
     if made is not None:
         fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]
     centre = None if made is not None else find_centre(model, records)
@@ -221,13 +256,13 @@ def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
             series = Series.around(centre)
         each = n if series is None else len(series.cubic)
         for block in folds.blocks(n, p, each):
-            theta, fitted = _fit_block(Problem.of(centre, block), series)
+            theta, fitted = _fit_block(Problem.of(centre, block, penalties), series)
             fits.coefficients[block.fits] = theta @ centre.back
             fits.converged[block.fits] = fitted
     empty = folds.empty_columns(records.X, records.weights)
     if empty is not None:
         fits.coefficients[empty] = 0.0
-    return refit_logit(fits, model, records, folds)
+    return fits
 
 
 def _fit_block(

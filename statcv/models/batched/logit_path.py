@@ -8,6 +8,7 @@ Hessian; under a weak one each has its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from statcv.models.batched.logit import settle
 from statcv.models.batched.logit_problem import Centre, Problem, find_centre
 from statcv.models.batched.newton import refit_logit
 from statcv.models.logit import Logit
+from statcv.models.spread import diagonal
 
 PATIENCE = 20  # steps by a shared Hessian, beyond which each fold has its own
 KNOTS = 3  # penalties from which the next coefficients are foreseen
@@ -26,7 +28,10 @@ DARING = 8.0  # the most that the weights of those may add up to
 
 
 def fit_logit_path(
-    Cs: Sequence[float] | Matrix, records: TrainingSet, folds: Folds
+    Cs: Sequence[float] | Matrix,
+    records: TrainingSet,
+    folds: Folds,
+    spread: Matrix | None = None,
 ) -> list[FoldFits]:
     """Fit a binary outcome in every fold with every penalty.
 
@@ -39,6 +44,9 @@ def fit_logit_path(
         All records; ``y`` may have one row for each of several outcomes, which
         ``folds.outcome`` selects.
     folds : Folds
+    spread : numpy.ndarray, shape (fits, p), optional
+        Variances of the columns in each training set, 0 for the intercept, if columns
+        are standardised.
 
     Returns
     -------
@@ -61,20 +69,23 @@ def fit_logit_path(
            [-0.425,  0.01 ]])
     """
     refuse_missing(records, "logistic regression")
-    models = [Logit(float(C)) for C in Cs]
+    models = [Logit(float(C), standardize=spread is not None) for C in Cs]
     fits = [FoldFits.empty(len(folds), records.X.shape[1]) for _ in models]
     centres = _centres(models, records)
     if centres:
         n, q = next(iter(centres.values())).X.shape
         for block in folds.blocks(n, q, each=max(n, q * q), larger=4):
-            for number, beta, sure in _along(models, centres, block):
+            for number, beta, sure in _along(models, centres, block, spread):
                 fits[number].coefficients[block.fits] = beta
                 fits[number].converged[block.fits] = sure
     empty = folds.empty_columns(records.X, records.weights)
     for model, made in zip(models, fits, strict=True):
         if empty is not None:
             made.coefficients[empty] = 0.0
-        refit_logit(made, model, records, folds)
+        if spread is None:
+            refit_logit(made, model, records, folds)
+        else:
+            made.refit(model, records, folds)
     return fits
 
 
@@ -94,7 +105,10 @@ def _strength(model: Logit) -> float:
 
 
 def _along(
-    models: list[Logit], centres: dict[int, Centre], block: Block
+    models: list[Logit],
+    centres: dict[int, Centre],
+    block: Block,
+    spread: Matrix | None,
 ) -> Iterator[tuple[int, Matrix, NDArray[np.bool_]]]:
     """Yield the number of each penalty, coefficients, and whether they are sure."""
     few = block.few(len(next(iter(centres.values())).theta))
@@ -102,7 +116,10 @@ def _along(
     places: list[float] = []
     moves: list[Matrix] = []  # from the fit to all records
     for number, centre in centres.items():
-        problem = Problem.of(centre, block)
+        penalties = None
+        if spread is not None:
+            penalties = partial(diagonal, spread / _strength(models[number]))
+        problem = Problem.of(centre, block, penalties)
         place = float(np.log(_strength(models[number])))
         theta = np.tile(centre.theta, (len(block), 1))
         if places:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -210,6 +211,17 @@ def _newton(
     return None
 
 
+Penalties = Callable[[NDArray[np.intp]], Matrix]  # from fits to matrices, (m, p, p)
+
+
+def beyond(centre: Centre, block: Block, penalties: Penalties | None) -> Matrix | None:
+    """Return what the penalties of fits have beyond that of the centre, (m, q, q)."""
+    if penalties is None:
+        return None
+    made = centre.back @ penalties(block.fits) @ centre.back.T
+    return made if centre.ridge is None else made - centre.ridge
+
+
 # ---- the likelihoods of several fits: their gradients and Hessians, side by side ----
 
 ALONE = 8  # so many fits or fewer make their Hessians one by one
@@ -227,18 +239,25 @@ class Problem:
         Where residuals are written.
     sign : numpy.ndarray, shape (m, n), or None
         1 or -1 by class, where each fit has its own outcome.
+    ridge : numpy.ndarray, shape (m, q, q), or None
+        What the penalty of each fit has beyond that of the centre, where fits have
+        their own.
     """
 
     centre: Centre
     block: Block
     room: Matrix
     sign: Matrix | None
+    ridge: Matrix | None = None
 
     @classmethod
-    def of(cls, centre: Centre, block: Block) -> Problem:
+    def of(
+        cls, centre: Centre, block: Block, penalties: Penalties | None = None
+    ) -> Problem:
         """Set up the fits of a block."""
         sign = None if block.outcome is None else centre.sign[block.outcome]
-        return cls(centre, block, np.empty((len(block), block.n)), sign)
+        room = np.empty((len(block), block.n))
+        return cls(centre, block, room, sign, beyond(centre, block, penalties))
 
     def __len__(self) -> int:
         return len(self.block)
@@ -251,7 +270,8 @@ class Problem:
     def part(self, chosen: NDArray[Any]) -> Problem:
         """Return the problem of some of the fits."""
         sign = None if self.sign is None else self.sign[chosen]
-        return replace(self, block=self.block.part(chosen), sign=sign)
+        ridge = None if self.ridge is None else self.ridge[chosen]
+        return replace(self, block=self.block.part(chosen), sign=sign, ridge=ridge)
 
     def batches(
         self, chosen: NDArray[np.bool_], each: int = 0
@@ -303,7 +323,10 @@ class Problem:
         return np.asarray(against @ self.centre.rows - self._penalty(theta))
 
     def _penalty(self, theta: Matrix) -> Matrix | float:
-        return 0.0 if self.centre.ridge is None else theta @ self.centre.ridge
+        common = 0.0 if self.centre.ridge is None else theta @ self.centre.ridge
+        if self.ridge is None:
+            return common
+        return np.asarray(common + np.einsum("bp,bpq->bq", theta, self.ridge))
 
     def common_hessian(self) -> Inverse:
         """Return the inverse Hessian of each fit at the centre.
@@ -331,5 +354,7 @@ class Problem:
             made = grams(variance, products, q)
         if centre.ridge is not None:
             made += centre.ridge
+        if self.ridge is not None:
+            made += self.ridge
         with np.errstate(invalid="ignore", over="ignore"):
             return self._gradient(theta, against), Whole(symmetric_inverse(made))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,13 @@ from statcv.models.batched.folds import (
     Folds,
     Numbers,
 )
+from statcv.models.batched.logit_problem import Penalties
+from statcv.models.batched.own_matrices import (
+    Classes,
+    InBasis,
+    Regression,
+    Start,
+)
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.likelihood import LinearFits
 from statcv.models.multinomial import (
@@ -46,6 +53,7 @@ from statcv.models.multinomial import (
     with_others,
 )
 from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
+from statcv.models.spread import diagonal
 
 CONDITION = 1e10  # the largest condition number of the Hessian
 LARGEST = 700.0  # the logarithm of odds against the class observed
@@ -187,10 +195,25 @@ class ClassProblem:
     ----------
     centre : ClassCentre
     block : Block
+    own : numpy.ndarray, shape (m, q, q), or None
+        What the penalty of each fit has beyond that of the centre, where fits have
+        their own.
     """
 
     centre: ClassCentre
     block: Block
+    own: Matrix | None = None
+
+    @classmethod
+    def of(
+        cls, centre: ClassCentre, block: Block, penalties: Penalties | None
+    ) -> ClassProblem:
+        """Set up the fits of a block."""
+        if penalties is None:
+            return cls(centre, block)
+        given = penalties(block.fits)[:, centre.live[:, None], centre.live]
+        made = sum(one @ given @ one.T for one in centre.back.transpose(1, 0, 2))
+        return cls(centre, block, made - centre.ridge)
 
     def __len__(self) -> int:
         return len(self.block)
@@ -206,7 +229,8 @@ class ClassProblem:
 
     def part(self, chosen: NDArray[Any]) -> ClassProblem:
         """Return the problem of some of the fits."""
-        return replace(self, block=self.block.part(chosen))
+        own = None if self.own is None else self.own[chosen]
+        return replace(self, block=self.block.part(chosen), own=own)
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, less the penalty's.
@@ -231,7 +255,10 @@ class ClassProblem:
             block.multiply(odds[:, k])
         sums = odds.reshape(-1, block.n) @ (centre.X * centre.weights[:, None])
         sums = sums.reshape(len(theta), -1)
-        return np.asarray(-sums @ centre.flat.T - theta @ centre.ridge)
+        gradient = -sums @ centre.flat.T - theta @ centre.ridge
+        if self.own is not None:
+            gradient -= np.einsum("bp,bpq->bq", theta, self.own)
+        return np.asarray(gradient)
 
     def linear(self, theta: Matrix) -> Matrix:
         """Return the linear predictors of all records, shape (m, classes, n)."""
@@ -259,6 +286,8 @@ class ClassProblem:
             shares = with_others(eta.T)
             made[place] = class_hessian(centre.X, *shares, counts, every)
         made = centre.flat @ made @ centre.flat.T + centre.ridge
+        if self.own is not None:
+            made += self.own
         return Whole(symmetric_inverse(made))
 
 
@@ -279,7 +308,10 @@ HESSIANS = 8  # of its own that a fold gets
 
 
 def fit_class_folds(
-    model: RidgeModel, records: TrainingSet, folds: Folds
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    own: Matrix | None = None,
 ) -> FittedFolds:
     """Fit more than two classes in every fold, as ``Logit`` would.
 
@@ -290,6 +322,8 @@ def fit_class_folds(
         All records; ``y`` may have one row for each of several outcomes, which
         ``folds.outcome`` selects.
     folds : Folds
+    own : numpy.ndarray, shape (fits, p), optional
+        Strength of the ridge on each column in each fit, if fits have their own.
 
     Examples
     --------
@@ -306,7 +340,7 @@ def fit_class_folds(
     ridge, classes = model.ridge(records), records.n_classes
     free = free_classes(ridge, classes)
     names = class_names(records.names, free)
-    fits = class_fold_fits(model, records, folds)
+    fits = class_fold_fits(model, records, folds, own)
     shape = len(folds), len(free), records.X.shape[1]
     beta = np.zeros((len(folds), classes, shape[2]))
     beta[:, free] = fits.coefficients.reshape(shape)
@@ -320,20 +354,82 @@ def fit_class_folds(
     if empty is not None:
         learnt = np.where(np.tile(empty, len(free)), np.nan, learnt)
     columns = beta.transpose(0, 2, 1)
-    linear = LinearFits(columns, np.broadcast_to(ridge, columns.shape[:2]))
+    strengths = np.broadcast_to(ridge if own is None else own, columns.shape[:2])
+    linear = LinearFits(columns, strengths)
     return FittedFolds(
         learnt, names, fits.converged, fits.separated, predict, linear=linear
     )
 
 
-def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:
+def class_regression(
+    model: RidgeModel, records: TrainingSet, own: Matrix | None
+) -> Regression:
+    """Return how folds of several classes are fitted that have their own matrices."""
+    ridge, classes, p = model.ridge(records), records.n_classes, records.X.shape[1]
+    free = free_classes(ridge, classes)
+
+    def start(records: TrainingSet) -> Start | None:
+        centre = find_class_centre(records, ridge)
+        if centre is None:
+            return None
+        back = np.zeros((len(centre.theta), classes, p))
+        back[:, :, centre.live] = centre.back
+        return Start(back, centre.theta, centre.ridge if ridge.any() else None)
+
+    def in_basis(
+        basis: TrainingSet, folds: Folds, penalties: Penalties | None
+    ) -> FoldFits:
+        other = InBasis.of(model, p, len(folds), penalties)
+        return sure_class_fits(other, basis, folds, penalties)
+
+    def linear(coefficients: Matrix) -> Matrix:
+        made = np.zeros((len(coefficients), classes, p))
+        made[:, free] = coefficients.reshape(len(coefficients), len(free), p)
+        return made.transpose(0, 2, 1)
+
+    return Regression(
+        family=Classes(),
+        start=start,
+        in_basis=in_basis,
+        ridge=ridge if own is None else own,
+        linear=linear,
+        mean=softmax,
+        names=class_names(records.names, free),
+        free=free,
+    )
+
+
+def class_fold_fits(
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    own: Matrix | None = None,
+) -> FoldFits:
     """Return the coefficients of every fold, class by class."""
+    penalties = None if own is None else partial(diagonal, own)
+    fits = sure_class_fits(model, records, folds, penalties)
+    return fits.refit(model, records, folds)
+
+
+def sure_class_fits(
+    model: RidgeModel,
+    records: TrainingSet,
+    folds: Folds,
+    penalties: Penalties | None = None,
+) -> FoldFits:
+    """Return the fits that are beyond doubt; the others have not converged.
+
+    Parameters
+    ----------
+    model, records, folds, penalties
+        As in :func:`statcv.models.batched.logit.sure_logit_fits`.
+    """
     refuse_missing(records, "logistic regression")
     ridge = model.ridge(records)
     free = free_classes(ridge, records.n_classes)
     columns = records.X.shape[1]
     fits = FoldFits.empty(len(folds), len(free) * columns)
-    made = fit_by_passes(records, folds, ridge)
+    made = fit_by_passes(records, folds, ridge) if penalties is None else None
     if made is not None:
         fits.coefficients[:] = made[0][:, free].reshape(len(folds), -1)
         fits.converged[:] = made[1]
@@ -343,13 +439,13 @@ def class_fold_fits(model: RidgeModel, records: TrainingSet, folds: Folds) -> Fo
         back[:, :, centre.live] = centre.back[:, free]
         flat = back.reshape(len(back), -1)
         for block in _blocks(centre, folds):
-            theta, sure = _fit_block(ClassProblem(centre, block))
+            theta, sure = _fit_block(ClassProblem.of(centre, block, penalties))
             fits.coefficients[block.fits] = theta @ flat
             fits.converged[block.fits] = sure
     empty = folds.empty_columns(records.X, records.weights)
     if empty is not None:
         fits.coefficients[np.tile(empty, len(free))] = 0.0
-    return fits.refit(model, records, folds)
+    return fits
 
 
 def _blocks(centre: ClassCentre, folds: Folds) -> Iterator[Block]:

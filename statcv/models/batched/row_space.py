@@ -37,11 +37,14 @@ class RowSpace:
         The rotated records, without intercept; the first ``rank`` of ``order`` make a
         lower triangle.
     order : numpy.ndarray of int, shape (n,)
+    scale : numpy.ndarray, shape (p,), or None
+        What divides the columns first, so that their penalties are alike.
     """
 
     records: TrainingSet
     rows: Matrix
     order: NDArray[np.intp]
+    scale: Matrix | None = None
 
     @cached_property
     def rotated(self) -> TrainingSet:
@@ -67,6 +70,9 @@ class RowSpace:
         first = 0 if place is None else 1
         multiples = self.multiples(solved.beta[first:].T)
         beta = (multiples @ X[self.order[: self.rows.shape[1]]]).T
+        if self.scale is not None:
+            square = self.scale**2
+            beta = beta / (square if beta.ndim == 1 else square[:, None])
         if place is not None:
             beta[place] = solved.beta[0]
         return replace(solved, beta=beta)
@@ -192,8 +198,8 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     Returns
     -------
     RowSpace or None
-        None if there are no more columns than records, or the penalties of the columns
-        differ.
+        None if there are no more columns than records, or a column besides the
+        intercept is not penalised.
 
     Examples
     --------
@@ -212,8 +218,14 @@ def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
     if len(penalised) <= n or not n:
         return None
     least, most = float(penalised.min()), float(penalised.max())
-    if not (least > 0 and most == least and (place is None or ridge[place] == 0)):
+    if not (least > 0 and (place is None or ridge[place] == 0)):
         return None
+    if most > least:
+        scale = np.sqrt(ridge / most)
+        if place is not None:
+            scale[place] = 1.0
+        rows, order = _by_blocks(X / scale, place)
+        return RowSpace(records, rows, order, scale)
     kept = records.kept.get("row space")
     if kept is None:
         kept = records.kept["row space"] = _by_products(X, place)

@@ -47,7 +47,8 @@ def fit_candidates(
     Ridge logistic regressions that differ in ``C`` are fitted as one path.
     """
     ridges = [model for model in models if _is_ridge(model)]
-    if records.kind == "binary" and len(ridges) == len(models) > 1:
+    alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
+    if records.kind == "binary" and alike and len(ridges) == len(models) > 1:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
     if first is None:
@@ -56,7 +57,7 @@ def fit_candidates(
 
 
 def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and model == Logit(C=model.C)
+    return type(model) is Logit and not model.firth
 
 
 def _ridge_path(
@@ -64,10 +65,17 @@ def _ridge_path(
 ) -> Iterator[FittedFolds]:
     given = [getattr(model, "C", None) for model in models]
     Cs = [np.inf if C is None else float(C) for C in given]
-    space = row_space(records, Logit(max(Cs)).ridge(records))
+    standardized = getattr(models[0], "standardize", False)
+    space = None
+    if not standardized:
+        space = row_space(records, Logit(max(Cs)).ridge(records))
     records = records if space is None else space.rotated
-    for C, fits in zip(Cs, fit_logit_path(Cs, records, folds), strict=True):
-        penalty = Logit(C).ridge(records)
+    spread = None
+    if standardized:
+        spread = Logit(1.0, standardize=True).own_ridges(records, folds)
+    path = fit_logit_path(Cs, records, folds, spread)
+    for C, fits in zip(Cs, path, strict=True):
+        penalty = Logit(C).ridge(records) if spread is None else spread / C
         yield by_linear_predictor(fits, records, folds, expit, penalty)
 
 
@@ -135,6 +143,7 @@ class Tuned:
         alike = all(other.likelihood == first.likelihood for other in others)
         return replace(
             first,
+            own_matrices=False,  # whose terms are learnt outside the inner folds
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
@@ -304,13 +313,17 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
         part[fits], place[fits] = number, np.arange(len(fits))
         converged[fits], separated[fits] = fitted.converged, fitted.separated
     first = parts[0][1]
+    names = tuple(dict.fromkeys(name for _, one in parts for name in one.names))
     coefficients = None
     if first.coefficients is not None:
-        coefficients = np.empty((size, len(first.names)))
+        coefficients = np.full((size, len(names)), np.nan)
         for fits, fitted in parts:
-            coefficients[fits] = np.asarray(fitted.coefficients)
+            columns = [names.index(name) for name in fitted.names]
+            coefficients[fits[:, None], columns] = np.asarray(fitted.coefficients)
 
     def predict(rows: Numbers, fits: Numbers) -> Matrix:
+        if not len(rows):
+            return first.predict(rows, fits)
         found, predicted = part[fits], np.empty(0)
         for number, (_, fitted) in enumerate(parts):
             own = np.flatnonzero(found == number)
@@ -323,7 +336,7 @@ def _joined(parts: list[tuple[Numbers, FittedFolds]]) -> FittedFolds:
 
     return FittedFolds(
         coefficients,
-        first.names,
+        names,
         converged,
         separated,
         predict,

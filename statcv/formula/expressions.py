@@ -1,0 +1,528 @@
+"""Expressions of a formula, with what they learn learnt in many training sets at once.
+
+The values of an expression are polynomials in *sources*: columns of numbers that are
+the same in all training sets, or in all that share a state, such as the knots of a
+spline. The coefficients of the polynomials differ between training sets, such as the
+mean and the standard deviation of ``scale``.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import ChainMap
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.errors import StatcvError
+from statcv.formula.training_sets import TrainingSets
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Monomial = tuple[tuple[int, int], ...]
+Column = dict[Monomial, "Floats | float"]
+Columns = list[Column]
+
+ONE: Monomial = ()
+CELLS = 2**18  # numbers in an array of a block of training sets
+FEW = 2**15  # records times states for which all states are computed at once
+SMALL = 1e-10  # relative size of what is lost to rounding
+LOST = 1e-8  # share of squares that orthogonal polynomials keep, below which digits are
+
+
+class NotKnownError(Exception):
+    """An expression that is learnt in one training set after the other."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Columns of numbers of all records.
+
+    Attributes
+    ----------
+    state : numpy.ndarray of int, shape (fits,), or None
+        The state that each training set has; None if all have the same.
+    evaluate : callable
+        Function of the numbers of m states that returns an array, shape (m, n, k).
+    """
+
+    state: Integers | None
+    evaluate: Callable[[Integers], Floats]
+
+    @classmethod
+    def of(cls, values: Floats) -> Source:
+        """Return columns that are the same in all training sets, shape (n, k)."""
+        return cls(None, lambda states: values[None])
+
+    @property
+    def values(self) -> Floats:
+        """The columns, if all training sets have the same."""
+        return np.asarray(self.evaluate(np.zeros(1, dtype=np.int64))[0])
+
+
+class Learner:
+    """What expressions of columns learn in each of several training sets.
+
+    Parameters
+    ----------
+    sets : TrainingSets
+    columns : mapping of str to pandas.Series
+        Columns of the data.
+    functions : mapping
+        What expressions may call.
+    transforms : mapping
+        For the class of a function that learns, a function of the learner and of the
+        call's arguments, columns among them, that returns columns.
+    """
+
+    def __init__(
+        self,
+        sets: TrainingSets,
+        columns: Mapping[str, pd.Series[Any]],
+        functions: Mapping[str, Any],
+        transforms: Mapping[Any, Callable[..., Columns]],
+    ) -> None:
+        self.sets, self.columns = sets, columns
+        self.functions, self.transforms = functions, transforms
+        self.sources: list[Source] = []
+        self._known: dict[Any, int] = {}
+        self._left: dict[Any, float] = {}
+
+    def again(self, sets: TrainingSets) -> Learner:
+        """Return a learner for other training sets, with what all of them share."""
+        made = Learner(sets, self.columns, self.functions, self.transforms)
+        made.sources = list(self.sources)
+        shared = [source.state is None for source in self.sources]
+        made._known = {key: i for key, i in self._known.items() if shared[i]}
+        made._left = dict(self._left)
+        return made
+
+    # ---- from code to columns ----
+
+    def learn(self, python: str) -> Columns:
+        """Return the columns of an expression.
+
+        Raises
+        ------
+        NotKnownError
+            If some part of it is learnt in one training set after the other.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                found = self._value(ast.parse(python, mode="eval").body)
+        except (StatcvError, TypeError, ValueError, np.linalg.LinAlgError) as error:
+            raise NotKnownError from error
+        if not isinstance(found, list):
+            raise NotKnownError
+        for column in found:
+            if not all(np.isfinite(part).all() for part in column.values()):
+                raise NotKnownError
+        return found
+
+    def _value(self, node: ast.expr) -> Columns | float:
+        if not learns(node, self.functions):
+            return self._fixed(node)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            return [times(one, {ONE: -1.0}) for one in self._columns(node.operand)]
+        if isinstance(node, ast.BinOp):
+            return self._operation(node)
+        if isinstance(node, ast.Call):
+            return self._call(node)
+        raise NotKnownError
+
+    def _columns(self, node: ast.expr) -> Columns:
+        found = self._value(node)
+        return found if isinstance(found, list) else [{ONE: found}]
+
+    def _operation(self, node: ast.BinOp) -> Columns:
+        left, right = self._value(node.left), self._value(node.right)
+        number = right if isinstance(right, float) else None
+        if isinstance(node.op, ast.Div) and number:
+            right = 1 / number
+        elif isinstance(node.op, ast.Pow) and number in (1.0, 2.0, 3.0):
+            assert isinstance(left, list)
+            made = left
+            for _ in range(int(number) - 1):
+                made = [times(a, b) for a, b in zip(made, left, strict=True)]
+            return made
+        elif not isinstance(node.op, ast.Add | ast.Sub | ast.Mult):
+            raise NotKnownError
+        if isinstance(node.op, ast.Sub):
+            right = -right if isinstance(right, float) else _negative(right)
+        combine = plus if isinstance(node.op, ast.Add | ast.Sub) else times
+        return [combine(a, b) for a, b in _side_by_side(left, right)]
+
+    def _call(self, node: ast.Call) -> Columns:
+        if isinstance(node.func, ast.Name) and node.func.id == "I":
+            return self._columns(node.args[0])
+        found = self._function(node.func)
+        transform = getattr(found, "__patsy_stateful_transform__", None)
+        given = [self._argument(one) for one in node.args]
+        named = {str(one.arg): _literal(one.value) for one in node.keywords}
+        if transform is None:
+            if not isinstance(found, np.ufunc) or named or found.nout != 1:
+                raise NotKnownError
+            return self._mapped(found, given)
+        known = self.transforms.get(transform)
+        if known is None:
+            raise NotKnownError
+        return known(self, *given, **named)
+
+    def _argument(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name | ast.Call):
+            return self._value(node)
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            return self._value(node)
+
+    def _function(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return self.functions.get(node.id)
+        code = compile(ast.fix_missing_locations(ast.Expression(node)), "", "eval")
+        return eval(code, {"__builtins__": {}}, dict(self.functions))
+
+    def _fixed(self, node: ast.expr) -> Columns | float:
+        """Return the columns of an expression that learns nothing."""
+        name = node.id if isinstance(node, ast.Name) else None
+        key = ast.unparse(node) if name is None else name
+        if key not in self._known:
+            found: Any = self.columns.get(key) if name is not None else None
+            if found is None:
+                whole = ast.fix_missing_locations(ast.Expression(node))
+                names = ChainMap(dict(self.columns), dict(self.functions))
+                code = compile(whole, "", "eval")
+                found = eval(code, {"__builtins__": {}}, names)
+            if isinstance(found, int | float) and not isinstance(found, bool):
+                return float(found)
+            values = np.asarray(found)
+            self.add(values if values.ndim == 2 else values[:, None], key)
+        number = self._known[key]
+        width = self.sources[number].values.shape[1]
+        return [{((number, j),): 1.0} for j in range(width)]
+
+    # ---- sources ----
+
+    def add(self, values: NDArray[Any], key: Any) -> int:
+        """Return the number of a source that is the same in all training sets."""
+        if key not in self._known:
+            plain = values.dtype.kind in "iu" or values.dtype == np.float64
+            if not plain or len(values) != self.sets.n:
+                raise NotKnownError
+            values = values.astype(np.float64, copy=False)
+            if not np.isfinite(values).all():
+                raise NotKnownError
+            self._known[key] = self._append(Source.of(values))
+        return self._known[key]
+
+    def _only(self, number: int) -> Floats:
+        """Return the only column of a source that all training sets share."""
+        return self.sources[number].values[:, 0]
+
+    def _append(self, source: Source) -> int:
+        self.sources.append(source)
+        return len(self.sources) - 1
+
+    def by_state(
+        self, states: Floats, evaluate: Callable[[Floats], Floats], key: Any
+    ) -> int:
+        """Return the number of a source whose values depend on a row of states.
+
+        Parameters
+        ----------
+        states : numpy.ndarray, shape (fits, k)
+            What each training set has learnt.
+        evaluate : callable
+            Function of m rows that returns an array, shape (m, n, columns).
+        key
+            What the source depends on besides.
+        """
+        if key not in self._known:
+            first, state = distinct_rows(states)
+            few = len(first) * self.sets.n <= FEW
+            self._known[key] = self._append(
+                Source(state, _remembered(evaluate, states[first], few))
+            )
+        return self._known[key]
+
+    def values(self, column: Column, fits: Integers) -> Floats:
+        """Return the values of a column in some training sets, shape (m, n)."""
+        made = np.zeros((len(fits), self.sets.n))
+        for monomial, part in column.items():
+            values = np.ones((1, self.sets.n))
+            for number, j in monomial:
+                values = values * source_values(self.sources[number], fits)[:, :, j]
+            own = part[fits, None] if isinstance(part, np.ndarray) else part
+            made += own * values
+        return made
+
+    def _mapped(self, function: np.ufunc, given: list[Any]) -> Columns:
+        """Return the values of an elementwise function, new in each training set."""
+        columns = [one if isinstance(one, list) else [{ONE: one}] for one in given]
+        if any(len(one) > 1 for one in columns):
+            raise NotKnownError
+        every = np.arange(self.sets.fits)
+
+        def evaluate(fits: Integers) -> Floats:
+            parts = [self.values(one[0], fits) for one in columns]
+            with np.errstate(all="ignore"):
+                return np.asarray(function(*parts), dtype=float)[:, :, None]
+
+        for fits in self.blocks():
+            if not np.isfinite(evaluate(fits)).all():
+                raise NotKnownError
+        return [{((self._append(Source(every, evaluate)), 0),): 1.0}]
+
+    # ---- what is learnt of a column ----
+
+    def blocks(self) -> list[Integers]:
+        """Return the numbers of the training sets in blocks of bounded memory."""
+        step, every = max(1, CELLS // max(self.sets.n, 1)), np.arange(self.sets.fits)
+        return [every[i : i + step] for i in range(0, len(every), step)]
+
+    def line(self, column: Column) -> Line | None:
+        """Return a column as a line in numbers that are the same in all, if it is."""
+        (monomial, *others) = [one for one in column if one != ONE] or [ONE]
+        known = all(self.sources[number].state is None for number, _ in monomial)
+        if monomial == ONE or others or not known:
+            return None
+        x = np.ones(self.sets.n)
+        for number, j in monomial:
+            x = x * self.sources[number].values[:, j]
+        return Line(monomial, x, column[monomial], column.get(ONE, 0.0))
+
+    def orthogonal(self, line: Line, degree: int) -> list[Monomial]:
+        """Return orthonormal polynomials of its numbers, of degree 1 and above.
+
+        They are orthonormal on all records, with leading coefficients above 0.
+        """
+        n, made = self.sets.n, list[Monomial]()
+        apart = line.x - line.x.mean()
+        size = float(np.sqrt(apart @ apart))
+        if not size > SMALL * np.sqrt(n) * np.abs(line.x).max():
+            raise NotKnownError
+        z = apart / size * np.sqrt(n)
+        before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
+        for j in range(1, degree + 1):
+            key = ("orthogonal", line.monomial, j)
+            if key in self._left:
+                left, after = self._left[key], self._only(self._known[key])
+            else:
+                after = z * now
+                whole = after @ after
+                for other in (now, before, now, before):
+                    after = after - (after @ other) * other
+                left *= float(after @ after / whole)  # of the digits, squared
+                if not left > LOST:
+                    raise NotKnownError
+                after = after / np.sqrt(after @ after)
+                self._left[key] = left
+            made.append(((self.add(after[:, None], key), 0),))
+            before, now = now, after
+        return made
+
+    def moments(self, column: Column) -> tuple[Floats, Floats]:
+        """Return the mean of a column in each training set, and its sum of squares.
+
+        The squares are those of deviations from the mean; shapes (fits,).
+        """
+        mean, squares = np.empty(self.sets.fits), np.empty(self.sets.fits)
+        for fits in self.blocks():
+            values, counts = self.values(column, fits), self.sets.counts(fits)
+            mean[fits] = (counts * values).sum(axis=1) / self.sets.sizes[fits]
+            apart = values - mean[fits, None]
+            squares[fits] = (counts * apart**2).sum(axis=1)
+            least = SMALL * np.abs(values).max(axis=1, initial=0.0)
+            if not (np.sqrt(squares[fits] / self.sets.sizes[fits]) > least).all():
+                raise NotKnownError
+        return mean, squares
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """A column that is ``shift + slope * x``.
+
+    Attributes
+    ----------
+    monomial : tuple
+        The product of sources that x is.
+    x : numpy.ndarray, shape (n,)
+    slope, shift : float or numpy.ndarray, shape (fits,)
+    """
+
+    monomial: Monomial
+    x: Floats
+    slope: Floats | float
+    shift: Floats | float
+
+    def rising(self) -> Line:
+        """Return the line, or raise NotKnownError if it falls in some training set."""
+        if not np.all(np.asarray(self.slope) > 0):
+            raise NotKnownError
+        return self
+
+    def back(self, values: Any, fits: int) -> Floats:
+        """Return the x of values of the column, shape (fits, k)."""
+        given = np.atleast_1d(np.asarray(values, dtype=float))[None]
+        if given.ndim > 2:
+            raise NotKnownError
+        shift, slope = (np.reshape(one, (-1, 1)) for one in (self.shift, self.slope))
+        return np.broadcast_to((given - shift) / slope, (fits, given.shape[1]))
+
+
+def _remembered(
+    evaluate: Callable[[Floats], Floats], states: Floats, all_at_once: bool
+) -> Callable[[Integers], Floats]:
+    """Return a function of the numbers of states, which may compute all only once."""
+    known: list[Floats] = []
+
+    def of_numbers(some: Integers) -> Floats:
+        if not all_at_once:
+            return evaluate(states[some])
+        if not known:
+            known.append(evaluate(states))
+        return known[0][some]
+
+    return of_numbers
+
+
+def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
+    """Return whether an expression calls a function that learns."""
+    return any(
+        isinstance(one, ast.Call)
+        and isinstance(one.func, ast.Name)
+        and hasattr(functions.get(one.func.id), "__patsy_stateful_transform__")
+        for one in ast.walk(node)
+    )
+
+
+_ELEMENTWISE = (
+    *(ast.Expression, ast.Name, ast.Constant, ast.Load, ast.BinOp, ast.UnaryOp),
+    *(ast.Compare, ast.operator, ast.unaryop, ast.cmpop),
+)
+
+
+def by_row(
+    python: str, functions: Mapping[str, Any], transforms: Collection[Any]
+) -> bool:
+    """Return whether an expression is known to compute each row from that row alone.
+
+    Its parts are columns, operators, functions of NumPy and functions that learn.
+
+    Parameters
+    ----------
+    python : str
+        Code of the expression.
+    functions : mapping
+        What it may call.
+    transforms : collection
+        The classes of the functions that learn.
+    """
+    return _by_row(ast.parse(python, mode="eval").body, functions, transforms)
+
+
+def _by_row(
+    node: ast.AST, functions: Mapping[str, Any], transforms: Collection[Any]
+) -> bool:
+    if isinstance(node, ast.Call):
+        known, arguments = False, [*node.args, *(one.value for one in node.keywords)]
+        if isinstance(node.func, ast.Name):
+            found = functions.get(node.func.id)
+            transform = getattr(found, "__patsy_stateful_transform__", None)
+            known = transform in transforms or node.func.id in ("I", "Q", "C")
+            known = known or isinstance(found, np.ufunc)
+        elif isinstance(node.func, ast.Attribute):
+            module = node.func.value
+            known = (
+                isinstance(module, ast.Name)
+                and functions.get(module.id) is np
+                and isinstance(getattr(np, node.func.attr, None), np.ufunc)
+            )
+        return known and all(
+            _is_literal(one) or _by_row(one, functions, transforms) for one in arguments
+        )
+    if isinstance(node, ast.Name) and node.id in functions:
+        return True  # a contrast, such as Sum
+    if not isinstance(node, _ELEMENTWISE):
+        return False
+    return all(
+        _by_row(one, functions, transforms) for one in ast.iter_child_nodes(node)
+    )
+
+
+def _is_literal(node: ast.expr) -> bool:
+    try:
+        ast.literal_eval(node)
+    except ValueError:
+        return False
+    return True
+
+
+def _literal(node: ast.expr) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError:
+        raise NotKnownError from None
+
+
+def distinct_rows(rows: NDArray[Any]) -> tuple[Integers, Integers]:
+    """Return where each distinct row is first, and which of these each row is."""
+    code = np.zeros(len(rows), dtype=np.int64)
+    first = np.zeros(1, dtype=np.int64)
+    for column in rows.T:
+        if not (column == column[:1]).all():
+            values, place = np.unique(column, return_inverse=True)
+            joined = code * len(values) + place
+            _, first, code = np.unique(joined, return_index=True, return_inverse=True)
+    return first, code
+
+
+def source_values(source: Source, fits: Integers) -> Floats:
+    """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
+    if source.state is None:
+        return source.evaluate(np.zeros(1, dtype=np.int64))
+    states, place = np.unique(source.state[fits], return_inverse=True)
+    made = source.evaluate(states)
+    return made if len(states) == 1 else made[place]
+
+
+# ---- sums and products of columns ----
+
+
+def plus(first: Column, second: Column) -> Column:
+    """Return the sum of two columns."""
+    made = dict(first)
+    for monomial, part in second.items():
+        made[monomial] = made[monomial] + part if monomial in made else part
+    return made
+
+
+def times(first: Column, second: Column) -> Column:
+    """Return the product of two columns."""
+    made: Column = {}
+    for (one, part), (other, share) in product(first.items(), second.items()):
+        monomial = tuple(sorted(one + other))
+        joined = part * share
+        made[monomial] = made[monomial] + joined if monomial in made else joined
+    return made
+
+
+def _negative(columns: Columns) -> Columns:
+    return [times(one, {ONE: -1.0}) for one in columns]
+
+
+def _side_by_side(
+    left: Columns | float, right: Columns | float
+) -> list[tuple[Column, Column]]:
+    one: Columns = left if isinstance(left, list) else [{ONE: left}]
+    other: Columns = right if isinstance(right, list) else [{ONE: right}]
+    width = max(len(one), len(other))
+    if {len(one), len(other)} - {1, width}:
+        raise NotKnownError
+    one, other = (part * width if len(part) == 1 else part for part in (one, other))
+    return list(zip(one, other, strict=True))

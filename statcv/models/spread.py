@@ -1,0 +1,101 @@
+"""The variances of columns in each training set, by which a ridge may be scaled."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.formula import Learnt
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.folds import CELLS, Folds
+from statcv.models.thresholds import training_weights
+
+LOST = 1e-4  # share of the variance of all records below which a difference is inexact
+
+
+def variances(X: Matrix, weights: Matrix | None = None) -> Matrix:
+    """Return the (weighted) variance of each column, and 1 for a constant one.
+
+    The divisor is the total weight, as in scikit-learn's ``StandardScaler``.
+
+    Parameters
+    ----------
+    X : numpy.ndarray, shape (n, p), or (m, n, p) with weights
+    weights : numpy.ndarray, shape (n,), or (m, n), optional
+
+    Examples
+    --------
+    >>> variances(np.array([[1.0, 2.0], [3.0, 2.0]])).tolist()
+    [1.0, 1.0]
+    >>> variances(np.array([[1.0], [3.0]]), np.array([3.0, 1.0])).tolist()
+    [0.75]
+    """
+    given = np.ones(X.shape[:-1]) if weights is None else weights
+    shares = given / given.sum(axis=-1, keepdims=True)
+    mean = np.einsum("...n,...np->...p", shares, X)
+    apart = X - mean[..., None, :]
+    made = np.einsum("...n,...np,...np->...p", shares, apart, apart)
+    least = X.shape[-2] * np.finfo(float).eps * np.abs(mean)
+    return np.where(made <= least**2, 1.0, made)
+
+
+def fold_variances(records: TrainingSet, folds: Folds) -> Matrix:
+    """Return the variances of the columns in the training set of each fit, (fits, p).
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records.
+    folds : Folds
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [3.0], [9.0]])
+    >>> records = TrainingSet(X, np.zeros(3), "binary", 2, ("x",), None, None, 0)
+    >>> fold_variances(records, Folds.leaving_out([[2], [0]]))
+    array([[1.],
+           [9.]])
+    """
+    if isinstance(folds.matrices, Learnt):
+        return _of_own(records, folds, folds.matrices)
+    n, p = records.X.shape
+    weights = np.ones(n) if records.weights is None else records.weights
+    whole = variances(records.X, weights)
+    Z = records.X - weights @ records.X / weights.sum()
+    Z /= np.sqrt(whole)
+    made = np.empty((len(folds), p))
+    for block in folds.blocks(n, p):
+        total = block.total(weights)[:, None]
+        mean = block.sums(weights, Z) / total
+        made[block.fits] = block.sums(weights, Z**2) / total - mean**2
+    made *= whole
+    inexact = ~(made > LOST * whole).all(axis=1)
+    for fit in np.flatnonzero(inexact).tolist():
+        own = training_weights(records, folds, np.array([fit]))[0]
+        used = own > 0
+        made[fit] = variances(records.X[used], own[used])
+    return made
+
+
+def _of_own(records: TrainingSet, folds: Folds, learnt: Learnt) -> Matrix:
+    n, p = records.X.shape
+    made, every = np.empty((len(folds), p)), np.arange(len(folds))
+    step = max(1, 4 * CELLS // max(n * p, 1))
+    for start in range(0, len(folds), step):
+        some: NDArray[np.intp] = every[start : start + step]
+        weights = training_weights(records, folds, some)
+        made[some] = variances(learnt.matrices(some), weights)
+    return made
+
+
+def diagonal(strengths: Matrix, fits: NDArray[np.intp]) -> Matrix:
+    """Return the ridges of some fits as matrices, shape (m, p, p).
+
+    Examples
+    --------
+    >>> diagonal(np.array([[1.0, 2.0]]), np.array([0]))
+    array([[[1., 0.],
+            [0., 2.]]])
+    """
+    chosen = strengths[fits]
+    return np.asarray(chosen[:, :, None] * np.eye(chosen.shape[1]))

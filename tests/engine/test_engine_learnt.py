@@ -1,0 +1,255 @@
+"""Folds whose terms are learnt together, beside patsy's refits one after the other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeRegressor
+
+import statcv as scv
+from statcv.engine import Sensitivity, Setup, run
+from statcv.engine.per_fit import prediction_moments
+from statcv.engine.permuted import Permutations, run_permuted
+from statcv.engine.resampled import run_resampled
+from statcv.engine.setup import LearntByPatsy, training_sets
+from statcv.engine.tasks import fit_one_by_one
+from statcv.errors import FormulaError
+from statcv.folds import make_plan
+from statcv.formula import make_design
+from statcv.models import Linear, Logit, Neighbors, resolve_model
+from statcv.models.batched import own_matrices
+from statcv.models.thresholds import Thresholded
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::statcv.errors.FoldWarning"),
+    pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning"),
+]
+
+N = 60
+LONG = "scale(a) + poly(c, 2) + center(d) + bs(e, df=4)"
+FORMULAS = [
+    LONG,
+    "g * scale(a) + b",
+    "C(g):scale(a)",
+    "cr(b, df=4, constraints='center') - 1",
+    "I(scale(a)**2) + np.exp(scale(b))",
+]
+
+
+def frame():
+    rng = np.random.default_rng(4)
+    made = pd.DataFrame(rng.normal(size=(N, 5)), columns=list("abcde"))
+    lean = rng.logistic(size=N) + made["a"] - 0.5 * made["b"]
+    made["a"] = 50 + 20 * made["a"]
+    made["g"] = rng.choice(list("uvw"), N)
+    made["two"] = (lean > 0.4).astype(int)
+    made["three"] = np.array(list("uvw"))[np.digitize(lean, [-0.5, 0.9])]
+    made["number"] = 1000 * lean
+    return made
+
+
+def setup_of(model, outcome, right, scheme="loocv", weights=None, how=None, **more):
+    design = make_design(f"{outcome} ~ {right}", frame(), scope={"np": np})
+    kind = design.outcome.kind
+    plan = make_plan(scheme, design.y, kind, rebalance=how, seed=3, **more)
+    return Setup(design, plan, resolve_model(model, kind), seed=1, weights=weights)
+
+
+def by_patsy(setup):
+    """Return the same setup, whose terms patsy learns in each training set."""
+    other = Setup(setup.design, setup.plan, setup.model, setup.seed, setup.weights)
+    matrices = LearntByPatsy(setup.design, training_sets(setup.folds, N))
+    other.__dict__["folds"] = replace(setup.folds, matrices=matrices)
+    return other
+
+
+def compare(setup):
+    """Compare the fits of folds together with refits to what patsy learns."""
+    assert setup.fits_together
+    expected = fit_one_by_one(by_patsy(setup), range(setup.plan.n_fits))
+    found = run(
+        setup.design, setup.plan, setup.model, seed=setup.seed, weights=setup.weights
+    )
+    size = np.abs(expected.predicted).max()
+    near = {"rtol": 0, "atol": 1e-8 * size}
+    np.testing.assert_allclose(found.predicted, expected.predicted, **near)
+    np.testing.assert_allclose(
+        found.partner_predicted, expected.partner_predicted, **near
+    )
+    coefficients = found.learnt
+    assert list(found.names) == list(expected.names)
+    scale = np.nanmax(np.abs(expected.coefficients), axis=0)
+    np.testing.assert_allclose(
+        coefficients / scale, expected.coefficients / scale, rtol=0, atol=1e-8
+    )
+    np.testing.assert_array_equal(found.converged, expected.converged)
+    np.testing.assert_array_equal(found.separated, expected.separated)
+
+
+MODELS = [
+    (Logit(C=1.0), "two"),
+    (Logit(), "two"),
+    (Logit(C=0.1), "three"),
+    (Logit(C=np.inf), "three"),
+    (Linear(), "number"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.SeparationWarning")
+@pytest.mark.parametrize("right", FORMULAS)
+@pytest.mark.parametrize(("model", "outcome"), MODELS)
+def test_fits_together_are_refits_to_what_patsy_learns(model, outcome, right):
+    compare(setup_of(model, outcome, right))
+
+
+@pytest.mark.parametrize("shared", [2, 10**6])
+@pytest.mark.parametrize(("model", "outcome"), MODELS[:3] + MODELS[4:])
+def test_folds_are_fitted_alike_in_their_basis_and_side_by_side(
+    monkeypatch, model, outcome, shared
+):
+    monkeypatch.setattr(own_matrices, "SHARED", shared)
+    compare(setup_of(model, outcome, "scale(a) + bs(e, df=4)"))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "how", "more"),
+    [
+        ("rloocv", "subsample", {"repeats": 2}),
+        ("stratified_kfold", None, {"k": 10}),
+        ("kfold", "weight", {"k": 5}),
+        ("kfold", "upsample", {"k": 5}),
+        ("bootstrap", None, {"repeats": 12}),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_plans_and_weights_count_as_in_refits(scheme, how, more, weighted):
+    weights = np.random.default_rng(5).uniform(0.3, 2.0, N) if weighted else None
+    setup = setup_of(Logit(C=1.0), "two", LONG, scheme, weights, how, **more)
+    compare(setup)
+
+
+def test_a_level_that_a_training_set_lacks_has_no_coefficient():
+    data = frame().assign(g=lambda d: np.where(np.arange(N) == 7, "zz", d["g"]))
+    with pytest.warns(scv.errors.UnseenLevelWarning):
+        result = scv.cv("two ~ scale(a) + g", data, model=Logit(C=1.0), scheme="loocv")
+    lacking = result.coefficients["g[T.zz]"].isna()
+    assert np.flatnonzero(lacking).tolist() == [7]
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.SeparationWarning")
+def test_separated_folds_are_judged_as_by_themselves():
+    data = frame().assign(two=lambda d: (d["a"] > d["a"].median()).astype(int))
+    data.loc[3, "two"] = 1 - data.loc[3, "two"]  # without it, the others are separated
+    design = make_design("two ~ scale(a) + center(b)", data, scope={})
+    plan = make_plan("loocv", design.y, "binary")
+    setup = Setup(design, plan, Logit(), seed=1)
+    compare(setup)
+    assert setup.folds.matrices is not None
+    held = run(design, plan, Logit(), seed=1)
+    assert np.flatnonzero(held.separated).tolist() == [3]
+
+
+def test_a_threshold_is_chosen_on_what_was_learnt():
+    setup = setup_of(Thresholded(Logit(C=1.0), "youden"), "two", LONG)
+    expected = fit_one_by_one(by_patsy(setup), range(N)).chosen
+    held = run(setup.design, setup.plan, setup.model, seed=1)
+    found = held.chosen["threshold"].to_numpy(dtype=float)
+    wanted = [one["threshold"] for one in expected]
+    np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("with_plan", [False, True])
+def test_permuted_outcomes_are_fitted_to_what_patsy_learns(with_plan):
+    setup = setup_of(Logit(C=1.0), "two", "scale(a) + bs(e, df=4)", "kfold", k=4)
+    rng = np.random.default_rng(6)
+    places = np.stack([rng.permutation(N) for _ in range(3)])
+    permutations = Permutations(places, with_plan)
+    found = run_permuted(setup, permutations)
+    assert found.fitted.all()
+    for number, y in enumerate(permutations.outcomes(setup.design.y)):
+        design = setup.design
+        if with_plan:
+            design = design.taken(places[number])
+        else:
+            design = replace(design, outcome=replace(design.outcome, y=y))
+        other = Setup(design, setup.plan, setup.model, seed=1)
+        expected = fit_one_by_one(by_patsy(other), range(4)).predicted
+        np.testing.assert_allclose(found.predicted[number], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", [Logit(C=1.0), Neighbors(3)])
+def test_samples_are_fitted_to_what_patsy_learns(model):
+    setup = setup_of(model, "two", LONG)
+    rng = np.random.default_rng(6)
+    times = np.stack([rng.multinomial(N, np.full(N, 1 / N)) for _ in range(4)])
+    found = run_resampled(setup, times.astype(np.int32), np.arange(4)).predicted
+    for number, counts in enumerate(times):
+        rows = np.repeat(np.arange(N), counts)
+        fitted, every = setup.design.fold(rows, np.arange(N))
+        training = replace(setup.records, X=fitted, y=setup.design.y[rows])
+        expected = setup.model.fit(training).predict(every)
+        np.testing.assert_allclose(found[number], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("model", "outcome"),
+    [
+        (LogisticRegression(tol=1e-10), "two"),
+        (DecisionTreeRegressor(random_state=0, max_depth=3), "number"),
+        (Logit(firth=True), "two"),
+        (Neighbors(3), "two"),
+    ],
+)
+def test_models_that_are_fitted_one_by_one_have_the_same_matrices(model, outcome):
+    setup = setup_of(model, outcome, "scale(a) + poly(c, 2)", "kfold", k=5)
+    expected = fit_one_by_one(by_patsy(setup), range(5)).predicted
+    found = fit_one_by_one(setup, range(5)).predicted
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("right", FORMULAS[:3])
+@pytest.mark.parametrize(("model", "outcome"), MODELS[:3] + MODELS[4:])
+def test_influence_is_that_of_each_fit_by_itself(model, outcome, right):
+    setup = setup_of(model, outcome, right)
+    held = run(setup.design, setup.plan, setup.model, seed=1)
+    rng = np.random.default_rng(2)
+    fit, row = rng.integers(0, N, 80), rng.integers(0, N, 80)
+    several = outcome == "three"
+    slope = rng.normal(size=(80, 3) if several else 80)
+    if several:
+        slope -= slope.mean(axis=1, keepdims=True)  # as of functions of probabilities
+    one, other = Sensitivity.of(setup, held), Sensitivity.of(by_patsy(setup), held)
+    found, expected = (each.influence(fit, row, slope) for each in (one, other))
+    near = {"rtol": 0, "atol": 1e-9 * np.abs(expected).max()}
+    np.testing.assert_allclose(found, expected, **near)
+    if not several:
+        scaled = one.standardised(fit, row)
+        np.testing.assert_allclose(scaled, other.standardised(fit, row), atol=1e-9)
+        more = {"standardised": scaled, "one_step": True}
+        found, expected = (
+            each.influence(fit, row, slope, **more) for each in (one, other)
+        )
+        near = {"rtol": 0, "atol": 1e-9 * np.abs(expected).max()}
+        np.testing.assert_allclose(found, expected, **near)
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_moments_of_predictions_are_those_of_each_fit(training):
+    setup = setup_of(Linear(), "number", LONG, "kfold", k=4)
+    found = prediction_moments(setup, training=training)
+    for fit in range(4):
+        rows = setup.plan.train(fit)
+        fitted, every = setup.design.fold(rows, np.arange(N))
+        records = replace(setup.records, X=fitted, y=setup.design.y[rows])
+        values = Linear().fit(records).predict(fitted if training else every)
+        assert found.mean[fit] == pytest.approx(values.mean(), abs=1e-7)
+        assert found.sd[fit] == pytest.approx(values.std(), abs=1e-7)
+
+
+def test_a_training_set_in_which_a_term_fails_is_named():
+    data = frame().assign(k=lambda d: np.where(np.arange(N) < 3, np.arange(N), 0))
+    folds = np.where(np.arange(N) < 3, 1, np.arange(N) % 2 * 2)
+    with pytest.raises(FormulaError, match=r"in fold 1: poly\(\) of degree 2"):
+        scv.cv("number ~ poly(k, 2) + scale(a)", data, scheme=folds)
