@@ -12,6 +12,7 @@ import ast
 from collections import ChainMap
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import Any
 
@@ -114,7 +115,7 @@ class Learner:
         """
         try:
             with np.errstate(all="ignore"):
-                found = self._value(ast.parse(python, mode="eval").body)
+                found = self._value(parsed(python))
         except (StatcvError, TypeError, ValueError, np.linalg.LinAlgError) as error:
             raise NotKnownError from error
         if not isinstance(found, list):
@@ -391,6 +392,12 @@ def _remembered(
     return of_numbers
 
 
+@lru_cache(maxsize=256)
+def parsed(python: str) -> ast.expr:
+    """Return the tree of an expression, which nobody changes."""
+    return ast.parse(python, mode="eval").body
+
+
 def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
     """Return whether an expression calls a function that learns."""
     return any(
@@ -423,7 +430,7 @@ def by_row(
     transforms : collection
         The classes of the functions that learn.
     """
-    return _by_row(ast.parse(python, mode="eval").body, functions, transforms)
+    return _by_row(parsed(python), functions, transforms)
 
 
 def _by_row(

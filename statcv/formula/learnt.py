@@ -21,6 +21,7 @@ from statcv.formula.expressions import (
     Source,
     distinct_rows,
     learns,
+    parsed,
     source_values,
     times,
 )
@@ -33,7 +34,7 @@ from statcv.formula.training_sets import TrainingSets
 Matrix = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-KEPT = 2**20  # numbers of basis matrices that are kept
+KEPT = 2**24  # numbers of basis matrices that are kept: 128 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +178,7 @@ class Prepared:
     ) -> Prepared | None:
         """Prepare the terms; None if none learns, or some must be learnt by patsy."""
         functions = namespace(formula.functions)
-        known = {code: _tree(one.python) for code, one in formula.factors.items()}
+        known = {code: parsed(one.python) for code, one in formula.factors.items()}
         learning = tuple(c for c, tree in known.items() if learns(tree, functions))
         if not learning:
             return None
@@ -269,12 +270,6 @@ class Prepared:
         key = ("coded", factor.code, coding.tobytes())
         number = learner.add(coding[codes].astype(float), key)
         return [{((number, j),): 1.0} for j in range(coding.shape[1])]
-
-
-def _tree(python: str) -> Any:
-    import ast
-
-    return ast.parse(python, mode="eval").body
 
 
 def _layout(

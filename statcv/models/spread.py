@@ -63,12 +63,13 @@ def fold_variances(records: TrainingSet, folds: Folds) -> Matrix:
     whole = variances(records.X, weights)
     Z = records.X - weights @ records.X / weights.sum()
     Z /= np.sqrt(whole)
+    constant = weights @ Z**2 < weights.sum() / 2  # otherwise 1 on average
     made = np.empty((len(folds), p))
     for block in folds.blocks(n, p):
         total = block.total(weights)[:, None]
         mean = block.sums(weights, Z) / total
         made[block.fits] = block.sums(weights, Z**2) / total - mean**2
-    made *= whole
+    made = np.where(constant, 1.0, made * whole)
     inexact = ~(made > LOST * whole).all(axis=1)
     for fit in np.flatnonzero(inexact).tolist():
         own = training_weights(records, folds, np.array([fit]))[0]
