@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 MOST = 0.8  # leverage; with more, a Newton step goes astray
-BLOCK = 16  # cells of a block of fits, in units of CELLS
+BLOCK = 64  # cells of a block of fits, in units of CELLS
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
 AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 
@@ -311,7 +311,7 @@ class Block:
     def _pieces(self) -> Iterator[slice]:
         """Yield the records, as many at a time as stay in the cache."""
         n = len(self.rows.basis)
-        step = max(1, AT_ONCE // max(len(self.numbers), 1))
+        step = max(256, AT_ONCE // max(len(self.numbers), 1))
         for first in range(0, n, step):
             yield slice(first, min(first + step, n))
 
@@ -326,9 +326,7 @@ class Block:
         if self.beta.ndim == 2:
             pull = np.empty_like(self.counts)
             for some in self._pieces():
-                eta = self.rows.part(some).along(self.beta)
-                residual = self.likelihood.residual(self.y[None, some], eta)
-                np.multiply(self.counts[:, some], residual, out=pull[:, some])
+                pull[:, some] = self._pull(some)
             return pull
         counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
         return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
@@ -347,9 +345,12 @@ class Block:
         """The leverage of each record, shape (fits, n)."""
         found = np.empty_like(self.counts)
         for some in self._pieces():
-            squares = self.rows.part(some).quadratic(self.inverse)
-            np.clip(self._curvature(some) * squares, 0.0, MOST, out=found[:, some])
+            found[:, some] = self._leverage(some, self._curvature(some))
         return found
+
+    def _leverage(self, some: slice, curvature: Floats) -> Floats:
+        squares = self.rows.part(some).quadratic(self.inverse)
+        return np.clip(curvature * squares, 0.0, MOST)
 
     def _curvature(self, some: slice) -> Floats:
         """Return the weights of some records in the information, (fits, m)."""
@@ -357,10 +358,19 @@ class Block:
         curved = self.likelihood.curvature(self.y[None, some], eta)
         return np.asarray(self.counts[:, some] * curved)
 
+    def _pull(self, some: slice) -> Floats:
+        eta = self.rows.part(some).along(self.beta)
+        residual = self.likelihood.residual(self.y[None, some], eta)
+        return np.asarray(self.counts[:, some] * residual)
+
     @cached_property
     def _reach(self) -> Floats:
         """The pull, as long as a Newton step without the record."""
-        return np.asarray(self.pull / (1 - self.leverage))
+        reach = np.empty_like(self.counts)
+        for some in self._pieces():
+            left = 1 - self._leverage(some, self._curvature(some))
+            np.divide(self._pull(some), left, out=reach[:, some])
+        return reach
 
     def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
         """Return the derivative by the coefficients of a function of predictions.

@@ -13,6 +13,16 @@ from numpy.typing import NDArray
 FEW = 2**14  # values whose owners are kept
 
 
+def stable_order(codes: NDArray[Any], classes: int) -> NDArray[np.intp]:
+    """Return the order of codes from -1 up to classes - 1, equal ones as they come.
+
+    Small numbers are sorted by counting.
+    """
+    if classes <= np.iinfo(np.int16).max:
+        codes = codes.astype(np.int16)
+    return np.argsort(codes, kind="stable")
+
+
 @dataclass(frozen=True, eq=False)
 class Ragged:
     """Lists of record numbers, one after the other.
@@ -51,9 +61,10 @@ class Ragged:
     @classmethod
     def grouped(cls, group: NDArray[Any], groups: int) -> Ragged:
         """List the positions of each group, rising; -1 belongs to none."""
-        order = np.argsort(group, kind="stable")
-        order = order[np.searchsorted(group[order], 0) :]
-        return cls.split(order, np.bincount(group[order], minlength=groups))
+        order = stable_order(group, groups)
+        absent = int(np.count_nonzero(group < 0))
+        known = group if not absent else group[group >= 0]
+        return cls.split(order[absent:], np.bincount(known, minlength=groups))
 
     @classmethod
     def joined(cls, parts: Iterable[Ragged]) -> Ragged:

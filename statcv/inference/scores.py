@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,6 +211,33 @@ class Scores:
         begin = [*self.starts[first], len(self.split)]
         return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
 
+    @cached_property
+    def known(self) -> dict[tuple[str, ...], tuple[Metric, Any]]:
+        """What was computed from the predictions, by metric and way of stating it."""
+        return {}
+
+    def once(self, metric: Metric, key: tuple[str, ...], make: Callable[[], T]) -> T:
+        """Return what was computed for a metric, or compute it and keep it.
+
+        Parameters
+        ----------
+        metric : Metric
+        key : tuple of str
+            What is computed, and the way in which the metric is stated.
+        make : callable
+            Function that computes it.
+        """
+        key = (metric.name, *key)
+        of, found = self.known.get(key, (None, None))
+        if of != metric:
+            found = make()
+            self.known[key] = metric, found
+        return cast(T, found)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was computed of metrics, whose functions may not pickle."""
+        return {name: one for name, one in self.__dict__.items() if name != "known"}
+
     @property
     def n_classes(self) -> int:
         """The number of classes; 2 if there is one number for each record."""
@@ -351,8 +380,15 @@ def clusters_of(plan: FoldPlan) -> NDArray[np.intp] | None:
 
 def mean_by(rows: NDArray[np.intp], values: Floats) -> tuple[NDArray[np.intp], Floats]:
     """Return the distinct rows in rising order, and the mean value of each."""
-    distinct, place = np.unique(rows, return_inverse=True)
-    total = np.zeros((len(distinct), *values.shape[1:]))
-    np.add.at(total, place, values)
-    times = np.bincount(place).reshape(-1, *[1] * (values.ndim - 1))
-    return distinct, total / times
+    times = np.bincount(rows)
+    distinct = np.flatnonzero(times)
+    if len(distinct) == len(rows):  # each once
+        means = np.empty((len(times), *values.shape[1:]))
+        means[rows] = values
+        return distinct, means if len(distinct) == len(times) else means[distinct]
+    columns = values.reshape(len(values), -1).T
+    total = np.stack(
+        [np.bincount(rows, column)[distinct] for column in columns], axis=1
+    )
+    means = total / times[distinct][:, None]
+    return distinct, means.reshape(len(distinct), *values.shape[1:])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import FoldWarning, SchemeError, plural, warn
-from statcv.folds.ragged import Ragged
+from statcv.folds.ragged import Ragged, stable_order
 from statcv.folds.schemes.allocation import allocate
 
 Codes = NDArray[np.intp]
@@ -101,7 +101,7 @@ def k_folds_by_class(records: Records, k: int, rng: np.random.Generator) -> Hold
     order = None
     if records.unit is None:
         shuffled = rng.permutation(records.n)
-        order = shuffled[np.argsort(records.codes[shuffled], kind="stable")]
+        order = shuffled[stable_order(records.codes[shuffled], records.classes)]
     return _folds(records, k, rng, order, by_class=True)
 
 

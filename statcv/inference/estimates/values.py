@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,12 @@ def values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
         The way of stating it; ``per_fold`` is the mean over the folds of the repeat
         that have a value.
     """
+    return scores.once(
+        metric, ("repeats", how), partial(_values_by_repeat, scores, metric, how)
+    )
+
+
+def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     if how == "pooled":
         return pooled_values(scores, metric)
     if how == "paired" and metric.pairs == "slope":
@@ -198,6 +205,10 @@ def _mean_by_record(scores: Scores, losses: Floats, where: NDArray[np.intp]) -> 
 
 def values_by_split(scores: Scores, metric: Metric) -> Floats:
     """Return the metric in each split; NaN where it has no value."""
+    return scores.once(metric, ("splits",), partial(_values_by_split, scores, metric))
+
+
+def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)

@@ -8,6 +8,8 @@ record.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -143,29 +145,63 @@ def infinitesimal_interval(
         return Interval.none(_why_undefined(metric, how))
     if at_end(metric, value):
         return Interval.none(f"an area of {value:g} has no first-order variation")
+    moved = scores.once(
+        metric, ("variation", how, fits), partial(_variation, scores, metric, how, fits)
+    )
+    if isinstance(moved, str):
+        return Interval.none(moved)
+    found, variance = moved.value, moved.variance
+    if not variance > LEAST * max(value**2, 1.0):
+        return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
+    method, assumes = moved.words
+    if fits == "correlated":
+        variance *= shared_training(scores)
+        method, assumes = f"corrected {method}", CORRECTED
+    spread, own = found * (1 - found), value * (1 - value)
+    if metric.reads not in ("order", "classes") or metric.bounds != SHARE or not spread:
+        se = math.sqrt(variance)
+        return symmetric(value, se, level, method, assumes, df=moved.df)
+    rate = variance / spread
+    limits = wilson_limits(value, rate, level, moved.df)
+    se = math.sqrt(rate * own)
+    return Interval(*limits, se, method, assumes, moved.df, "wilson", spread=own)
+
+
+@dataclass(frozen=True)
+class _Variation:
+    """The variance of an estimate, as the influences of records give it.
+
+    Attributes
+    ----------
+    value : float
+        The metric of the pooled predictions.
+    variance, df : float
+    kind : {"record", "cluster"}
+        What varies.
+    words : tuple of str
+        The method, and what it assumes.
+    """
+
+    value: float
+    variance: float
+    df: float
+    kind: str
+    words: tuple[str, str]
+
+
+def _variation(scores: Scores, metric: Metric, how: str, fits: str) -> _Variation | str:
+    """Return the variance of an estimate, or the reason why it has none."""
     of_fits = fits == "varied"
     found = influences(scores, metric, how, of_fits=of_fits)
     if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
         found = influences(scores, metric, of_fits=of_fits)  # which may misrank some
     if isinstance(found, str):
-        return Interval.none(found)
+        return found
     variance = found.total
     if metric.rank:
         variance += pair_variation(scores, metric, how, found)
-    if not variance > LEAST * max(value**2, 1.0):
-        return Interval.none(f"no {found.kind} moves the estimate, {NOTHING}")
-    method, assumes = _in_words(scores, metric, found)
-    if fits == "correlated":
-        variance *= shared_training(scores)
-        method, assumes = f"corrected {method}", CORRECTED
-    spread, own = found.value * (1 - found.value), value * (1 - value)
-    if metric.reads not in ("order", "classes") or metric.bounds != SHARE or not spread:
-        se = math.sqrt(variance)
-        return symmetric(value, se, level, method, assumes, df=found.df)
-    rate = variance / spread
-    limits = wilson_limits(value, rate, level, found.df)
-    se = math.sqrt(rate * own)
-    return Interval(*limits, se, method, assumes, found.df, "wilson", spread=own)
+    words = _in_words(scores, metric, found)
+    return _Variation(found.value, variance, found.df, found.kind, words)
 
 
 def wilson_limits(

@@ -74,23 +74,39 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
     Parameters
     ----------
     at : numpy.ndarray, shape (m,)
-    points, values : numpy.ndarray, shape (k,)
+    points : numpy.ndarray, shape (k,)
+    values : numpy.ndarray, shape (k,) or (r, k)
+        The values; each of several rows is summed by itself.
     width : float
         The half-width of the kernel.
+
+    Returns
+    -------
+    numpy.ndarray, shape (m,) or (r, m)
 
     Examples
     --------
     >>> kernel_sums(np.array([0.0]), np.array([0.0, 1.0]), np.ones(2), 2.0)
     array([0.65625])
     """
-    if width <= 0 or not len(points):
-        return np.zeros(len(at))
-    order = np.argsort(points, kind="stable")
-    middle = points.mean()
-    scaled, own = (points[order] - middle) / width, values[order]
-    sums = [np.append(0.0, np.cumsum(own * scaled**power)) for power in range(3)]
-    here = (at - middle) / width
-    first = np.searchsorted(scaled, here - 1, side="left")
-    last = np.searchsorted(scaled, here + 1, side="right")
-    zero, one, two = (total[last] - total[first] for total in sums)
-    return np.asarray(0.75 * ((1 - here**2) * zero + 2 * here * one - two) / width)
+    rows = np.atleast_2d(values)
+    found = np.zeros((len(rows), len(at)))
+    if width > 0 and len(points):
+        order = np.argsort(points, kind="stable")
+        asked = order if at is points else np.argsort(at, kind="stable")
+        middle = points.mean()
+        scaled, here = (points[order] - middle) / width, (at[asked] - middle) / width
+        # rising places are found much faster
+        first = np.searchsorted(scaled, here - 1, side="left")
+        last = np.searchsorted(scaled, here + 1, side="right")
+        total = np.empty(len(points) + 1)
+        total[0] = 0.0
+        factors = (1 - here**2, 2 * here, -1.0)
+        for row, one in zip(rows, found, strict=True):
+            moment, sums = row[order], np.zeros(len(at))
+            for factor in factors:
+                np.cumsum(moment, out=total[1:])
+                sums += factor * (total[last] - total[first])
+                moment = moment * scaled
+            one[asked] = 0.75 * sums / width
+    return found if values.ndim > 1 else found[0]

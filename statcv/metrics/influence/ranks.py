@@ -181,8 +181,7 @@ def _of_average_precision(
         The precision, and the number of records, at the rank of each record.
     """
     width, every = bandwidth(x), np.ones(len(x))
-    as_other = positive * kernel_sums(x, x, positive / count, width)
-    as_other -= kernel_sums(x, x, positive * found / count, width)
-    as_own = kernel_sums(x, x, positive, width)
-    as_own -= found * kernel_sums(x, x, every, width)
-    return np.asarray(as_other - positive * as_own / count)
+    values = np.stack([positive / count, positive * found / count, positive, every])
+    gain, loss, ones, all_ = kernel_sums(x, x, values, width)
+    as_other = positive * gain - loss
+    return np.asarray(as_other - positive * (ones - found * all_) / count)
