@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.models.threads import threads_allowed, usable_cores
+from statcv.models import threads_allowed, usable_cores
 
 
 class NoBar:
