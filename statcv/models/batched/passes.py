@@ -35,7 +35,8 @@ from statcv.models.threads import each, in_parts
 CACHED = 2**17  # numbers of a block of rows: 1 MB
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
 LARGE = 2**18  # so many values; with fewer than
-SMALL = 2**11  # these, other ways are as quick
+SMALL = 2**11  # these, or with fewer than
+MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
 MOST = 256  # fits of which a pass sums the gradients
 SAMPLE = 40  # records of the sample for each coefficient
 LEAST = 2000  # records of the sample
@@ -882,7 +883,8 @@ def fit_by_passes(
         Which are the optima beyond doubt. None if folds are small or many, or the
         records do not determine the coefficients well.
     """
-    if not are_few_and_large(folds, records.X.shape):
+    classes = records.n_classes if records.kind == "multiclass" else 1
+    if not are_few_and_large(folds, records.X.shape, classes):
         return None
     passes = Passes.of(records, _family(records, ridge), ridge)
     return fit_few(passes, folds)
@@ -908,18 +910,19 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     return coefficients, sure
 
 
-def are_few_and_large(folds: Folds, shape: tuple[int, ...]) -> bool:
-    """Return whether each fold changes many records, and folds are few.
+def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 1) -> bool:
+    """Return whether passes are quicker, as each fold changes many records.
 
     That is said of folds with the same outcome only.
     """
     n, p = shape
-    if folds.outcome is not None:
-        return False
     least = int(folds.changed[0].sizes.min(initial=n))
-    if not p or few(least, p):
+    if folds.outcome is not None or not p or few(least, 1):
         return False
-    return n * p > (SMALL if len(folds) <= SEVERAL_FITS else LARGE)
+    size = n * p * max(classes, 1) ** 2
+    if len(folds) > SEVERAL_FITS:
+        return size > LARGE and not few(least, p)
+    return size > (MEDIUM if few(least, p) else SMALL)
 
 
 def _problem(
