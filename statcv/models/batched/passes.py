@@ -608,22 +608,20 @@ class Factor:
         solved, _ = solve(self.lower, right, lower=0)
         return np.asarray(solved.T / self.scale)
 
-    @cached_property
-    def inverse(self) -> Matrix:
-        """The inverse of the scaled matrix, whose use is quicker than solving."""
-        from scipy.linalg.lapack import dpotri, spotri
-
-        invert = spotri if self.lower.dtype == np.float32 else dpotri
-        half, _ = invert(self.lower, lower=0)
-        half = np.triu(half)
-        whole = half + half.T
-        whole.flat[:: len(whole) + 1] /= 2
-        return np.asarray(whole)
+    @property
+    def size(self) -> float:
+        """The norm of the inverse of the scaled matrix."""
+        half = np.linalg.inv(np.triu(self.lower).astype(float))
+        return float(np.linalg.norm(half @ half.T))
 
     def times(self, vector: Matrix) -> Matrix:
         """Multiply a vector, shape (q,), by the inverse of the matrix."""
+        from scipy.linalg.blas import dtrsv, strsv
+
+        solve = strsv if self.lower.dtype == np.float32 else dtrsv
         right = (vector / self.scale).astype(self.lower.dtype)
-        return np.asarray((self.inverse @ right) / self.scale)
+        half = solve(self.lower, right, trans=1, overwrite_x=1)
+        return np.asarray(solve(self.lower, half, overwrite_x=1) / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -670,8 +668,7 @@ class Factors:
             [
                 np.inf
                 if one is None
-                else float(np.linalg.norm(one.inverse))
-                * float((self.scale / one.scale).max() ** 2)
+                else one.size * float((self.scale / one.scale).max() ** 2)
                 for one in self.factors
             ]
         )
