@@ -53,7 +53,7 @@ class Sklearn:
     def _name(self) -> str:
         return type(self.estimator).__name__
 
-    @property
+    @functools.cached_property
     def capabilities(self) -> Capabilities:
         """Those of the last step of a pipeline, by its kind."""
         last = last_step(self.estimator)
