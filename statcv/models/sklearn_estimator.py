@@ -18,10 +18,7 @@ from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
 
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
-WITHOUT_THREADS = (  # of OpenMP
-    *("sklearn.compose.", "sklearn.impute._base", "sklearn.pipeline"),
-    "sklearn.preprocessing.",
-)
+WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")  # of OpenMP
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +50,7 @@ class Sklearn:
     def _name(self) -> str:
         return type(self.estimator).__name__
 
-    @functools.cached_property
+    @property
     def capabilities(self) -> Capabilities:
         """Those of the last step of a pipeline, by its kind."""
         last = last_step(self.estimator)
@@ -228,16 +225,19 @@ def _is_same_with_any_threads(estimator: Any) -> bool:
     have no such threads. It does not hold for XGBoost's linear booster, nor is it known
     of other libraries.
     """
-    nested = estimator.get_params().values() if hasattr(estimator, "steps") else ()
-    parts = [estimator, *(one for one in nested if hasattr(one, "fit"))]
-    return all(map(_is_of_trees_or_without_threads, parts)) and any(
-        map(_is_of_trees, parts)
+    last = last_step(estimator)
+    return _is_of_trees(last) and all(
+        type(one).__module__.startswith(WITHOUT_THREADS)
+        for one in _steps(estimator)
+        if one is not last
     )
 
 
-def _is_of_trees_or_without_threads(estimator: Any) -> bool:
-    module = type(estimator).__module__
-    return module.startswith(WITHOUT_THREADS) or _is_of_trees(estimator)
+def _steps(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline, also of one inside it, or the estimator."""
+    if not hasattr(estimator, "steps"):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in _steps(step)]
 
 
 def _is_of_trees(estimator: Any) -> bool:
@@ -247,6 +247,5 @@ def _is_of_trees(estimator: Any) -> bool:
         return True
     if module != "xgboost.sklearn":
         return False
-    given = estimator.get_params()
-    stops = given.get("early_stopping_rounds") is not None
-    return given.get("booster") in (None, "gbtree") and not stops
+    stops = estimator.early_stopping_rounds is not None
+    return estimator.booster in (None, "gbtree") and not stops
