@@ -68,25 +68,34 @@ _own = threading.local()
 
 
 @contextmanager
-def one_thread(blas: bool = True) -> Iterator[None]:
+def one_thread(blas: bool = True, openmp: bool = True) -> Iterator[None]:
     """Keep BLAS and OpenMP to one thread, since the order of sums changes rounding.
 
     Results are thus the same bit by bit however many processes fit the folds, and
     there are as many threads as processes. A model with its own number of threads, such
     as XGBoost's ``n_jobs``, keeps to that number.
 
+    OpenMP is not limited (``openmp=False``) where folds are fitted one after the other
+    in the caller's process by a model whose fits are the same for any number of threads
+    (``any_threads`` of its capabilities): boosted trees of XGBoost and
+    scikit-learn's ``HistGradientBoosting``. Forests have threads of joblib, which are
+    never limited. XGBoost's linear booster, a metric that XGBoost follows or stops by,
+    LightGBM (unless it is ``deterministic``, its sums depend on the threads) and all
+    other models have one thread.
+
     The limit of BLAS holds for the process; the last of several to leave lifts it. That
     of OpenMP holds for each thread, and is the only one without ``blas``.
     """
     global _inside, _limits
-    outermost = not getattr(_own, "inside", False)
+    outermost = openmp and not getattr(_own, "inside", False)
     with _lock:
-        of_blas, openmp = _loaded()
+        of_blas, of_openmp = _loaded()
         if blas and _inside == 0:
             _limits = of_blas.limit(limits=1)
         _inside += blas
-        mine = openmp.limit(limits=1) if outermost else None
-    _own.inside = True
+        mine = of_openmp.limit(limits=1) if outermost else None
+    if outermost:
+        _own.inside = True
     try:
         yield
     finally:
@@ -219,7 +228,7 @@ def do_tasks(
     workers = min(_jobs(n_jobs), len(ranges))
     if workers < 2:
         cores = usable_cores() if n_jobs is None else 1
-        with one_thread():
+        with one_thread(openmp=not setup.model.capabilities.any_threads):
             for task in ranges:
                 with threads_allowed(cores):
                     made = fit(setup, task)

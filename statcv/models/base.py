@@ -139,6 +139,10 @@ class Capabilities:
         there; 0 if the work hardly grows with the number of training sets.
     releases_gil : bool
         Whether threads fit the model as well as processes do.
+    any_threads : bool
+        Whether a fit is the same, bit by bit, for any number of OpenMP's threads. A fit
+        in the caller's process then uses all threads that the caller allows, otherwise
+        one.
     needs_full_rank : bool
         Whether dependent columns of the design leave coefficients undetermined, of
         which :func:`statcv.cv` then warns.
@@ -159,6 +163,7 @@ class Capabilities:
     follows_held_out: bool = False
     fits_per_training_set: int = 1
     releases_gil: bool = False
+    any_threads: bool = False
     needs_full_rank: bool = False
     uses_predictors: bool = True
     predicts_by_neighbors: bool = False

@@ -248,8 +248,18 @@ class XGBoost:
 
     @property
     def capabilities(self) -> Capabilities:
-        """Learning curves follow the held-out records."""
-        return Capabilities(follows_held_out=bool(self.parameters.get("curves")))
+        """Learning curves follow the held-out records.
+
+        Trees do not depend on the number of threads; the sum of a metric does.
+        """
+        follows = bool(self.parameters.get("curves"))
+        return Capabilities(follows_held_out=follows, any_threads=self._any_threads)
+
+    @property
+    def _any_threads(self) -> bool:
+        trees = self.parameters.get("booster") in (None, "gbtree")
+        stops = self.parameters.get("early_stopping_rounds") is not None
+        return trees and not stops and not self.parameters.get("curves")
 
     def fit(self, training: TrainingSet) -> BoostedFit:
         """Fit the training set."""
@@ -363,7 +373,9 @@ class XGBoost:
     @property
     def _threads(self) -> int:
         threads = self.parameters.get("n_jobs", self.parameters.get("nthread"))
-        return 1 if threads is None else int(threads)
+        if threads is not None:
+            return int(threads)
+        return 0 if self._any_threads else 1  # 0: as many as OpenMP allows
 
     def _native(self, training: TrainingSet) -> dict[str, Any]:
         """Return the parameters of the native interface."""

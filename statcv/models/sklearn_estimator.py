@@ -18,6 +18,7 @@ from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
 
 NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
+WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")  # of OpenMP
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +60,7 @@ class Sklearn:
         return Capabilities(
             uses_predictors=not dummy or draws,
             predicts_by_neighbors=bool(kinds & NEAR),
+            any_threads=_is_same_with_any_threads(self.estimator),
             likelihood=likelihood_of(self.estimator),
         )
 
@@ -210,3 +212,40 @@ def _weight_name(estimator: Any) -> str:
             return _weight_name(estimator.estimator)
         raise ModelError(f"{type(last[1]).__name__} takes no weights.")
     return f"{last[0]}__sample_weight" if last[0] else "sample_weight"
+
+
+# ---- estimators that are the same for any number of threads ----
+
+
+def _is_same_with_any_threads(estimator: Any) -> bool:
+    """Return whether a fit does not depend on the number of OpenMP's threads.
+
+    This holds for the trees of XGBoost, unless they stop early by a metric, whose sum
+    depends on the threads, and for histogram gradient boosting, also after steps that
+    have no such threads. It does not hold for XGBoost's linear booster, nor is it known
+    of other libraries.
+    """
+    last = last_step(estimator)
+    return _is_of_trees(last) and all(
+        type(one).__module__.startswith(WITHOUT_THREADS)
+        for one in _steps(estimator)
+        if one is not last
+    )
+
+
+def _steps(estimator: Any) -> list[Any]:
+    """Return the steps of a pipeline, also of one inside it, or the estimator."""
+    if not hasattr(estimator, "steps"):
+        return [estimator]
+    return [one for _, step in estimator.steps for one in _steps(step)]
+
+
+def _is_of_trees(estimator: Any) -> bool:
+    """Return whether an estimator is of boosted trees that any threads leave alike."""
+    module = type(estimator).__module__
+    if module.startswith("sklearn.ensemble._hist_gradient_boosting."):
+        return True
+    if module != "xgboost.sklearn":
+        return False
+    stops = estimator.early_stopping_rounds is not None
+    return estimator.booster in (None, "gbtree") and not stops

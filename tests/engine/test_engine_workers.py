@@ -12,15 +12,22 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib import Parallel, delayed
+from sklearn.cluster import KMeans
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
+from xgboost import XGBClassifier
 
+import statcv as scv
 from statcv import cv
 from statcv.engine import Setup, tasks
 from statcv.engine.parallel import LARGE, Shared
 from statcv.engine.tasks import cut, ways
 from statcv.folds import make_plan
 from statcv.formula import make_design
-from statcv.models import Logit, Mean
+from statcv.models import Logit, Mean, resolve_model
 from statcv.models.base import Capabilities, PlainFit
 
 pytestmark = pytest.mark.filterwarnings(
@@ -279,6 +286,71 @@ class Threads(Refuses):
         object.__setattr__(fit, "chosen", chosen)
         time.sleep(0.02)
         return fit
+
+
+class CountsOpenmp(Refuses):
+    """Notes how many threads OpenMP has in a fit."""
+
+    capabilities = Capabilities(any_threads=True)
+
+    def fit(self, training):
+        pools = threadpool_info()
+        openmp = [p["num_threads"] for p in pools if p["user_api"] == "openmp"]
+        fit = super().fit(training)
+        object.__setattr__(fit, "chosen", {"openmp": max(openmp)})
+        return fit
+
+
+class DependsOnOpenmp(CountsOpenmp):
+    capabilities = Capabilities()
+
+
+def test_openmp_is_limited_unless_fits_are_the_same_for_any_threads(data):
+    def threads(model, **how):
+        res = cv("y ~ a", data, model=model, k=4, seed=1, **how)
+        return set(res.held.chosen["openmp"])
+
+    with threadpool_limits(2, user_api="openmp"):
+        assert threads(CountsOpenmp()) == {2}
+        assert threads(DependsOnOpenmp()) == {1}
+        assert threads(CountsOpenmp(), n_jobs=2) == {1}
+        assert threads(CountsOpenmp()) == {2}  # again, after the limits
+    with threadpool_limits(1, user_api="openmp"):
+        assert threads(CountsOpenmp()) == {1}
+
+
+BOOSTED = {
+    "trees": (XGBClassifier(n_estimators=5), True),
+    "own trees": (scv.models.XGBoost(n_estimators=5), True),
+    "histograms": (HistGradientBoostingClassifier(max_iter=5), True),
+    "scaled": (make_pipeline(StandardScaler(), XGBClassifier(n_estimators=5)), True),
+    "clusters": (make_pipeline(KMeans(3), XGBClassifier(n_estimators=5)), False),
+    "lines": (XGBClassifier(booster="gblinear"), False),
+    "own lines": (scv.models.XGBoost(booster="gblinear"), False),
+    "own curves": (scv.models.XGBoost(n_estimators=5, curves=True), False),
+    "stops early": (XGBClassifier(early_stopping_rounds=3), False),
+    "scaled lines": (make_pipeline(StandardScaler(), LogisticRegression()), False),
+}
+
+
+@pytest.mark.parametrize("name", BOOSTED)
+def test_which_models_are_the_same_for_any_threads(name):
+    model, same = BOOSTED[name]
+    assert resolve_model(model, "binary").capabilities.any_threads is same
+
+
+@pytest.mark.parametrize("name", ["trees", "own trees", "histograms", "scaled"])
+def test_the_number_of_threads_changes_no_bit(name):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(3000, 5))
+    wide = pd.DataFrame(X, columns=[*"abcde"])
+    wide["y"] = (X[:, 0] * X[:, 1] + rng.logistic(size=3000) > 0).astype(int)
+    found = []
+    for count in (1, 2):
+        with threadpool_limits(count, user_api="openmp"):
+            res = cv("y ~ .", wide, model=BOOSTED[name][0], k=2, seed=1)
+        found.append(res.held.predicted)
+    np.testing.assert_array_equal(*found)
 
 
 class ReleasesGil(Threads):

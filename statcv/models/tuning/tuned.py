@@ -147,6 +147,7 @@ class Tuned:
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
+            any_threads=all(one.any_threads for one in (first, *others)),
         )
 
     def check(self, kind: str) -> None:
