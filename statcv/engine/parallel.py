@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.models import threads_allowed, usable_cores
 
 
 class NoBar:
@@ -227,12 +226,9 @@ def do_tasks(
     """
     workers = min(_jobs(n_jobs), len(ranges))
     if workers < 2:
-        cores = usable_cores() if n_jobs is None else 1
         with one_thread(openmp=not setup.model.capabilities.any_threads):
             for task in ranges:
-                with threads_allowed(cores):
-                    made = fit(setup, task)
-                yield task, made
+                yield task, fit(setup, task)
         return
     from joblib import Parallel, delayed
 

@@ -15,7 +15,6 @@ from statcv.models.neighbors import Neighbors
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels, unwrap_result
-from statcv.models.threads import threads_allowed, usable_cores
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
@@ -45,8 +44,6 @@ __all__ = [
     "fitted_to_constant",
     "predicted_without",
     "resolve_model",
-    "threads_allowed",
     "unwrap_result",
-    "usable_cores",
     "with_given_weights",
 ]

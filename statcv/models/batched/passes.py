@@ -9,7 +9,7 @@ and Broyden's updates, take few passes, and no copy of the records is made.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol
@@ -30,7 +30,6 @@ from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.quasi_newton import STEPS, climb
 from statcv.models.multinomial import contrasts
 from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
-from statcv.models.threads import each, in_parts
 
 CACHED = 2**17  # numbers of a block of rows: 1 MB
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
@@ -50,7 +49,6 @@ SINGLE = 1e3  # one with which its products may be of single precision
 HEAVY = 64  # coefficients from which such products save time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
-MUCH = 2**21  # products of numbers in a pass from which threads share it
 FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
 FLOPS_OF_PRODUCTS = 40e9
 EACH = 2.5e-9  # seconds for the residual of a record
@@ -326,20 +324,12 @@ class Passes:
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
-        """Sum what a function makes of blocks of rows, in several threads if large."""
-        blocks = self.blocks(fits)
-
-        def part(some: Sequence[slice]) -> Matrix:
-            total = work(some[0])
-            for rows in some[1:]:
-                total += work(rows)
-            return total
-
-        many = self.X.size * fits * self.family.width >= MUCH
-        parts = each(part, in_parts(blocks) if many else [blocks])
-        for other in parts[1:]:
-            parts[0] += other
-        return parts[0]
+        """Sum what a function makes of blocks of rows."""
+        first, *others = self.blocks(fits)
+        total = work(first)
+        for rows in others:
+            total += work(rows)
+        return total
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of all records at coordinates, each (1, q)."""
@@ -398,25 +388,17 @@ class Passes:
         sums = np.zeros((len(pairs), p, p), np.float32 if single else np.float64)
         many = n if rows is None else len(rows)
         size = max(256, CACHED // p)
-
-        def part(starts: Sequence[int]) -> Matrix:
-            made = np.zeros_like(sums)
-            room = np.empty((min(size, many), p), sums.dtype)
-            for start in starts:
-                stop = min(start + size, many)
-                some: Any = slice(start, stop) if rows is None else rows[start:stop]
-                X = self.X[some]
-                curved = self.family.curvature(beta @ X.T)
-                if self.weights is not None:
-                    curved *= self.weights[some]
-                if less is not None:
-                    curved *= less[start:stop]
-                _add_products(made, X, curved, room[: len(X)])
-            return made
-
-        starts = range(0, many, size)
-        for made in each(part, in_parts(starts) if many * p * p >= MUCH else [starts]):
-            sums += made
+        room = np.empty((min(size, many), p), sums.dtype)
+        for start in range(0, many, size):
+            stop = min(start + size, many)
+            some: Any = slice(start, stop) if rows is None else rows[start:stop]
+            X = self.X[some]
+            curved = self.family.curvature(beta @ X.T)
+            if self.weights is not None:
+                curved *= self.weights[some]
+            if less is not None:
+                curved *= less[start:stop]
+            _add_products(sums, X, curved, room[: len(X)])
         sums /= np.multiply.outer(self.unit, self.unit)
         whole = np.empty((free, p, free, p), sums.dtype)
         for (a, b), pair in zip(pairs, sums, strict=True):
@@ -803,7 +785,7 @@ class FewFits:
             else:
                 total = passes.hessian(there, single=single)
             total.flat[:: q + 1] += passes.penalty.astype(total.dtype)
-            factors = each(Factor.of, [total - part for part in parts])
+            factors = [Factor.of(total - part) for part in parts]
             if None not in factors:
                 break
         return Factors(tuple(factors), self.scale)
@@ -823,11 +805,11 @@ class FewFits:
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
             return Whole(inverted(made))
 
-        def factor(fit: int) -> Factor | None:
+        factors = []
+        for fit, one in enumerate(there[:, None]):
             often = self.part(np.array([fit]))._often()[0]
-            return passes.factor(there[fit : fit + 1], often)
-
-        return Factors(tuple(each(factor, range(len(there)))), self.scale)
+            factors.append(passes.factor(one, often))
+        return Factors(tuple(factors), self.scale)
 
     @cached_property
     def _pairs(self) -> Matrix | None:
