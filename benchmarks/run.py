@@ -97,10 +97,12 @@ class Tables:
             return
         folder.mkdir(parents=True, exist_ok=True)
         file, here = folder / "machine.json", machine()
-        if not file.exists() or json.loads(file.read_text()) != here:
+        known = json.loads(file.read_text()) if file.exists() else {}
+        if any(known.get(name, value) != value for name, value in here.items()):
+            known = {}
             for old in folder.glob("*.csv"):
                 old.unlink()
-        file.write_text(json.dumps(here, indent=1) + "\n")
+        file.write_text(json.dumps(known | here, indent=1) + "\n")
 
     def add(self, table: str, case: str, rows: Iterable[dict[str, Any]]) -> None:
         """Replace the rows of a case."""

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 from statcv.errors import FoldWarning
 from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
-from statcv.models.batched import passes as module
-from statcv.models.batched import quasi_newton
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.passes import Passes, fit_by_passes
-from statcv.models.batched.quasi_newton import climb
+from statcv.models.batched.passes import (
+    Passes,
+    anchor,
+    family_of,
+    fit_by_passes,
+    fit_few,
+    sums,
+)
+from statcv.models.batched.passes.quasi_newton import STEPS, climb
 from statcv.models.linear import fit_linear_folds
 
 SCHEMES = {
@@ -89,9 +94,9 @@ def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted):
     records = sample(seed, 400, p, kind, weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
     passes = Passes.of(
-        records, module._family(records, model.ridge(records)), model.ridge(records)
+        records, family_of(records, model.ridge(records)), model.ridge(records)
     )
-    made, sure = module.fit_few(passes, folds)
+    made, sure = fit_few(passes, folds)
     assert sure.all()
     made = made[:, 0] if kind == "binary" else made
     assert largest_difference(made, model, records, folds) < 1e-9
@@ -124,16 +129,16 @@ def test_blocks_of_rows_and_a_sample_first_change_nothing(monkeypatch, kind):
         return fit_by_passes(records, folds, Logit(C=1.0).ridge(records))[0]
 
     whole = fitted()
-    monkeypatch.setattr(module, "CACHED", 1)
-    monkeypatch.setattr(module, "LEAST", 200)
-    monkeypatch.setattr(module, "SAMPLE", 20)
+    monkeypatch.setattr(sums, "CACHED", 1)
+    monkeypatch.setattr(anchor, "LEAST", 200)
+    monkeypatch.setattr(anchor, "SAMPLE", 20)
     np.testing.assert_allclose(fitted(), whole, atol=1e-10)
 
 
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_products_of_single_precision_cost_no_digits(C):
     records = sample(5, 500, 90)
-    assert records.X.shape[1] >= module.HEAVY
+    assert records.X.shape[1] >= sums.HEAVY
     folds, model = folds_of("fifths", records), Logit(C=C)
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
@@ -203,7 +208,7 @@ class Quadratics:
 
 @given(seed=st.integers(0, 10**6), q=st.integers(1, 8))
 def test_climbing_quadratics_reaches_their_optima(seed, q):
-    assert quasi_newton.STEPS >= 20
+    assert STEPS >= 20
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(3, 40 * q, q))
     matrices = np.einsum("mnp,mnq->mpq", rows, rows) / (40 * q)

@@ -1,0 +1,25 @@
+"""The fits of a few large folds, by passes over records that stay where they are.
+
+A pass reads some rows at a time, which stay in the cache of the processor, and sums the
+gradients of all fits from them. The fit to all records comes first, from a sample of
+them; near its optimum the Hessians of the folds are computed, or one for all. Steps by
+these matrices, with exact gradients and quasi-Newton updates, take few passes, and no
+copy of the records is made.
+"""
+
+from statcv.models.batched.passes.families import Numeric, family_of
+from statcv.models.batched.passes.few_fits import (
+    are_few_and_large,
+    fit_by_passes,
+    fit_few,
+)
+from statcv.models.batched.passes.sums import Passes
+
+__all__ = [
+    "Numeric",
+    "Passes",
+    "are_few_and_large",
+    "family_of",
+    "fit_by_passes",
+    "fit_few",
+]

@@ -1,0 +1,114 @@
+"""A point near the optimum of all records, from a sample of them first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+from statcv.models.batched.passes.quasi_newton import climb
+from statcv.models.batched.passes.sums import HEAVY, Passes
+from statcv.models.batched.passes.triangles import Triangle
+
+SAMPLE = 40  # records of the sample for each coefficient, and
+LEAST = 2000  # in all
+NEWTON_STEPS = 30
+NEAR = 0.3  # the distance from the optimum of all records, in standard errors
+SLOW = 0.3  # a rate of convergence that is worth another Hessian
+FARTHER = 4.0  # a growth of the distance after which there may be no optimum
+
+
+@dataclass(frozen=True, eq=False)
+class Anchor:
+    """A point near the optimum of all records.
+
+    Attributes
+    ----------
+    theta : numpy.ndarray, shape (1, q)
+    scale : numpy.ndarray, shape (q,)
+        The roots of the diagonal of a Hessian.
+    triangle : Triangle or None
+        That of a Hessian nearby, if it was computed.
+    rate : float
+        By how much a step by that Hessian shortens the distance to the optimum.
+    """
+
+    theta: Matrix
+    scale: Matrix
+    triangle: Triangle | None = None
+    rate: float = 1.0
+
+
+def find_anchor(passes: Passes) -> Anchor | None:
+    """Search for the optimum of all records, roughly; None without one."""
+    q, n = passes.size, len(passes.X)
+    theta = np.zeros((1, q))
+    if passes.family.quadratic:
+        return Anchor(theta, np.sqrt(passes.diagonal(theta)))
+    size = max(LEAST, SAMPLE * q)
+    if n > 4 * size:
+        start = find_anchor(passes.sample(size))
+        theta = theta if start is None else start.theta
+    by_gradients = _by_gradients(passes, theta) if q >= HEAVY else None
+    return by_gradients or _by_hessians(passes, theta)
+
+
+def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:
+    """Search without the Hessian, whose products cost more than some gradients."""
+    scale = np.sqrt(passes.diagonal(theta))
+    if not (scale > 0).all():
+        return None
+    one = _Every(passes, scale)
+    there = theta * scale
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        found, done = climb(
+            one, there, one.gradient(there), one, _near(passes), noise=0.0
+        )
+    return Anchor(found / scale, scale) if done.all() else None
+
+
+def _near(passes: Passes) -> float:
+    """Return a distance, in standard errors, that is near, as folds are farther."""
+    return float(max(NEAR, NEAR * np.sqrt(passes.size) / 3))
+
+
+@dataclass(frozen=True, eq=False)
+class _Every:
+    """The fit to all records, in coordinates whose Hessian has a diagonal of 1."""
+
+    passes: Passes
+    scale: Matrix
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        return np.asarray(self.passes.gradient(theta / self.scale) / self.scale)
+
+    def times(self, vectors: Matrix) -> Matrix:
+        return vectors
+
+    def part(self, chosen: NDArray[Any]) -> _Every:
+        return self
+
+
+def _by_hessians(passes: Passes, theta: Matrix) -> Anchor | None:
+    before, near = np.inf, _near(passes)
+    for _ in range(NEWTON_STEPS):
+        triangle = passes.triangle(theta)
+        if triangle is None:
+            return None
+        gradient = passes.gradient(theta)
+        for number in range(NEWTON_STEPS):
+            step = triangle.solve(gradient)
+            distance = float(np.sqrt(max((step @ gradient.T).item(), 0.0)))
+            if not np.isfinite(distance) or distance > FARTHER * before:
+                return None
+            rate = distance / before
+            if distance <= near or (number and rate > SLOW):
+                break
+            theta, before = theta + step, distance
+            gradient = passes.gradient(theta)
+        if distance <= near:
+            return Anchor(theta, triangle.scale, triangle, rate)
+    return None

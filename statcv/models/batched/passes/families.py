@@ -1,0 +1,192 @@
+"""The log-likelihoods of outcomes, as functions of linear predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.multinomial import contrasts
+from statcv.models.newton import EXTREME
+
+
+class Family(Protocol):
+    """The log-likelihood of an outcome, as a function of linear predictors."""
+
+    @property
+    def width(self) -> int:
+        """The number of linear predictors of a fit."""
+
+    @property
+    def basis(self) -> Matrix:
+        """What their coefficients are combinations of, shape (width, free)."""
+
+    @property
+    def moderate(self) -> float:
+        """A spread of linear predictors below which classes are not separated."""
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether the second derivatives are the same everywhere."""
+
+    def pull(self, eta: Matrix, rows: slice) -> None:
+        """Put the derivatives by the linear predictors in the place of these.
+
+        Shape (fits, width, rows).
+        """
+
+    def curvature(self, eta: Matrix) -> Matrix:
+        """Return minus the second derivatives, for each two of the free, (pairs, m)."""
+
+    def spread(self, eta: Matrix) -> Matrix:
+        """Return the largest linear predictor, or difference of two, (fits,)."""
+
+    def part(self, some: slice) -> Family:
+        """Return the log-likelihood of some records."""
+
+
+@dataclass(frozen=True, eq=False)
+class TwoClasses:
+    """Two classes, with the logarithm of the odds as linear predictor.
+
+    Attributes
+    ----------
+    sign : numpy.ndarray, shape (n,)
+        1 for the positive class and -1 for the other.
+    """
+
+    sign: Matrix
+    width = 1
+    basis = np.ones((1, 1))
+    moderate = 15.0
+    quadratic = False
+
+    def pull(self, eta: Matrix, rows: slice) -> None:
+        """Put residuals in the place of linear predictors."""
+        sign = self.sign[rows]
+        eta *= sign
+        np.exp(eta, out=eta)
+        eta += 1
+        np.divide(sign, eta, out=eta)
+
+    def curvature(self, eta: Matrix) -> Matrix:
+        """Return the variances of the outcomes."""
+        small = np.exp(-np.abs(eta))
+        return np.asarray(small / (1 + small) ** 2)
+
+    def spread(self, eta: Matrix) -> Matrix:
+        """Return the largest linear predictor of each fit."""
+        return np.asarray(np.abs(eta).max(axis=(1, 2), initial=0.0))
+
+    def part(self, some: slice) -> TwoClasses:
+        """Return the log-likelihood of some records."""
+        return TwoClasses(self.sign[some])
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """Several classes, with a linear predictor each.
+
+    Attributes
+    ----------
+    y : numpy.ndarray of int, shape (n,)
+    basis : numpy.ndarray, shape (classes, free)
+    """
+
+    y: NDArray[np.intp]
+    basis: Matrix
+    quadratic = False
+
+    @property
+    def width(self) -> int:
+        """The number of classes."""
+        return len(self.basis)
+
+    @property
+    def moderate(self) -> float:
+        """A difference of linear predictors at which no probability is near 0."""
+        return float(-np.log(EXTREME * self.width) - 1)
+
+    def pull(self, eta: Matrix, rows: slice) -> None:
+        """Put residuals in the place of linear predictors.
+
+        That of the class observed is the sum of the other probabilities, which keeps
+        its digits near 0.
+        """
+        fits, classes, m = eta.shape
+        place = (
+            self.y[rows] * m + np.arange(m) + np.arange(fits)[:, None] * (classes * m)
+        )
+        eta -= eta.max(axis=1, keepdims=True)
+        np.exp(eta, out=eta)
+        flat = eta.reshape(-1)
+        observed = flat[place]
+        flat[place] = 0.0
+        others = eta.sum(axis=1)
+        total = others + observed
+        eta /= -total[:, None]
+        flat[place] = others / total
+
+    def curvature(self, eta: Matrix) -> Matrix:
+        """Return covariances of the indicators of the classes, in the basis."""
+        shares = np.exp(eta - eta.max(axis=0))
+        shares /= shares.sum(axis=0)
+        free = self.basis.shape[1]
+        mixed = self.basis.T @ shares
+        pairs = [(a, b) for a in range(free) for b in range(a, free)]
+        made = np.empty((len(pairs), eta.shape[1]))
+        for number, (a, b) in enumerate(pairs):
+            both = (self.basis[:, a] * self.basis[:, b]) @ shares
+            made[number] = both - mixed[a] * mixed[b]
+        return made
+
+    def spread(self, eta: Matrix) -> Matrix:
+        """Return the largest difference of two linear predictors of each fit."""
+        apart = eta.max(axis=1) - eta.min(axis=1)
+        return np.asarray(apart.max(axis=1, initial=0.0))
+
+    def part(self, some: slice) -> Classes:
+        """Return the log-likelihood of some records."""
+        return Classes(self.y[some], self.basis)
+
+
+@dataclass(frozen=True, eq=False)
+class Numeric:
+    """A continuous outcome with a linear mean, as in least squares.
+
+    Attributes
+    ----------
+    y : numpy.ndarray, shape (n,)
+    """
+
+    y: Matrix
+    width = 1
+    basis = np.ones((1, 1))
+    moderate = np.inf
+    quadratic = True
+
+    def pull(self, eta: Matrix, rows: slice) -> None:
+        """Put residuals in the place of means."""
+        np.subtract(self.y[rows], eta, out=eta)
+
+    def curvature(self, eta: Matrix) -> Matrix:
+        """Return 1."""
+        return np.ones_like(eta)
+
+    def spread(self, eta: Matrix) -> Matrix:
+        """Return 0, since nothing is separated."""
+        return np.zeros(len(eta))
+
+    def part(self, some: slice) -> Numeric:
+        """Return the log-likelihood of some records."""
+        return Numeric(self.y[some])
+
+
+def family_of(records: TrainingSet, ridge: Matrix) -> Family:
+    """Return the log-likelihood of two or more classes."""
+    if records.kind == "multiclass":
+        return Classes(records.y, contrasts(ridge, records.n_classes))
+    return TwoClasses(2.0 * records.y - 1.0)

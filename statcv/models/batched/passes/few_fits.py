@@ -1,0 +1,356 @@
+"""The fits of a few large folds, near the optimum of all records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.chord import ACCURACY
+from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
+from statcv.models.batched.folds import Folds, Numbers, few
+from statcv.models.batched.passes.anchor import Anchor, find_anchor
+from statcv.models.batched.passes.families import family_of
+from statcv.models.batched.passes.quasi_newton import STEPS, climb
+from statcv.models.batched.passes.sums import HEAVY, Passes
+from statcv.models.batched.passes.triangles import Triangle, Triangles
+from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+
+SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
+LARGE = 2**18  # so many values; with fewer than
+SMALL = 2**11  # these, or with fewer than
+MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
+MOST = 256  # fits of which a pass sums the gradients at once
+HESSIANS = 20  # of its own that a fold gets
+FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
+FLOPS_OF_PRODUCTS = 40e9
+EACH = 2.5e-9  # seconds for the residual of a record
+BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
+
+
+@dataclass(frozen=True, eq=False)
+class FewFits:
+    """The optimisation problem of a few fits, near the optimum of all records.
+
+    Coordinates are those in which the Hessian there has a unit diagonal.
+
+    Attributes
+    ----------
+    passes : Passes
+        All records.
+    scale : numpy.ndarray, shape (q,)
+        What divides coordinates to become those of the passes.
+    reach : float
+        The most that a step of length 1 moves a linear predictor.
+    changed : tuple of numpy.ndarray of int
+        For each fit the records that do not occur exactly once, rising.
+    times : tuple of numpy.ndarray, or None
+        How often each of them occurs; None if never.
+    counts : numpy.ndarray, shape (m, n), or None
+        Weights of the records in each fit, beyond their own.
+    """
+
+    passes: Passes
+    scale: Matrix
+    reach: float
+    changed: tuple[Numbers, ...]
+    times: tuple[Matrix, ...] | None
+    counts: Matrix | None
+
+    def __len__(self) -> int:
+        return len(self.changed)
+
+    def part(self, chosen: NDArray[Any]) -> FewFits:
+        """Return the problem of some of the fits."""
+        some = np.arange(len(self))[chosen]
+        times = self.times
+        return replace(
+            self,
+            changed=tuple(self.changed[one] for one in some),
+            times=None if times is None else tuple(times[one] for one in some),
+            counts=None if self.counts is None else self.counts[chosen],
+        )
+
+    def gradient(self, theta: Matrix) -> Matrix:
+        """Return the gradient of each fit's log-likelihood, less the penalty's."""
+        passes, fits = self.passes, len(theta)
+        there = theta / self.scale
+        beta, n = passes.coefficients(there), len(passes.X)
+
+        def sums(rows: slice) -> Matrix:
+            X = passes.X[rows]
+            eta = beta @ X.T
+            by_fit = eta.reshape(fits, -1, len(X))
+            with np.errstate(over="ignore", invalid="ignore"):
+                passes.family.pull(by_fit, rows)
+            if passes.weights is not None:
+                eta *= passes.weights[rows]
+            if self.counts is not None:
+                by_fit *= self.counts[:, None, rows]
+            if len(X) == n:
+                self._multiply(by_fit)
+            else:
+                self._multiply_some(by_fit, rows)
+            return np.asarray(eta @ X)
+
+        total = passes.summed(fits, sums)
+        gradient = passes.gathered(total) - there * passes.penalty
+        return np.asarray(gradient / self.scale)
+
+    def _multiply(self, by_fit: Matrix) -> None:
+        """Multiply values, shape (m, width, n), by how often records occur."""
+        fits, rows = self._places
+        if self.times is None:
+            by_fit[fits, :, rows] = 0.0
+        else:
+            by_fit[fits, :, rows] *= np.concatenate(self.times)[:, None]
+
+    def _multiply_some(self, by_fit: Matrix, rows: slice) -> None:
+        """Multiply the values of a block of rows."""
+        block = rows.start // self._size
+        for fit, own in enumerate(self.changed):
+            start, stop = self._edges[fit][block : block + 2]
+            place = own[start:stop] - rows.start
+            if self.times is None:
+                by_fit[fit, :, place] = 0.0
+            else:
+                by_fit[fit, :, place] *= self.times[fit][start:stop, None]
+
+    @property
+    def _size(self) -> int:
+        """The number of rows in a block."""
+        first = self.passes.blocks(len(self))[0]
+        return int(first.stop)
+
+    @cached_property
+    def _edges(self) -> list[list[int]]:
+        """Where the records of each block begin among those that changed."""
+        starts = np.arange(0, len(self.passes.X) + self._size, self._size)
+        return [np.searchsorted(own, starts).tolist() for own in self.changed]
+
+    def common_hessian(self, triangle: Triangle) -> Triangles:
+        """Return an inverse that all fits share, that of all records.
+
+        It is enlarged by the mean share of the records that the fits hold out.
+        """
+        share = 1 - sum(map(len, self.changed)) / (len(self.passes.X) * len(self))
+        return Triangles((triangle,), self.scale, multiple=1 / share)
+
+    def fold_hessians(self, theta: Matrix) -> Inverse:
+        """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
+        passes, there, q = self.passes, theta / self.scale, len(self.scale)
+        if self.counts is not None or self._pairs is not None:
+            return self.own_hessians(np.tile(theta, (len(self), 1)))
+
+        def lost(fit: int, single: bool) -> Matrix:
+            less = None if self.times is None else 1 - self.times[fit]
+            return passes.hessian(there, self.changed[fit], less, single)
+
+        triangles: list[Triangle | None] = []
+        for single in (True, False) if q >= HEAVY else (False,):
+            parts = [lost(fit, single) for fit in range(len(self))]
+            if self.divided:
+                total = np.sum(parts, axis=0)
+            else:
+                total = passes.hessian(there, single=single)
+            total.flat[:: q + 1] += passes.penalty.astype(total.dtype)
+            triangles = [Triangle.of(total - part) for part in parts]
+            if None not in triangles:
+                break
+        return Triangles(tuple(triangles), self.scale)
+
+    def own_hessians(self, theta: Matrix) -> Inverse:
+        """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
+        passes, there, q = self.passes, theta / self.scale, len(self.scale)
+        if self._pairs is not None:
+            eta = passes.coefficients(there) @ passes.X.T
+            curved = passes.family.curvature(eta.reshape(1, -1))
+            curved = curved.reshape(eta.shape) * self._often()
+            if passes.weights is not None:
+                curved *= passes.weights
+            made = grams(curved, self._pairs, q)
+            scale = self.scale / np.tile(1 / passes.unit, q // len(passes.unit))
+            made /= np.multiply.outer(scale, scale)
+            made[:, range(q), range(q)] += passes.penalty / self.scale**2
+            return Whole(inverted(made))
+
+        triangles = []
+        for fit, one in enumerate(there[:, None]):
+            often = self.part(np.array([fit]))._often()[0]
+            triangles.append(passes.triangle(one, often))
+        return Triangles(tuple(triangles), self.scale)
+
+    @cached_property
+    def _pairs(self) -> Matrix | None:
+        return self.passes.pairs(len(self))
+
+    def _often(self) -> Matrix:
+        """Return how often each fit trains on each record, times weights, (m, n)."""
+        often = np.ones((len(self), len(self.passes.X)))
+        fits, rows = self._places
+        often[fits, rows] = 0.0 if self.times is None else np.concatenate(self.times)
+        if self.counts is not None:
+            often *= self.counts
+        return often
+
+    @cached_property
+    def _places(self) -> tuple[Numbers, Numbers]:
+        """Fits and records of all that changed."""
+        sizes = list(map(len, self.changed))
+        return np.repeat(np.arange(len(self)), sizes), np.concatenate(self.changed)
+
+    @property
+    def divided(self) -> bool:
+        """Whether each record is held out by just one fit."""
+        n = len(self.passes.X)
+        if self.times is not None or sum(map(len, self.changed)) != n:
+            return False
+        seen = np.zeros(n, dtype=bool)
+        for own in self.changed:
+            seen[own] = True
+        return bool(seen.all())
+
+
+def fit_by_passes(
+    records: TrainingSet, folds: Folds, ridge: Matrix
+) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    """Fit a few large folds.
+
+    Parameters
+    ----------
+    records : TrainingSet
+        All records.
+    folds : Folds
+    ridge : numpy.ndarray, shape (p,)
+        Strength of the penalty on each column.
+
+    Returns
+    -------
+    coefficients : numpy.ndarray, shape (fits, width, p)
+    sure : numpy.ndarray of bool, shape (fits,)
+        Which are the optima beyond doubt. None if folds are small or many, or the
+        records do not determine the coefficients well.
+    """
+    classes = records.n_classes if records.kind == "multiclass" else 1
+    if not are_few_and_large(folds, records.X.shape, classes):
+        return None
+    passes = Passes.of(records, family_of(records, ridge), ridge)
+    return fit_few(passes, folds)
+
+
+def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | None:
+    """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
+    found = find_anchor(passes)
+    if found is None:
+        return None
+    p, width = passes.X.shape[1], passes.family.width
+    least = passes.unit * found.scale.reshape(-1, p).min(axis=0)
+    combined = np.sqrt((passes.family.basis**2).sum(axis=1).max())
+    reach = passes.longest(least) * float(combined)
+    coefficients = np.empty((len(folds), width, p))
+    sure = np.empty(len(folds), dtype=bool)
+    for start in range(0, len(folds), MOST):
+        some = np.arange(start, min(start + MOST, len(folds)))
+        problem = _problem(passes, found.scale, reach, folds, some)
+        theta, sure[some] = _settle(problem, found)
+        beta = passes.coefficients(theta / found.scale)
+        coefficients[some] = beta.reshape(len(some), width, p)
+    return coefficients, sure
+
+
+def are_few_and_large(folds: Folds, shape: tuple[int, ...], classes: int = 1) -> bool:
+    """Return whether passes are quicker, as each fold changes many records.
+
+    That is said of folds with the same outcome only.
+    """
+    n, p = shape
+    least = int(folds.changed[0].sizes.min(initial=n))
+    if folds.outcome is not None or not p or few(least, 1):
+        return False
+    size = n * p * max(classes, 1) ** 2
+    if len(folds) > SEVERAL_FITS:
+        return size > LARGE and not few(least, p)
+    return size > (MEDIUM if few(least, p) else SMALL)
+
+
+def _problem(
+    passes: Passes, scale: Matrix, reach: float, folds: Folds, some: Numbers
+) -> FewFits:
+    lists, times = folds.changed
+    starts = lists.starts
+    cut = [slice(starts[fit], starts[fit + 1]) for fit in some]
+    own = None if times is None else tuple(times[one].astype(float) for one in cut)
+    counts = None if folds.weights is None else folds.weights(some)
+    changed: Any = tuple(lists.values[one] for one in cut)
+    return FewFits(passes, scale, reach, changed, own, counts)
+
+
+def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Return the coordinates of each fit, and which are optima beyond doubt."""
+    n, q = len(problem.passes.X), len(problem.scale)
+    precision = ACCURACY / problem.reach, 1e-15 * float(np.sqrt(n * q))
+    start = found.theta * problem.scale
+    theta = np.tile(start, (len(problem), 1))
+    if found.triangle is not None and _sharing_pays(problem, found.rate):
+        inverse: Inverse = problem.common_hessian(found.triangle)
+    else:
+        inverse = problem.fold_hessians(start)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        theta, done = climb(
+            problem, theta, problem.gradient(theta), inverse, *precision
+        )
+        for _ in range(HESSIANS):
+            left = np.flatnonzero(~done)
+            if not len(left):
+                break
+            rest, at = problem.part(left), theta[left]
+            own = rest.own_hessians(at)
+            theta[left], done[left] = climb(
+                rest, at, rest.gradient(at), own, *precision
+            )
+        if done.any() and not problem.passes.bounded:
+            done[done] = _not_separated(problem.part(done), theta[done])
+    return theta, done
+
+
+def _sharing_pays(problem: FewFits, rate: float) -> bool:
+    """Return whether steps by one Hessian take less time than one for each fit."""
+    (n, p), q, m = problem.passes.X.shape, len(problem.scale), len(problem)
+    if problem.counts is not None:
+        return True
+    width, free = problem.passes.family.width, q // p
+    out = max(sum(map(len, problem.changed)) / m, 1.0)
+    noise = q / out
+    apart = out / n * (2 * np.sqrt(noise) + noise)
+    one_pass = n * m * width * (4 * p / FLOPS + EACH)
+    products = 2 * n * p * p * (free + 1) * free / 2 / FLOPS_OF_PRODUCTS
+    inverses = m * 1.5 * q**3 / FLOPS
+    shared = min(_steps(max(rate, apart)), 2 * STEPS) * one_pass
+    return bool(shared < products + inverses + _steps(rate**2) * one_pass)
+
+
+def _steps(rate: float) -> float:
+    """Return about how many steps bring a distance to the accuracy wanted."""
+    return float(np.log(ACCURACY) / np.log(np.clip(rate, 1e-4, 0.97))) * BROYDEN + 1
+
+
+def _not_separated(problem: FewFits, theta: Matrix) -> NDArray[np.bool_]:
+    """Return which fits cannot be separated, as their predictions are moderate.
+
+    Otherwise a fit of its own would call a fold separated only if a step with
+    negligible gain could still move them, and the Hessian shows whether it could.
+    """
+    passes = problem.passes
+    sure = np.asarray(passes.spread(theta / problem.scale) < passes.family.moderate)
+    rest = np.flatnonzero(~sure)
+    if len(rest):
+        classes = max(passes.family.width, 2)
+        least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
+        total = len(passes.X) if passes.weights is None else passes.weights.sum()
+        norm = problem.part(rest).own_hessians(theta[rest]).norm
+        sure[rest] = total * norm * problem.reach**2 < least
+    return sure

@@ -1,0 +1,127 @@
+"""Cholesky factors of Hessians, and the products of their inverses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.models.base import Matrix
+
+CONDITION = 1e10  # the largest condition number of a Hessian
+SINGLE = 1e3  # one with which its products may be of single precision
+
+
+@dataclass(frozen=True, eq=False)
+class Triangle:
+    """The Cholesky triangle of a positive definite matrix, scaled to a unit diagonal.
+
+    Attributes
+    ----------
+    lower : numpy.ndarray, shape (q, q)
+    scale : numpy.ndarray, shape (q,)
+        The roots of the diagonal, by which rows and columns were divided.
+    """
+
+    lower: Matrix
+    scale: Matrix
+
+    @classmethod
+    def of(cls, matrix: Matrix) -> Triangle | None:
+        """Decompose a matrix; None if that would cost many digits."""
+        from scipy.linalg.lapack import dpotrf, spotrf
+
+        diagonal = matrix.diagonal()
+        if not (diagonal > 0).all():
+            return None
+        scale = np.sqrt(diagonal)
+        scaled = matrix / scale
+        scaled /= scale[:, None].astype(matrix.dtype)
+        decompose = spotrf if matrix.dtype == np.float32 else dpotrf
+        # of the transpose, which is the same matrix in the order of Fortran
+        upper, failed = decompose(scaled.T, lower=0, clean=0, overwrite_a=1)
+        triangle = cls(upper, np.asarray(scale, dtype=float))
+        single = matrix.dtype == np.float32
+        limit = SINGLE if single else CONDITION
+        return None if failed or not triangle.least * limit > 1 else triangle
+
+    @property
+    def least(self) -> float:
+        """The least square of a pivot."""
+        return float(self.lower.diagonal().min(initial=1.0) ** 2)
+
+    def solve(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, q), by the inverse of the matrix."""
+        from scipy.linalg.lapack import dpotrs, spotrs
+
+        solve = spotrs if self.lower.dtype == np.float32 else dpotrs
+        right = (vectors / self.scale).T.astype(self.lower.dtype)
+        solved, _ = solve(self.lower, right, lower=0)
+        return np.asarray(solved.T / self.scale)
+
+    @property
+    def size(self) -> float:
+        """The norm of the inverse of the scaled matrix."""
+        half = np.linalg.inv(np.triu(self.lower).astype(float))
+        return float(np.linalg.norm(half @ half.T))
+
+    def times(self, vector: Matrix) -> Matrix:
+        """Multiply a vector, shape (q,), by the inverse of the matrix."""
+        from scipy.linalg.blas import dtrsv, strsv
+
+        solve = strsv if self.lower.dtype == np.float32 else dtrsv
+        right = (vector / self.scale).astype(self.lower.dtype)
+        half = solve(self.lower, right, trans=1, overwrite_x=1)
+        return np.asarray(solve(self.lower, half, overwrite_x=1) / self.scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """Inverses of Hessians in scaled coordinates, of which fits may share one.
+
+    Attributes
+    ----------
+    triangles : tuple of Triangle or None
+        One for each fit, or one for all; None for a Hessian without an inverse.
+    scale : numpy.ndarray, shape (q,)
+        What coordinates are multiplied by.
+    multiple : float or None
+        What multiplies the one for all; None if there is one for each fit.
+    """
+
+    triangles: tuple[Triangle | None, ...]
+    scale: Matrix
+    multiple: float | None = None
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Multiply vectors, shape (m, q), each by its inverse; NaN without one."""
+        if self.multiple is not None and self.triangles[0] is not None:
+            solved = self.triangles[0].solve(vectors * self.scale)
+            return np.asarray(solved * (self.scale * self.multiple))
+        made = np.full(vectors.shape, np.nan)
+        for fit, triangle in enumerate(self.triangles):
+            if triangle is not None:
+                made[fit] = triangle.times(vectors[fit] * self.scale) * self.scale
+        return made
+
+    def part(self, chosen: NDArray[Any]) -> Triangles:
+        """Return the inverses of some of the fits."""
+        if self.multiple is not None:
+            return self
+        some = np.arange(len(self.triangles))[chosen]
+        kept = tuple(self.triangles[one] for one in some)
+        return replace(self, triangles=kept)
+
+    @property
+    def norm(self) -> Matrix:
+        """Bounds on the largest eigenvalues of the inverses, one for each fit."""
+        return np.array(
+            [
+                np.inf
+                if one is None
+                else one.size * float((self.scale / one.scale).max() ** 2)
+                for one in self.triangles
+            ]
+        )
