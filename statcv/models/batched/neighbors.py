@@ -396,7 +396,7 @@ class Neighborhood:
         if len(folds.copied.values) or folds.weights or folds.outcome is not None:
             return False
         share = len(folds.out.values) / max(len(folds) * n, 1)
-        return 1 < len(folds) <= SEARCHES and share > SHARE
+        return 1 < len(folds) <= SEARCHES and share > SHARE and n >= TALL
 
     def _alone(self, fit: int, X: Matrix, rows: Numbers) -> Matrix:
         """Predict by a search among the training records of one fit, (m, classes)."""
