@@ -78,10 +78,10 @@ def joined_coefficients(
     tables = [part.coefficients for part in parts if part.coefficients is not None]
     if len(tables) < len(parts):
         return (), None
+    if len(parts) == 1:
+        return parts[0].names, tables[0]
     names = tuple(dict.fromkeys(name for part in parts for name in part.names))
     if all(part.names == names for part in parts):
-        if len(tables) == 1:
-            return names, tables[0]
         return names, np.concatenate([np.asarray(table) for table in tables])
     rows = []
     for part, table in zip(parts, tables, strict=True):

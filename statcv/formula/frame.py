@@ -47,7 +47,9 @@ def as_frame(data: object) -> pd.DataFrame:
         raise DataError("the data frame is empty: it has no rows.")
     if frame.shape[1] == 0:
         raise DataError("the data frame is empty: it has no columns.")
-    odd = [name for name in frame.columns.tolist() if not isinstance(name, str)]
+    odd = []
+    if frame.columns.inferred_type != "string" or frame.columns.hasnans:
+        odd = [name for name in frame.columns.tolist() if not isinstance(name, str)]
     if odd:
         raise DataError(
             f"column names must be text, but {odd[0]!r} is not; "
