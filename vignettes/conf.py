@@ -1,9 +1,12 @@
 """Sphinx settings: ``sphinx-build -W -n -b html vignettes build/html``."""
 
 import hashlib
+import os
 from pathlib import Path
 
 import statcv
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # pages are executed beside other work
 
 HERE = Path(__file__).resolve().parent
 
