@@ -36,6 +36,7 @@ _DECREMENT = 1e-12  # a step with a smaller expected gain is the last
 _RIDGE = 1e-14  # keeps a step finite if all weights vanish
 _FLAT = 1e-10  # a mean weight π(1 - π) below this shows that the fit diverges
 _NOTHING = 1e-20  # a variance below this share of the model-based one is rounding
+_IN_CACHE = 2**14  # records, of which several arrays stay in the cache
 _RANK = 1e-10  # least share of a column's length orthogonal to the other columns
 
 
@@ -69,23 +70,22 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
     The columns, of shape (n, k), are first made orthonormal, so that a direction in
     which the fit diverges can be recognised by its weights.
     """
-    from scipy.special import expit
-
-    basis, back = np.linalg.qr(columns)
+    rows, back = np.linalg.qr(columns)
+    basis = np.ascontiguousarray(rows.T)
     if (np.abs(np.diag(back)) <= _RANK * np.linalg.norm(columns, axis=0)).any():
         return _no_fit(columns, COLLINEAR)
     gamma = np.zeros(columns.shape[1])
-    eta, loss = offset, _loss(positive, offset)
+    eta, sign = offset, np.where(positive, 1.0, -1.0)
+    loss, residual, weight = _likelihood(sign, eta)
     for _ in range(_ITERATIONS):
-        fitted = expit(eta)
-        gradient = basis.T @ (positive - fitted)
-        information = basis.T @ (basis * (fitted * (1 - fitted))[:, None])
+        gradient = basis @ residual
+        information = (basis * weight) @ basis.T
         step = np.linalg.solve(information + _RIDGE * np.eye(len(gamma)), gradient)
         gain = float(gradient @ step)
-        move = basis @ step
+        move = step @ basis
         scale = min(1.0, _LARGEST_STEP / max(float(np.abs(move).max()), 1e-300))
         for _ in range(_HALVINGS):
-            new = _loss(positive, eta + scale * move)
+            new, residual, weight = _likelihood(sign, eta + scale * move)
             if new <= loss + 1e-13 * max(loss, 1):
                 break
             scale /= 2
@@ -95,8 +95,7 @@ def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFi
     else:
         reason = f"the likelihood has no maximum in {_ITERATIONS} iterations"
         return _no_fit(columns, reason, loss)
-    weight = expit(eta) * expit(-eta)
-    information = basis.T @ (basis * weight[:, None])
+    information = (basis * weight) @ basis.T
     if np.linalg.eigvalsh(information)[0] < _FLAT:
         return _no_fit(columns, SEPARATED, loss)
     unmix = np.linalg.inv(back)
@@ -125,8 +124,25 @@ def sandwich(
     return covariance, ""
 
 
-def _loss(positive: Bools, eta: Floats) -> float:
-    return float(np.logaddexp(0, np.where(positive, -eta, eta)).sum())
+def _likelihood(sign: Floats, eta: Floats) -> tuple[float, Floats, Floats]:
+    """Return the negative log-likelihood, its residuals, and the weights π(1 - π).
+
+    Parameters
+    ----------
+    sign, eta : numpy.ndarray, shape (n,)
+        1 for a positive record and -1 for another one, and its linear predictor.
+    """
+    loss, residual, weight = 0.0, np.empty(len(eta)), np.empty(len(eta))
+    for start in range(0, len(eta), _IN_CACHE):
+        some = slice(start, start + _IN_CACHE)
+        along = sign[some] * eta[some]
+        odds = np.exp(-np.abs(along))
+        loss += float((np.log1p(odds) - np.minimum(along, 0.0)).sum())
+        larger = 1 / (1 + odds)
+        smaller = odds * larger
+        residual[some] = sign[some] * np.where(along > 0, smaller, larger)
+        weight[some] = larger * smaller
+    return loss, residual, weight
 
 
 def _no_fit(columns: Floats, reason: str, loss: float = np.nan) -> LogisticFit:
