@@ -67,13 +67,14 @@ class Rows:
 
     def sums(self, weights: Floats) -> Floats:
         """Return weighted sums of the rows of each fit, (m, p), weights (m, n)."""
-        return self._turned(weights @ self.basis, slice(None))
+        return self.turned(weights @ self.basis)
 
     def some(self, fit: int, rows: Numbers, weights: Floats) -> Floats:
         """Return a weighted sum of some rows of a fit, (p,) or (p, k)."""
-        return self._turned(self.basis[rows].T @ weights, fit)
+        return self.turned(self.basis[rows].T @ weights, fit)
 
-    def _turned(self, sums: Floats, fits: slice | int) -> Floats:
+    def turned(self, sums: Floats, fits: slice | int = slice(None)) -> Floats:
+        """Return sums over the rows of fits, from those over the basis."""
         if self.own is None:
             return sums
         own = self.own[fits]
@@ -83,7 +84,10 @@ class Rows:
 
     def information(self, weights: Floats) -> Floats:
         """Return X'WX of each fit, shape (m, p, p), weights (m, n)."""
-        made = information(self.basis, weights)
+        return self.between(information(self.basis, weights))
+
+    def between(self, made: Floats) -> Floats:
+        """Return X'WX of each fit, from that of the basis."""
         return made if self.own is None else self._between(made, self.own)
 
     def information_of_classes(self, shares: Floats, counts: Floats) -> Floats:

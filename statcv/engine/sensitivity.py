@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import TINY, inverted, solve
+from statcv.engine.information import TINY, information, inverted, solve
 from statcv.engine.predictions import Held
 from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
@@ -25,7 +25,7 @@ from statcv.formula import Learnt
 from statcv.models.batched import CELLS
 from statcv.models.firth import firth_changes
 from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
-from statcv.models.thresholds import training_weights
+from statcv.models.thresholds import training_times
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -34,6 +34,9 @@ MOST = 0.8  # leverage; with more, a Newton step goes astray
 BLOCK = 64  # cells of a block of fits, in units of CELLS
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
 AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
+ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
+FEW = 16  # fits, whose products with all rows cost less than gathering rows
+SAMPLE = 1000  # records, more or less, whose mean is near that of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,23 +157,25 @@ class Sensitivity:
 
     def _blocks(
         self, fit: Numbers, row: Numbers
-    ) -> Iterator[tuple[Block, Numbers, Numbers]]:
+    ) -> Iterator[tuple[Block, Numbers | slice, Numbers]]:
         """Yield blocks, with the positions of their predictions and the fit of each."""
-        fits = np.unique(fit)
+        fits = np.flatnonzero(np.bincount(fit, minlength=len(self.fits)))
         group = self._groups[fits]
         fits = fits[np.argsort(group, kind="stable")]
         ends = np.cumsum(np.unique(group, return_counts=True)[1]).tolist()
         rank = np.zeros(len(self.fits), dtype=np.intp)
         rank[fits] = np.arange(len(fits))
-        order = np.argsort(rank[fit], kind="stable")
-        rising = rank[fit][order]
+        rising, order = rank[fit], None
+        if (rising[1:] < rising[:-1]).any():
+            order = np.argsort(rising, kind="stable")
+            rising = rising[order]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
         step = max(1, BLOCK * CELLS // max(width, 1))
         for first, end in pairwise([0, *ends]):
             for start in range(first, end, step):
                 stop = min(start + step, end)
                 begin, after = np.searchsorted(rising, [start, stop])
-                some = order[begin:after]
+                some = slice(begin, after) if order is None else order[begin:after]
                 block = self._block(fits[start:stop], row[some])
                 yield block, some, rising[begin:after] - start
 
@@ -201,17 +206,21 @@ class Sensitivity:
             beta = np.concatenate([beta, own], axis=1)
             penalty = np.column_stack([penalty, np.zeros(len(penalty))])
         records = self.setup.records
-        trained = training_weights(records, self.setup.folds, numbers)
-        counts = trained
-        if self.fits.class_weights is not None:
-            counts = trained * self.fits.class_weights[numbers][:, records.y]
-        rows, beta = self._rows(numbers, row), np.nan_to_num(beta)
+        by_class = self.fits.class_weights
         block = Block(
-            numbers, rows, records.y, beta, penalty, trained, counts, self.likelihood
+            numbers=numbers,
+            rows=self._rows(numbers, row),
+            y=records.y,
+            beta=np.nan_to_num(beta),
+            penalty=penalty,
+            times=training_times(records, self.setup.folds, numbers),
+            given=records.weights,
+            class_weights=None if by_class is None else by_class[numbers],
+            likelihood=self.likelihood,
         )
         if self._learnt is not None or not self._groups.any():
-            known = sum(other.trained.size for other in self._kept.values())
-            if known + trained.size > KEPT:
+            known = sum(other.times.size for other in self._kept.values())
+            if known + block.times.size > KEPT:
                 self._kept.clear()
             self._kept[key] = block
         return block
@@ -262,8 +271,12 @@ class Block:
         The coefficients.
     penalty : numpy.ndarray, shape (fits, p)
         The ridge of each coefficient; infinite for one that is 0.
-    trained, counts : numpy.ndarray, shape (fits, n)
-        The training weights, without and with those that the model gives to classes.
+    times : numpy.ndarray, shape (fits, n)
+        By what each fit multiplies the weights of the records.
+    given : numpy.ndarray, shape (n,), or None
+        The weights of the records; None if all are 1.
+    class_weights : numpy.ndarray, shape (fits, classes), or None
+        The weights that the model gives to classes.
     likelihood : Likelihood
         The likelihood that the fits maximise.
     """
@@ -273,14 +286,39 @@ class Block:
     y: NDArray[Any]
     beta: Floats
     penalty: Floats
-    trained: Floats
-    counts: Floats
+    times: NDArray[np.bool_] | Floats
+    given: Floats | None
+    class_weights: Floats | None
     likelihood: Likelihood
 
     @property
     def has_one_predictor(self) -> bool:
         """Whether each fit has one linear predictor, and no penalty of Firth."""
         return self.beta.ndim == 2 and self.likelihood != Bernoulli(firth=True)
+
+    # ---- weights ----
+
+    @cached_property
+    def trained(self) -> Floats:
+        """The training weights without those that the model gives to classes."""
+        return self._trained(slice(None))
+
+    def _trained(self, some: slice) -> Floats:
+        times = self.times[:, some].astype(np.float64)
+        return times if self.given is None else times * self.given[some]
+
+    @cached_property
+    def counts(self) -> Floats:
+        """The training weights, shape (fits, n)."""
+        return self._counts(slice(None))
+
+    def _counts(self, some: slice) -> Floats:
+        trained = self._trained(some)
+        if self.class_weights is None:
+            return trained
+        return trained * self.class_weights[:, self.y[some]]
+
+    # ---- sums over all records, and what follows for each ----
 
     @cached_property
     def eta(self) -> Floats:
@@ -296,9 +334,28 @@ class Block:
             The fit, in rising order, and the record of each prediction.
         """
         found = np.empty(len(row))
+        if self._reads_all(row):
+            by_row = np.empty(len(self.y))
+            for some, fits in self._owners(owner, row):
+                eta = self.rows.part(some).along(self.beta)
+                by_row[some] = eta[fits, np.arange(len(fits))]
+            return np.take(by_row, row, out=found)
         for fit, some in self._parts(owner):
             found[some] = self.rows.values(fit, row[some], self.beta[fit])
         return found
+
+    def _reads_all(self, row: Numbers) -> bool:
+        """Return whether few fits predict most records, and none of them twice."""
+        if len(self.numbers) > FEW or 2 * len(row) <= len(self.y):
+            return False
+        return bool(np.bincount(row).max(initial=0) <= 1)
+
+    def _owners(self, owner: Numbers, row: Numbers) -> Iterator[tuple[slice, Numbers]]:
+        """Yield records with the fit that predicts each of them, 0 if none does."""
+        every = np.zeros(len(self.y), dtype=np.intp)
+        every[row] = owner
+        for some in self._pieces():
+            yield some, every[some]
 
     def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
         """Yield the predictions of each fit, as many at a time as stay in the cache."""
@@ -318,59 +375,98 @@ class Block:
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return Scale.of(self.rows, self.beta, self.trained)
+        return self._totals[0]
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the penalised information, shape (fits, p, p)."""
+        return inverted(self._totals[1], self.penalty)
+
+    @cached_property
+    def _totals(self) -> tuple[Scale, Floats]:
+        """The scale and the information, from one pass over the records."""
+        fits, r = len(self.beta), self.rows.basis.shape[1]
+        moments, total = Moments.none(self.rows, self.beta), np.zeros((fits, r, r))
+        for some in self._pieces():
+            part, trained = self.rows.part(some), self._trained(some)
+            eta = part.along(self.beta)
+            moments.add(part, eta, trained)
+            curved = self.likelihood.curvature(self.y[None, some], eta)
+            curved *= trained if self.class_weights is None else self._counts(some)
+            total += information(part.basis, curved)
+        return moments.scale(), self.rows.between(total)
 
     @cached_property
     def pull(self) -> Floats:
         """The derivative of the log-likelihood by each linear predictor."""
         if self.beta.ndim == 2:
-            pull = np.empty_like(self.counts)
+            pull = np.empty(self.times.shape)
             for some in self._pieces():
-                pull[:, some] = self._pull(some)
+                eta = self.rows.part(some).along(self.beta)
+                np.multiply(
+                    self._counts(some),
+                    self.likelihood.residual(self.y[None, some], eta),
+                    out=pull[:, some],
+                )
             return pull
         counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
         return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
 
     @cached_property
-    def inverse(self) -> Floats:
-        """The inverse of the penalised information, shape (fits, p, p)."""
-        fits, p = self.beta.shape[:2]
-        total = np.zeros((fits, p, p))
-        for some in self._pieces():
-            total += self.rows.part(some).information(self._curvature(some))
-        return inverted(total, self.penalty)
-
-    @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
-        found = np.empty_like(self.counts)
+        found = np.empty(self.times.shape)
         for some in self._pieces():
-            found[:, some] = self._leverage(some, self._curvature(some))
+            eta = self.rows.part(some).along(self.beta)
+            found[:, some] = self._leverage(some, eta, self._counts(some))
         return found
 
-    def _leverage(self, some: slice, curvature: Floats) -> Floats:
-        squares = self.rows.part(some).quadratic(self.inverse)
-        return np.clip(curvature * squares, 0.0, MOST)
+    @cached_property
+    def reach(self) -> Floats:
+        """The pull, as long as a Newton step without the record."""
+        reach = np.empty(self.times.shape)
+        for some in self._pieces():
+            eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
+            left = 1 - self._leverage(some, eta, counts)
+            counts *= self.likelihood.residual(self.y[None, some], eta)
+            np.divide(counts, left, out=reach[:, some])
+        return reach
 
-    def _curvature(self, some: slice) -> Floats:
-        """Return the weights of some records in the information, (fits, m)."""
-        eta = self.rows.part(some).along(self.beta)
+    def _leverage(self, some: slice, eta: Floats, counts: Floats) -> Floats:
+        """Return the leverage of some records.
+
+        It is the weight in the information times x'H⁻¹x, for which the mean of H⁻¹ over
+        the fits is taken where the fits differ too little to matter.
+        """
+        part = self.rows.part(some)
         curved = self.likelihood.curvature(self.y[None, some], eta)
-        return np.asarray(self.counts[:, some] * curved)
-
-    def _pull(self, some: slice) -> Floats:
-        eta = self.rows.part(some).along(self.beta)
-        residual = self.likelihood.residual(self.y[None, some], eta)
-        return np.asarray(self.counts[:, some] * residual)
+        curved *= counts
+        mean, apart = self._mean_inverse
+        if apart < 1:
+            common = curved * part.quadratic(mean)
+            if apart * common.max(initial=0.0) < ALIKE:
+                return np.minimum(common, MOST)
+        curved *= part.quadratic(self.inverse)
+        return np.clip(curved, 0.0, MOST)
 
     @cached_property
-    def _reach(self) -> Floats:
-        """The pull, as long as a Newton step without the record."""
-        reach = np.empty_like(self.counts)
-        for some in self._pieces():
-            left = 1 - self._leverage(some, self._curvature(some))
-            np.divide(self._pull(some), left, out=reach[:, some])
-        return reach
+    def _mean_inverse(self) -> tuple[Floats, float]:
+        """The mean of the inverse information, and by how much those of fits differ.
+
+        The difference is the largest of x'H⁻¹x between a fit and the mean, relative to
+        the mean, for any row x; infinite if it is not known.
+        """
+        mean = self.inverse.mean(axis=0)
+        if self.rows.own is not None:
+            return mean[None], np.inf
+        used = np.diag(mean) > 0
+        inverse = self.inverse[:, used][:, :, used]
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(mean[used][:, used]))
+        except np.linalg.LinAlgError:
+            return mean[None], np.inf
+        ratio = np.linalg.eigvalsh(root @ inverse @ root.T)
+        return mean[None], float(np.abs(ratio - 1).max(initial=0.0))
 
     def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
         """Return the derivative by the coefficients of a function of predictions.
@@ -383,6 +479,13 @@ class Block:
             The derivative by its linear predictor.
         """
         target = np.zeros_like(self.beta)
+        if slope.ndim == 1 and self._reads_all(row):
+            by_row = np.bincount(row, slope, len(self.y))
+            for some, fits in self._owners(owner, row):
+                apart = np.zeros((len(self.numbers), len(fits)))
+                apart[fits, np.arange(len(fits))] = by_row[some]
+                target += self.rows.part(some).sums(apart)
+            return target
         for fit, some in self._parts(owner):
             target[fit] += self.rows.some(fit, row[some], slope[some])
         return target
@@ -399,7 +502,7 @@ class Block:
             Whether changes are as long as a Newton step without the record.
         """
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        rate = self._reach if one_step else self.pull
+        rate = self.reach if one_step else self.pull
         for some in self._pieces():
             moved = self.rows.part(some).along(solved)
             total[some] += np.einsum("bn,bn->n", moved, rate[:, some])
@@ -435,6 +538,77 @@ class Block:
 
 
 @dataclass(frozen=True, eq=False)
+class Moments:
+    """Weighted sums of linear predictors η, and of their products with rows.
+
+    Attributes
+    ----------
+    rows : Rows
+    beta : numpy.ndarray, shape (fits, p)
+        The coefficients.
+    middle : numpy.ndarray, shape (fits, 1)
+        A number near the mean of η, from which its distance is taken.
+    total, first, second, largest : numpy.ndarray, shape (fits,)
+        The sums of the weights, of the distances and of their squares, and the largest
+        absolute value of η.
+    sums, products : numpy.ndarray, shape (fits, r)
+        The sums of the rows of the basis, and of their products with the distances.
+    """
+
+    rows: Rows
+    beta: Floats
+    middle: Floats
+    total: Floats
+    first: Floats
+    second: Floats
+    largest: Floats
+    sums: Floats
+    products: Floats
+
+    @classmethod
+    def none(cls, rows: Rows, beta: Floats) -> Moments:
+        """Return the sums over no records."""
+        fits, r = len(beta), rows.basis.shape[1]
+        some = rows.part(slice(0, None, max(1, len(rows.basis) // SAMPLE)))
+        middle = some.along(beta).mean(axis=1, keepdims=True)
+        return cls(
+            rows=rows,
+            beta=beta,
+            middle=middle,
+            total=np.zeros(fits),
+            first=np.zeros(fits),
+            second=np.zeros(fits),
+            largest=np.zeros(fits),
+            sums=np.zeros((fits, r)),
+            products=np.zeros((fits, r)),
+        )
+
+    def add(self, part: Rows, eta: Floats, weights: Floats) -> None:
+        """Add some rows, with linear predictors and weights of shape (fits, m)."""
+        np.maximum(self.largest, np.abs(eta).max(axis=1), out=self.largest)
+        distance = eta - self.middle
+        apart = weights * distance
+        self.total[:] += weights.sum(axis=1)
+        self.first[:] += apart.sum(axis=1)
+        self.second[:] += np.einsum("bn,bn->b", apart, distance)
+        self.sums[:] += weights @ part.basis
+        self.products[:] += apart @ part.basis
+
+    def scale(self) -> Scale:
+        """Return the scale of the linear predictors."""
+        total = self.total[:, None]
+        away = self.first / self.total
+        variance = self.second / self.total - away**2
+        least = (TINY * self.largest) ** 2
+        spread = np.sqrt(np.maximum(variance, 0.0))
+        rate = np.divide(1.0, spread, out=np.zeros_like(away), where=variance > least)
+        centre = self.sums / total
+        along = self.products / total - away[:, None] * centre
+        turned = self.rows.turned
+        return Scale(self.middle[:, 0] + away, rate, turned(centre), turned(along))
+
+
+@dataclass(frozen=True, eq=False)
 class Scale:
     """The mean and the spread of linear predictors in the training sets of fits.
 
@@ -450,39 +624,6 @@ class Scale:
     rate: Floats
     centre: Floats
     along: Floats
-
-    @classmethod
-    def of(cls, rows: Rows, beta: Floats, weights: Floats) -> Scale:
-        """Return the scale of linear predictors.
-
-        Parameters
-        ----------
-        rows : Rows
-        beta : numpy.ndarray, shape (fits, p)
-            The coefficients.
-        weights : numpy.ndarray, shape (fits, n)
-            The training weights.
-        """
-        total = weights.sum(axis=1)
-        centre = rows.sums(weights) / total[:, None]
-        mean = (centre * beta).sum(axis=1)
-        variance, largest = np.zeros_like(mean), np.zeros_like(mean)
-        along = np.zeros_like(centre)
-        n, step = len(rows.basis), max(1, AT_ONCE // max(len(beta), 1))
-        for start in range(0, n, step):
-            some = slice(start, start + step)
-            part = rows.part(some)
-            eta = part.along(beta)
-            largest = np.maximum(largest, np.abs(eta).max(axis=1))
-            eta -= mean[:, None]
-            apart = weights[:, some] * eta
-            variance += np.einsum("bn,bn->b", apart, eta)
-            along += part.sums(apart)
-        variance, along = variance / total, along / total[:, None]
-        least = (TINY * largest) ** 2
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        rate = np.divide(1.0, spread, out=np.zeros_like(mean), where=variance > least)
-        return cls(mean, rate, centre, along)
 
     def through(
         self, target: Floats, owner: Numbers, slope: Floats, standardised: Floats

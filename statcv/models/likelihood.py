@@ -89,17 +89,18 @@ class Bernoulli:
             return np.asarray(observed - softmax(eta, axis=-1))
         if ((y == 0) | (y == 1)).all():
             sign = np.where(y == 1, 1.0, -1.0)
-            return np.asarray(sign * expit(-sign * eta))
+            with np.errstate(over="ignore"):
+                return np.asarray(sign / (1 + np.exp(sign * eta)))
         return np.asarray(y * expit(-eta) - (1 - y) * expit(eta))
 
     def curvature(self, y: NDArray[Any], eta: Floats) -> Floats:
         """Return the variance of the outcome, or the probabilities of the classes."""
-        from scipy.special import expit, softmax
+        from scipy.special import softmax
 
         if eta.ndim > y.ndim:
             return np.asarray(softmax(eta, axis=-1))
-        small = expit(-np.abs(eta))
-        return np.asarray(small * (1 - small))
+        odds = np.exp(-np.abs(eta))
+        return np.asarray(odds / (1 + odds) ** 2)
 
 
 @dataclass(frozen=True)

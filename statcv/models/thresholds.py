@@ -34,6 +34,7 @@ __all__ = [
     "Thresholded",
     "ThresholdedFit",
     "best_thresholds",
+    "training_times",
     "training_weights",
     "with_threshold",
 ]
@@ -302,11 +303,23 @@ class ThresholdedFit(WrappedFit):
 
 def training_weights(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
     """Return the weight of each record in each of some fits, shape (fits, n)."""
-    n = len(records.X)
-    counts = np.ones((len(fits), n))
+    counts = training_times(records, folds, fits).astype(np.float64)
+    return counts if records.weights is None else counts * records.weights
+
+
+def training_times(
+    records: TrainingSet, folds: Folds, fits: Numbers
+) -> NDArray[np.bool_] | Matrix:
+    """Return by what each of some fits multiplies the weights of records, (fits, n).
+
+    They are true or false if fits train on a record once or not at all.
+    """
+    inside = np.ones((len(fits), len(records.X)), dtype=bool)
     for place, fit in enumerate(fits.tolist()):
-        counts[place, folds.out[fit]] = 0
+        inside[place, folds.out[fit]] = False
+    if folds.weights is None and not any(folds.copied[fit].size for fit in fits):
+        return inside
+    counts = inside.astype(np.float64)
+    for place, fit in enumerate(fits.tolist()):
         np.add.at(counts[place], folds.copied[fit], 1)
-    if records.weights is not None:
-        counts *= records.weights
     return counts if folds.weights is None else counts * folds.weights(fits)
