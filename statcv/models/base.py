@@ -57,9 +57,7 @@ class TrainingSet:
     @property
     def without_intercept(self) -> Matrix:
         """The matrix for libraries that add an intercept themselves."""
-        if self.intercept is None:
-            return self.X
-        return np.delete(self.X, self.intercept, axis=1)
+        return without_column(self.X, self.intercept)
 
     @cached_property
     def kept(self) -> dict[str, Any]:
@@ -69,6 +67,15 @@ class TrainingSet:
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def without_column(X: Matrix, place: int | None) -> Matrix:
+    """Return a matrix without one of its columns; as it is if that is None."""
+    if place is None:
+        return X
+    if place == 0:  # as an intercept nearly always is
+        return np.ascontiguousarray(X[:, 1:])
+    return np.delete(X, place, axis=1)
 
 
 class Fit(Protocol):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.arguments import is_whole
 from statcv.errors import MissingPackageError, ModelError, suggestion
-from statcv.models.base import Capabilities, Matrix, TrainingSet
+from statcv.models.base import Capabilities, Matrix, TrainingSet, without_column
 
 
 def set_aside(training: TrainingSet, share: float) -> NDArray[np.bool_]:
@@ -450,8 +450,7 @@ class BoostedFit:
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, means, or scores."""
-        if self.intercept is not None:
-            X = np.delete(X, self.intercept, axis=1)
+        X = without_column(X, self.intercept)
         if self.of_lines:  # which predicts by all rounds, and from its own matrix only
             data = _xgboost().DMatrix(X, missing=self.missing, nthread=1)
             found = self.booster.predict(data)

@@ -8,7 +8,13 @@ import numpy as np
 
 from statcv.arguments import is_whole
 from statcv.errors import ModelError, plural, suggestion
-from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_missing
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    TrainingSet,
+    refuse_missing,
+    without_column,
+)
 from statcv.models.batched.folds import FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors import Neighborhood
 
@@ -128,8 +134,7 @@ class NeighborsFit:
     def predict(self, X: Matrix) -> Matrix:
         """Return means or shares; NaN where a covariate is missing."""
         records = self.fitted.records
-        if records.intercept is not None:
-            X = np.delete(X, records.intercept, axis=1)
+        X = without_column(X, records.intercept)
         known = np.isfinite(X).all(axis=1)
         rows = np.flatnonzero(known)
         found = self.fitted.predict(X, rows, np.zeros(len(rows), dtype=np.intp))

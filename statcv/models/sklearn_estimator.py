@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import re
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
-from statcv.models.base import Capabilities, Matrix, TrainingSet, refuse_kind
+from statcv.models.base import (
+    Capabilities,
+    Matrix,
+    TrainingSet,
+    refuse_kind,
+    without_column,
+)
 from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
@@ -21,9 +29,8 @@ NEAR = {"KNeighborsMixin", "RadiusNeighborsMixin"}  # of scikit-learn
 WITHOUT_THREADS = ("sklearn.impute._base", "sklearn.preprocessing.")  # of OpenMP
 
 
-@dataclass(frozen=True, eq=False)
 class Sklearn:
-    """An estimator that is cloned and fitted in every fold.
+    """An estimator that is copied and fitted in every fold.
 
     It receives the design without its intercept, columns in the order of the formula,
     and the outcome as 0/1 with 1 positive. Every ``random_state`` that is None is set
@@ -35,16 +42,38 @@ class Sklearn:
     Parameters
     ----------
     estimator : scikit-learn estimator
+        It is cloned, so that later changes of its parameters have no effect.
     label : str, optional
         Name in print and summary; by default the estimator's own text.
+
+    Raises
+    ------
+    ModelError
+        If the estimator cannot be cloned.
     """
 
-    estimator: Any
-    label: str = field(default="")
+    def __init__(self, estimator: Any, label: str = "") -> None:
+        from sklearn.base import clone
 
-    def __post_init__(self) -> None:
-        if not self.label:
-            object.__setattr__(self, "label", _text(self.estimator))
+        try:
+            self.estimator = clone(estimator)
+        except Exception as error:
+            raise ModelError(
+                f"{type(estimator).__name__} cannot be cloned: {error}"
+            ) from error
+        self._given_label = label
+
+    def __repr__(self) -> str:
+        return f"Sklearn({self.label})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what was given; everything derived from it can be derived again."""
+        return {"estimator": self.estimator, "_given_label": self._given_label}
+
+    @cached_property
+    def label(self) -> str:
+        """How print and summary call it."""
+        return self._given_label or _text(self.estimator)
 
     @property
     def _name(self) -> str:
@@ -76,22 +105,79 @@ class Sklearn:
             raise ModelError(f"{self._name} is neither a classifier nor a regressor.")
 
     def fit(self, training: TrainingSet) -> SklearnFit:
-        """Fit a clone to the training set."""
-        from sklearn.base import clone
-
-        if training.without_intercept.shape[1] == 0:
+        """Fit a copy to the training set."""
+        X = training.without_intercept
+        if X.shape[1] == 0:
             raise ModelError(
                 f"{self._name} needs at least one predictor; for the model without "
                 "any use model='mean'."
             )
-        estimator = clone(self.estimator)
-        _seed(estimator, training.seed)
+        estimator = self._copied(training.seed)
         keywords = {}
         if training.weights is not None:
             keywords[_weight_name(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
-        converged = _heeding(fit, training.without_intercept, training.y)
+        converged = _heeding(fit, X, training.y)
         return SklearnFit(estimator, training, converged)
+
+    def _copied(self, seed: int) -> Any:
+        """Return a copy that is not fitted and whose random states are set."""
+        from sklearn.base import clone
+
+        copied: Any = copy.deepcopy if self._is_its_parameters else clone
+        made = copied(self.estimator)
+        for name in self._unset:
+            _set_parameter(made, name, seed)
+        inner = made.get_params(deep=True) if self._inner_splits else {}
+        for name in self._inner_splits:
+            shuffles = getattr(inner[name], "shuffle", True)
+            inner[name].random_state = seed if shuffles else None
+        return made
+
+    @cached_property
+    def _parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.estimator.get_params(deep=True)
+        return found
+
+    @cached_property
+    def _unset(self) -> list[str]:
+        """Names of the random states that are None."""
+        named = self._named("random_state")
+        return [name for name, value in named.items() if value is None]
+
+    @cached_property
+    def _inner_splits(self) -> list[str]:
+        """Names of the inner splitters whose random state is None."""
+        named = self._named("cv")
+        return [
+            name
+            for name, value in named.items()
+            if getattr(value, "random_state", 0) is None
+        ]
+
+    def _named(self, last: str) -> dict[str, Any]:
+        """Return the parameters of that name, of all parts."""
+        every = self._parameters.items()
+        return {name: value for name, value in every if name.split("__")[-1] == last}
+
+    @cached_property
+    def _is_its_parameters(self) -> bool:
+        """Whether every part consists of its parameters, and is cloned in no other way.
+
+        A deep copy of parameters is a clone, made without reading signatures again.
+        """
+        from sklearn.base import BaseEstimator
+
+        parts = {"": self.estimator}
+        for name, value in self._parameters.items():
+            if hasattr(value, "get_params") and not isinstance(value, type):
+                parts[f"{name}__"] = value
+        usual = BaseEstimator.__sklearn_clone__
+        return all(
+            getattr(type(part), "__sklearn_clone__", None) is usual
+            and all(prefix + name in self._parameters for name in vars(part))
+            for prefix, part in parts.items()
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,19 +214,24 @@ class SklearnFit:
     @property
     def probabilities(self) -> bool:
         """False for a classifier that has a decision function alone."""
+        return not self._classifies or self._has_probabilities
+
+    @cached_property
+    def _classifies(self) -> bool:
         from sklearn.base import is_classifier
 
-        return not is_classifier(self.estimator) or _has_probabilities(self.estimator)
+        return bool(is_classifier(self.estimator))
+
+    @cached_property
+    def _has_probabilities(self) -> bool:
+        return hasattr(self.estimator, "predict_proba")
 
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, decision values or means."""
-        from sklearn.base import is_classifier
-
-        if self.training.intercept is not None:
-            X = np.delete(X, self.training.intercept, axis=1)
-        if not is_classifier(self.estimator):
+        X = without_column(X, self.training.intercept)
+        if not self._classifies:
             return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X))
-        if _has_probabilities(self.estimator):
+        if self._has_probabilities:
             given = np.asarray(self.estimator.predict_proba(X), dtype=float)
             shares = np.zeros((len(X), self.training.n_classes))
             shares[:, np.asarray(self.estimator.classes_, dtype=int)] = given
@@ -156,10 +247,6 @@ class SklearnFit:
         return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X)) - 0.5
 
 
-def _has_probabilities(estimator: Any) -> bool:
-    return hasattr(estimator, "predict_proba")
-
-
 def _text(estimator: Any) -> str:
     """Return the estimator's text in one line, without defaults and addresses."""
     if type(estimator).__module__.startswith("xgboost."):  # their text lists all
@@ -173,16 +260,14 @@ def _text(estimator: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
-def _seed(estimator: Any, seed: int) -> None:
-    unset = {}
-    for name, value in estimator.get_params(deep=True).items():
-        last = name.split("__")[-1]
-        if last == "random_state" and value is None:
-            unset[name] = seed
-        elif last == "cv" and getattr(value, "random_state", 0) is None:
-            value.random_state = seed if getattr(value, "shuffle", True) else None
-    if unset:
-        estimator.set_params(**unset)
+def _set_parameter(estimator: Any, name: str, value: Any) -> None:
+    """Set a parameter; that of a pipeline's step without reading those of all steps."""
+    step, _, rest = name.partition("__")
+    inside = dict(getattr(estimator, "steps", ())).get(step) if rest else None
+    if inside is None:
+        estimator.set_params(**{name: value})
+    else:
+        _set_parameter(inside, rest, value)
 
 
 def _heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,23 @@ from statcv.models.likelihood import Bernoulli, Gaussian, Likelihood, LinearFits
 
 Floats = NDArray[np.float64]
 
-SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler")
+
+def _divided(rows: Floats, centre: Floats | None, scale: Floats | None) -> Floats:
+    """Return rows minus a centre, divided by a scale."""
+    centred = rows if centre is None else rows - centre
+    return centred if scale is None else centred / scale
+
+
+def _standardised(step: Any, rows: Floats) -> Floats:
+    return _divided(rows, step.mean_ if step.with_mean else None, step.scale_)
+
+
+SCALERS: dict[str, Callable[[Any, Floats], Floats]] = {
+    "StandardScaler": _standardised,
+    "MinMaxScaler": lambda step, rows: rows * step.scale_ + step.min_,
+    "MaxAbsScaler": lambda step, rows: _divided(rows, None, step.scale_),
+    "RobustScaler": lambda step, rows: _divided(rows, step.center_, step.scale_),
+}  # what they do to rows, without checks
 
 
 def last_step(estimator: Any) -> Any:
@@ -74,7 +90,8 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
     """
     if likelihood_of(estimator) is None:
         return None
-    last, p = last_step(estimator), training.without_intercept.shape[1]
+    last, p = last_step(estimator), training.X.shape[1]
+    p -= training.intercept is not None
     offset, scale, filled = _affine(estimator, p)
     if len(offset) != p:
         return None
@@ -160,16 +177,23 @@ def _affine(estimator: Any, columns: int) -> tuple[Floats, Floats, Floats | None
     """Return shift and scale of each column, and what replaces a missing value."""
     steps = [step for step in _steps(estimator) if step not in (None, "passthrough")]
     rows = np.array([[0.0], [1.0], [np.nan]]).repeat(columns, axis=1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # an imputer may drop a column
-        for step in steps:
-            rows = np.asarray(step.transform(rows), dtype=float)
+    for step in steps:
+        rows = _transformed(step, rows)
     offset, scale = rows[0], rows[1] - rows[0]
     if np.isnan(rows[2]).all():
         return offset, scale, None
     with np.errstate(divide="ignore", invalid="ignore"):
         filled = np.where(scale != 0, (rows[2] - offset) / scale, 0.0)
     return offset, scale, filled
+
+
+def _transformed(step: Any, rows: Floats) -> Floats:
+    known = SCALERS.get(type(step).__name__)
+    if known is not None:
+        return known(step, rows)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an imputer may drop a column
+        return np.asarray(step.transform(rows), dtype=float)
 
 
 def _class_weights(model: Any, training: TrainingSet) -> Floats | None:

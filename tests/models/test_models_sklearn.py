@@ -1,8 +1,10 @@
 import functools
+import threading
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier
@@ -135,6 +137,67 @@ def test_the_estimator_given_is_left_as_it_was(data):
     assert inner.random_state is None
     assert model.estimator.random_state is None
     assert not hasattr(model, "best_estimator_")
+
+
+def test_later_changes_of_the_estimator_given_have_no_effect(data):
+    model = LogisticRegression(C=0.5)
+    result = cv("y ~ a + b", data, model=model, k=2, seed=1)
+    model.set_params(C=100.0)
+    assert result.learner.label == "LogisticRegression(C=0.5)"
+    assert result.learner.estimator.C == 0.5
+
+
+class Counting(LogisticRegression):
+    """A classifier with state that is no parameter and cannot be copied."""
+
+    def __init__(self, C=1.0):
+        super().__init__(C=C)
+        self.lock = threading.Lock()
+
+
+class Unclonable(LogisticRegression):
+    def __init__(self, C=1.0):
+        super().__init__(C=2 * C)
+
+
+@pytest.mark.parametrize(
+    ("model", "plain"),
+    [
+        (LogisticRegression(), True),
+        (make_pipeline(StandardScaler(), Ridge()), True),
+        (make_pipeline(StandardScaler(), Counting()), False),
+        (GridSearchCV(Ridge(), {"alpha": [1]}, cv=KFold(2)), True),
+        (RandomForestClassifier(2), False),
+    ],
+)
+def test_a_copy_has_the_parameters_of_a_clone(model, plain):
+    wrapped = Sklearn(model)
+    assert wrapped._is_its_parameters == plain
+    expected = clone(model).get_params()
+    for seed in (3, 4):
+        found = wrapped._copied(seed).get_params()
+        assert list(found) == list(expected)
+        for name, value in found.items():
+            if name.split("__")[-1] == "random_state":
+                assert value == seed
+            elif isinstance(value, (int, float, str)):
+                assert repr(value) == repr(expected[name])
+    assert repr(wrapped.estimator) == repr(model)
+
+
+def test_an_estimator_that_cannot_be_cloned_is_refused(data):
+    with pytest.raises(ModelError, match="Unclonable cannot be cloned"):
+        cv("y ~ a", data, model=Unclonable(), k=2, seed=1)
+
+
+def test_a_frozen_estimator_is_shared_by_all_folds(data):
+    frozen = pytest.importorskip("sklearn.frozen")  # since version 1.6
+    fitted = StandardScaler().fit(data[["a", "b"]].to_numpy() * 7)
+    model = make_pipeline(frozen.FrozenEstimator(fitted), LogisticRegression())
+    result = cv("y ~ a + b", data, model=model, k=3, seed=1)
+    X, y = data[["a", "b"]].to_numpy(), data["y"].to_numpy()
+    expected = loop(result, model, X, y)
+    np.testing.assert_allclose(result.predictions["predicted"], expected, atol=1e-12)
 
 
 def test_a_classifier_without_probabilities_gives_its_decision_function(data):

@@ -125,7 +125,7 @@ def vary(model: Model, values: Mapping[str, Any]) -> Model:
         from sklearn.base import clone
 
         estimator = clone(model.estimator).set_params(**values)
-        return dataclasses.replace(model, estimator=estimator)
+        return Sklearn(estimator, label=model.label)
     if isinstance(model, XGBoost):
         return type(model)(**{**model.parameters, **values})
     other: Model = dataclasses.replace(model, **values)  # type: ignore[type-var]
