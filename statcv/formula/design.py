@@ -172,9 +172,10 @@ def make_design(
             + suggestion(na_action, NA_ACTIONS)
         )
     frame = as_frame(data)
-    parsed = parse_formula(formula, frame.columns.tolist(), scope, not_in_dot)
+    every = frame.columns.tolist()
+    parsed = parse_formula(formula, every, scope, not_in_dot)
     given = {name: frame[name] for name in parsed.outcome_columns}
-    columns = Columns(frame, parsed.columns)
+    columns = Columns(frame, every, parsed.columns)
     terms, index = Terms(parsed, columns, frame.index), frame.index
     matrix = terms.whole_matrix() if terms.plain is not None else None
     finite = matrix is not None and is_finite(matrix)
@@ -183,7 +184,7 @@ def make_design(
     if len(kept) < len(frame):
         index = index[kept]
         given = {name: column.iloc[kept] for name, column in given.items()}
-        terms = Terms(parsed, Columns(frame, parsed.columns, kept), index)
+        terms = Terms(parsed, Columns(frame, every, parsed.columns, kept), index)
         if terms.plain is None or matrix is None:
             matrix = None
         else:

@@ -18,7 +18,7 @@ from statcv.errors import (
     suggestion,
 )
 
-MANY = 64  # columns that are read together rather than one by one
+MANY = 40  # columns that are read together rather than one by one
 SHORT = 10_000  # rows of such columns
 
 
@@ -156,8 +156,10 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     ----------
     frame : pandas.DataFrame
         The data, of which later changes have no effect.
+    every : list of str
+        Names of all its columns.
     names : sequence of str
-        Names of the columns.
+        Names of these columns.
     rows : numpy.ndarray of int, optional
         Positions of the rows; all of them unless given.
     """
@@ -165,10 +167,12 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     def __init__(
         self,
         frame: pd.DataFrame,
+        every: list[str],
         names: Sequence[str],
         rows: NDArray[np.intp] | None = None,
     ) -> None:
-        self.frame, self.names, self.rows = frame.copy(deep=False), names, rows
+        self.frame, self.every = frame.copy(deep=False), every
+        self.names, self.rows = names, rows
         self._made: dict[str, pd.Series[Any]] = {}
 
     def __getitem__(self, name: str) -> pd.Series[Any]:
@@ -189,9 +193,11 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep these columns and rows alone."""
-        frame = self.frame[list(self.names)]
+        names = list(self.names)
+        frame = self.frame[names]
         frame = frame if self.rows is None else frame.iloc[self.rows]
-        return {"frame": frame, "names": self.names, "rows": None, "_made": {}}
+        kept = {"frame": frame, "every": names, "names": self.names}
+        return {**kept, "rows": None, "_made": {}}
 
     @cached_property
     def _known(self) -> frozenset[str]:
@@ -200,34 +206,37 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     @cached_property
     def _places(self) -> slice | NDArray[np.intp]:
         """The positions of the columns in the frame."""
-        every, names = self.frame.columns.tolist(), list(self.names)
-        first = every.index(names[0])
-        if every[first : first + len(names)] == names:
+        names = list(self.names)
+        first = self.every.index(names[0])
+        if self.every[first : first + len(names)] == names:
             return slice(first, first + len(names))
         return self.frame.columns.get_indexer(pd.Index(names))
 
+    @cached_property
+    def _kinds(self) -> set[Any]:
+        """The dtypes of the columns."""
+        kinds = self.frame.dtypes.to_numpy()
+        return set(kinds[self._places].tolist()) if self.names else set()
+
     def are_numbers(self) -> bool:
         """Return whether all columns are numbers, once they are plain."""
-        if self._all_numbers or not self.names:
-            return True
-        kinds = set(self.frame.dtypes.iloc[self._places].to_numpy().tolist())
+        kinds = self._kinds
         if all(map(is_number, kinds)):
             return True
         if any(isinstance(kind, np.dtype) and kind.kind in "bM" for kind in kinds):
             return False
         return all(is_number(self[name].dtype) for name in self.names)
 
-    @cached_property
-    def _all_numbers(self) -> bool:
-        """Whether the whole frame holds numbers."""
-        return all(map(is_number, set(self.frame.dtypes.to_numpy().tolist())))
-
     def table(self) -> NDArray[Any] | None:
-        """Return many short columns of numbers as one array; None for others."""
+        """Return many short columns of numbers as one array; None for others.
+
+        Columns of one dtype usually lie together in memory. A frame of several is
+        quicker to read as a whole.
+        """
         n = len(self.frame)
         if len(self.names) < MANY or n > SHORT or self.rows is not None:
             return None
-        if self._all_numbers:
+        if len(self._kinds) > 1 and all(map(is_number, self.frame.dtypes)):
             values = self.frame.to_numpy()[:, self._places]
         else:
             values = self.frame.iloc[:, self._places].to_numpy()

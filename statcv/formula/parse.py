@@ -15,7 +15,7 @@ from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 from statcv.errors import FormulaError
 from statcv.formula.quoting import all_quoted, column_of, quoted
@@ -280,44 +280,56 @@ def parse_formula(
     text = text.replace("\n", " ").strip()
     left, right = sides(text)
     outcome = _single_outcome(expanded(left), text)
-    left_factors, functions = resolve([outcome], columns, scope)
+    known = dict(zip(columns, columns, strict=True))
+    left_factors, functions = resolve([outcome], known, scope)
     outcome_columns = left_factors[outcome].columns
-    absent = {*outcome_columns, *not_in_dot}
-    others = [c for c in columns if c not in absent]
-    dot = dict(zip(all_quoted(others), others, strict=True))
+    others = known.copy()
+    for column in (*outcome_columns, *not_in_dot):
+        others.pop(column, None)
+    dot = all_quoted(others)
     found = expanded(right, list(dot))
     predictors = found.ordered
+    alone = not predictors or len(predictors[-1]) == 1
+    codes: Collection[str] = cast("Any", found.terms)  # of terms with one factor
+    if not alone:
+        codes = dict.fromkeys(chain.from_iterable(predictors))
     if found.intercept is not False:
         predictors = ((), *predictors)
     if not predictors:
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
-    codes = dict.fromkeys(chain.from_iterable(predictors))
     # a misspelt name is an error where it is taken away, too
-    named = [] if codes.keys() <= dot.keys() else [c for c in codes if c not in dot]
-    read, more_functions = resolve([*named, *mentioned(right)], columns, scope)
+    mentions = mentioned(right)
+    beyond_dot = any(code not in dot for code in mentions)
+    named = [code for code in codes if code not in dot] if beyond_dot else []
+    read, more_functions = resolve([*named, *mentions], known, scope)
     single = {code: f.column for code, f in read.items() if f.column is not None}
-    factors = Factors({**left_factors, **read}, {**dot, **single}, "Q" in columns)
-    used = dict.fromkeys(
-        chain.from_iterable(factors[code].columns for code in codes)
-        if named
-        else map(dot.__getitem__, codes)
-    )
-    both = [column for column in outcome_columns if column in used]
-    if both:
-        first = next(column for column in used if column in both)
-        raise FormulaError(
-            f"{first!r} stands on both sides of the formula: the outcome cannot "
-            "predict itself."
-        )
-    return Formula(
+    factors = Factors({**left_factors, **read}, {**dot, **single}, "Q" in known)
+    used = tuple(map(dot.__getitem__, codes)) if not named else ()
+    if named:
+        in_order = chain.from_iterable(factors[code].columns for code in codes)
+        used = tuple(dict.fromkeys(in_order))
+        _refuse_both_sides(outcome_columns, used)
+    formula = Formula(
         text=text,
         outcome=outcome,
         terms=predictors,
         factors=factors,
         outcome_columns=outcome_columns,
-        columns=tuple(used),
+        columns=used,
         functions={**functions, **more_functions},
     )
+    if dot is others and not named:
+        vars(formula)["products"] = predictors  # known already
+    return formula
+
+
+def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:
+    both = [column for column in used if column in outcome]
+    if both:
+        raise FormulaError(
+            f"{both[0]!r} stands on both sides of the formula: the outcome cannot "
+            "predict itself."
+        )
 
 
 @lru_cache(maxsize=128)

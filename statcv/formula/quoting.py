@@ -5,9 +5,6 @@ from __future__ import annotations
 import ast
 import keyword
 import unicodedata
-from collections.abc import Sequence
-
-_KEYWORDS = frozenset(keyword.kwlist)
 
 
 def quoted(column: str) -> str:
@@ -21,16 +18,31 @@ def quoted(column: str) -> str:
     return column if plain and same else f"Q({column!r})"
 
 
-def all_quoted(columns: Sequence[str]) -> list[str]:
-    """Return how each of many columns is written in a formula.
+def all_quoted(columns: dict[str, str]) -> dict[str, str]:
+    """Return many columns by how they are written in a formula.
 
-    >>> all_quoted(["age", "odd name"])
-    ['age', "Q('odd name')"]
+    Parameters
+    ----------
+    columns : dict
+        The columns, by their names.
+
+    Returns
+    -------
+    dict
+        The same object if all columns are written as themselves.
+
+    Examples
+    --------
+    >>> all_quoted({"age": "age", "odd name": "odd name"})
+    {'age': 'age', "Q('odd name')": 'odd name'}
     """
-    ascii_names = all(map(str.isascii, columns)) and all(map(str.isidentifier, columns))
-    if ascii_names and not _KEYWORDS.intersection(columns):
-        return list(columns)
-    return [quoted(column) for column in columns]
+    if (
+        "".join(columns).isascii()
+        and all(map(str.isidentifier, columns))
+        and columns.keys().isdisjoint(keyword.kwlist)
+    ):
+        return columns
+    return {quoted(column): column for column in columns}
 
 
 def column_of(code: str) -> str | None:

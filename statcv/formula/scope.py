@@ -172,6 +172,13 @@ def resolve(
     The package's own transforms take precedence and are not listed; only functions and
     modules of the caller are. Python's builtins are not called.
 
+    Parameters
+    ----------
+    codes : iterable of str
+    columns : collection of str
+        Columns of the data, in which names are looked up: a dict or a set.
+    scope : mapping
+
     Raises
     ------
     FormulaError
@@ -179,15 +186,14 @@ def resolve(
     ColumnError
         If a name is neither a column nor a function or module in ``scope``.
     """
-    known = frozenset(columns)
     factors: dict[str, Factor] = {}
     functions: dict[str, Any] = {}
     for code in codes:
         column = column_of(code)
-        if column is not None and column in known:
-            factors[code] = column_factor(code, column, "Q" in known)
+        if column is not None and column in columns:
+            factors[code] = column_factor(code, column, "Q" in columns)
             continue
-        reader = _Reader(code, columns, known, scope)
+        reader = _Reader(code, columns, scope)
         factors[code] = reader.factor()
         functions.update(reader.functions)
     return factors, functions
@@ -200,10 +206,9 @@ class _Reader(ast.NodeTransformer):
         self,
         code: str,
         columns: Collection[str],
-        known: frozenset[str],
         scope: Mapping[str, Any],
     ) -> None:
-        self.code, self.columns, self.known, self.scope = code, columns, known, scope
+        self.code, self.columns, self.scope = code, columns, scope
         self.used: dict[str, None] = {}
         self.functions: dict[str, Any] = {}
         self.renamed = False
@@ -329,13 +334,13 @@ class _Reader(ast.NodeTransformer):
             raise _not_known(shown, self.code, answer)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        if node.id in self.known or not self._lent(node.id):
+        if node.id in self.columns or not self._lent(node.id):
             self._column(node.id)
         return node
 
     def _function(self, node: ast.Name) -> ast.Name:
         """Rename a function that shares its name with a column."""
-        if node.id not in self.known:
+        if node.id not in self.columns:
             return node
         self.renamed = True
         return ast.Name(_ALIAS + node.id, ast.Load())
@@ -374,8 +379,8 @@ class _Reader(ast.NodeTransformer):
         module = self.scope.get(name)
         if not isinstance(module, ModuleType):
             return False
-        if name not in self.known or not hasattr(module, node.attr):
-            return name not in self.known
+        if name not in self.columns or not hasattr(module, node.attr):
+            return name not in self.columns
         if hasattr(pd.Series, node.attr):
             raise FormulaError(
                 f"{name}.{node.attr} in {self.code!r} may be the module's or the "
@@ -385,7 +390,7 @@ class _Reader(ast.NodeTransformer):
         return True
 
     def _column(self, name: str) -> None:
-        if name not in self.known:
+        if name not in self.columns:
             message = f"there is no column {name!r} in the data."
             if name in self.scope:
                 message = (

@@ -134,7 +134,8 @@ class Terms:
     def names(self) -> tuple[str, ...]:
         """Names of the matrix's columns, terms in the order of the formula."""
         if self.plain is not None:
-            return tuple(":".join(term) or "Intercept" for term in self.formula.terms)
+            names = tuple(map(":".join, self.formula.terms))
+            return names if names[0] else ("Intercept", *names[1:])
         patsys = [self._layout.column_names[j] for j in self._order]
         return tuple(map(self._labelled, patsys, self._origins))
 
@@ -276,9 +277,9 @@ def _multiply(
 ) -> Matrix:
     """Multiply columns, some rows at a time, so that these stay in the cache."""
     matrix = np.empty((n, len(products)))
-    constant = products.count(())
+    constant = 0 if products[0] else 1  # they rise by degree
     table = columns.table() if isinstance(columns, Columns) else None
-    if table is not None and max(map(len, products)) == 1:
+    if table is not None and len(products[-1]) == 1:
         matrix[:, :constant] = 1
         matrix[:, constant:] = table
         return matrix

@@ -316,3 +316,41 @@ def test_many_columns_that_are_not_finite_are_named():
     data.loc[4, "x70"] = np.inf
     with pytest.raises(DataError, match="column 'x70' has 1 infinite values"):
         make_design("x0 ~ .", data, scope={})
+
+
+def wide(layout, p=60):
+    """Return a frame of many numeric columns, as they may lie in memory."""
+    values = np.random.default_rng(3).normal(size=(7, p)).round(3)
+    frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(p)])
+    if layout == "separate":
+        frame = pd.DataFrame({name: frame[name].to_numpy() for name in frame})
+        frame["x7"] = frame["x7"].to_numpy().copy()
+    if layout == "several dtypes":
+        frame = frame.astype({f"x{j}": "float32" for j in range(0, p, 3)})
+        frame["x4"] = np.arange(7)
+    if layout == "beside text":
+        frame.insert(20, "note", list("abcdefg"))
+    outcome = pd.Series([0, 1, 1, 0, 1, 0, 1], name="y")
+    return pd.concat([frame.iloc[:, :11], outcome, frame.iloc[:, 11:]], axis=1)
+
+
+@pytest.mark.parametrize(
+    "layout", ["together", "separate", "several dtypes", "beside text"]
+)
+@pytest.mark.parametrize("formula", ["y ~ .", "y ~ . - x3 - x58", "y ~ x50 + . - 1"])
+def test_many_columns_are_those_of_the_frame_however_they_lie(layout, formula):
+    frame = wide(layout)
+    text = " - note" if layout == "beside text" else ""
+    design = make_design(formula + text, frame, scope={})
+    names = [name for name in frame if name not in ("y", "note")]
+    if "x3" in formula:
+        names = [name for name in names if name not in ("x3", "x58")]
+    if "x50" in formula:
+        names = ["x50", *(name for name in names if name != "x50")]
+    expected = frame[names].to_numpy(dtype=float)
+    if "- 1" not in formula:
+        names = ["Intercept", *names]
+        expected = np.column_stack([np.ones(7), expected])
+    assert design.names == tuple(names)
+    np.testing.assert_array_equal(design.matrix, expected)
+    assert design.formula.columns == tuple(n for n in names if n != "Intercept")
