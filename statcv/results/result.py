@@ -28,8 +28,8 @@ from statcv.inference import (
 )
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
-    Constants,
     NoSkill,
+    Rivals,
     constants_of,
     is_suspect,
     mean_model_hand_till,
@@ -696,16 +696,17 @@ class CVResult:
     @cached_property
     def without_predictors(self) -> tuple[NoSkill, ...]:
         """The value of each metric for a model without predictors in these folds."""
-        return no_skill(self._constants, self.scores, self.chosen_metrics)
+        return no_skill(self._rivals, self.chosen_metrics)
 
     @cached_property
-    def _constants(self) -> Constants | None:
-        return constants_of(self.refits.setup, self.held)
+    def _rivals(self) -> Rivals:
+        """The held-out records with predictions that were made without predictors."""
+        return Rivals(self.scores, constants_of(self.refits.setup, self.held))
 
     @property
     def suspect(self) -> bool:
         """Whether the folds may bias a metric of a model without predictors."""
-        return is_suspect(self._constants, self.scores, self.chosen_metrics)
+        return is_suspect(self._rivals, self.chosen_metrics)
 
     @property
     def no_skill(self) -> pd.DataFrame:

@@ -269,3 +269,22 @@ def test_predictions_of_other_records_have_no_training_mean():
     table = pd.DataFrame({"y": [0, 1, 0, 1], "p": [0.1, 0.8, 0.4, 0.6]})
     read = scv.from_predictions(table, observed="y", predicted="p")
     assert read.no_skill["no_skill"].isna().all()
+
+
+@pytest.mark.parametrize("scheme", ["loocv", "kfold", "stratified_kfold", "rloocv"])
+@pytest.mark.parametrize("positive", [7, 20])
+def test_folds_are_suspect_where_a_bias_is_material(scheme, positive):
+    res, said = warned(noise(positive), scheme=scheme)
+    material = any(row.material for row in res.without_predictors)
+    assert res.suspect == material == bool(said)
+
+
+def test_orders_of_ties_within_a_class_have_one_value():
+    y = np.array([0, 1] * 10)
+    data = noise(10, 20).assign(y=y)
+    res, _ = warned(data, scheme="loocv", metrics="auprc")
+    tied = (y.sum() - y) / 19  # the lower half are the positive records, in any order
+    order = np.argsort(-(tied + 1e-6 * np.arange(20)))
+    found = res.no_skill.set_index("metric").loc["auprc", "without_predictors"]
+    precision = np.cumsum(y[order]) / np.arange(1, 21)
+    assert found == pytest.approx(precision[y[order] == 1].mean())

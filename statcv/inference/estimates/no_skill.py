@@ -216,7 +216,7 @@ class Constants:
             threshold=cuts if self.cuts is None else self.cuts[scores.split],
         )
 
-    @property
+    @cached_property
     def same(self) -> bool:
         """Whether all fits predict the same, so that the folds cause no bias."""
         if self.own:
@@ -240,17 +240,12 @@ def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
     )
 
 
-def no_skill(
-    constants: Constants | None, scores: Scores, metrics: Sequence[Metric]
-) -> tuple[NoSkill, ...]:
+def no_skill(rivals: Rivals, metrics: Sequence[Metric]) -> tuple[NoSkill, ...]:
     """Score the model without predictors under a plan.
 
     Parameters
     ----------
-    constants : Constants or None
-        The predictions of that model; None if the predictions come from a model that
-        was fitted to other records.
-    scores : Scores
+    rivals : Rivals
         The held-out predictions, whose thresholds are used if they are fixed.
     metrics : sequence of Metric
         The metrics to compute.
@@ -261,41 +256,40 @@ def no_skill(
         One for each metric, stated as in the headline. The values are NaN for measures
         of calibration, since a constant prediction is calibrated.
     """
-    rivals = Rivals(scores, constants)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = [_scored(metric, scores.headline(metric), rivals) for metric in metrics]
-    return tuple(found)
+        found = tuple(_scored(metric, rivals) for metric in metrics)
+    rivals.release()
+    return found
 
 
-def is_suspect(
-    constants: Constants | None, scores: Scores, metrics: Sequence[Metric]
-) -> bool:
+def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     """Return whether the folds may bias a metric, judged by some of the predictions.
 
-    This avoids the computation for all predictions when training sets are alike.
+    This avoids the computation for all predictions when training sets are alike, and
+    for metrics that the folds cannot bias.
     """
+    constants, scores = rivals.constants, rivals.scores
     if constants is None or constants.same or not len(scores.row):
         return False
+    able = [metric for metric in metrics if not _is_unbiased(metric, scores)]
     step = -(-len(scores.row) // ENOUGH)
-    if step == 1:
-        return True
-    some = slice(None, None, step)
-    cuts = scores.threshold
-    part = replace(
-        scores,
-        split=scores.split[some],
-        row=scores.row[some],
-        predicted=scores.predicted[some],
-        threshold=None if cuts is None else cuts[some],
-    )
-    rivals = Rivals(part, constants)
+    some, share = rivals, MATERIAL
+    if step > 1:
+        some, share = rivals.every(step), MATERIAL / 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return any(
-            _scored(metric, scores.headline(metric), rivals).exceeds(MATERIAL / 2)
-            for metric in metrics
-        )
+        return any(_scored(metric, some).exceeds(share) for metric in able)
+
+
+def _is_unbiased(metric: Metric, scores: Scores) -> bool:
+    """Return whether a metric has no value, or that of a constant, in any folds."""
+    return metric.target is not None or _ties_all(metric, scores.headline(metric))
+
+
+def _ties_all(metric: Metric, how: str) -> bool:
+    """Return whether a metric compares only equal predictions of one split."""
+    return metric.rank and how != "pooled"
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,11 +301,42 @@ class Rivals:
     scores : Scores
         The held-out predictions.
     constants : Constants or None
-        The predictions of the model without predictors.
+        The predictions of that model; None if the predictions come from a model that
+        was fitted to other records.
+    of : Scores or None
+        All held-out predictions, if these are some of them.
     """
 
     scores: Scores
     constants: Constants | None
+    of: Scores | None = None
+
+    def headline(self, metric: Metric) -> str:
+        """Return the way in which a metric is stated for all predictions."""
+        return (self.of or self.scores).headline(metric)
+
+    @cached_property
+    def known(self) -> dict[str, tuple[Metric, NoSkill]]:
+        """What was computed, by the name of the metric."""
+        return {}
+
+    def every(self, step: int) -> Rivals:
+        """Return some of the predictions: one in each step."""
+        scores, some = self.scores, slice(None, None, step)
+        cuts = scores.threshold
+        part = replace(
+            scores,
+            split=scores.split[some],
+            row=scores.row[some],
+            predicted=scores.predicted[some],
+            threshold=None if cuts is None else cuts[some],
+        )
+        return Rivals(part, self.constants, of=scores)
+
+    def release(self) -> None:
+        """Release the memory of the predictions, which can be made again."""
+        for name in ("perfect", "in_pairs", "under_folds"):
+            self.__dict__.pop(name, None)
 
     @cached_property
     def n(self) -> int:
@@ -350,15 +375,24 @@ class Rivals:
         return self.constants.under_folds(self.scores, 0.0)
 
 
-def _scored(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
+def _scored(metric: Metric, rivals: Rivals) -> NoSkill:
+    """Return what the model without predictors scores, computed once."""
+    of, found = rivals.known.get(metric.name, (None, None))
+    if found is None or of != metric:
+        found = _compared(metric, rivals.headline(metric), rivals)
+        rivals.known[metric.name] = metric, found
+    return found
+
+
+def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
     constants, scores = rivals.constants, rivals.scores
     if constants is None or metric.target is not None:
         return NoSkill(metric, how, math.nan, math.nan, math.nan, rivals.n)
-    perfect = _value(metric, rivals.perfect, "pooled")
+    perfect = _perfect(metric, rivals)
     order = metric.of_random_order()
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
-        if how == "pooled" and not constants.same:
+        if not (_ties_all(metric, how) or constants.same):
             plain = rivals.under_folds
             own = constants.own
             found = _value(metric, plain, how) if own else _in_ties(metric, plain)
@@ -369,23 +403,39 @@ def _scored(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         tied = metric.is_auroc
         at_all = perfect / 2 if tied else _value(metric, constant, "pooled")
         here = at_all
-        if not (constants.same or (metric.rank and how != "pooled")):  # else all tie
+        if not (_ties_all(metric, how) or constants.same):
             here = _value(metric, under_folds, how)
         if math.isnan(found) or abs(here - at_all) > abs(found - value):
             found, value = here, at_all
     return NoSkill(metric, how, value, found, perfect, rivals.n)
 
 
+def _perfect(metric: Metric, rivals: Rivals) -> float:
+    """Return the metric of perfect predictions; NaN if it has no value."""
+    if not metric.is_auroc:
+        return _value(metric, rivals.perfect, "pooled")
+    y, repeats = rivals.scores.outcome, rivals.scores.by_repeat
+    return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
+
+
 def _in_ties(metric: Metric, scores: Scores) -> float:
-    """Return a pooled rank metric, averaged over random orders of tied predictions."""
-    steps = np.diff(np.unique(scores.predicted))
-    small = 0.1 * steps[steps > ROUNDING].min(initial=1.0)
+    """Return a pooled rank metric, averaged over random orders of tied predictions.
+
+    All orders have one value where no records of different classes tie, as under
+    leave-one-out.
+    """
+    order = np.argsort(scores.predicted)
+    steps = np.diff(scores.predicted[order])
+    apart = steps > ROUNDING
+    small = 0.1 * steps[apart].min(initial=1.0)
+    mixed = ~apart & (np.diff(scores.outcome[order]) != 0)
+    orders = ORDERS if mixed.any() or scores.overlapping else 1
     rng = np.random.default_rng(0)
     n = len(scores.row)
     at_once = max(1, CELLS // max(n, 1))
     draws: list[float] = []
-    for start in range(0, ORDERS, at_once):
-        moved = rng.uniform(size=(min(at_once, ORDERS - start), n))
+    for start in range(0, orders, at_once):
+        moved = rng.uniform(size=(min(at_once, orders - start), n))
         moved *= small
         moved += scores.predicted
         draws += _of_orders(metric, scores, moved)
@@ -452,14 +502,16 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
         by_fit, at_all = margins
         shifts = (0.0, 1e-6, -1e-6)
         return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
-    weights = np.ones(plan.n)
-    if setup.weights is not None and not plan.rebalanced:
-        weights = setup.weights  # rebalanced classes always weigh the same
     levels = range(len(setup.design.outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
-    total = plan.training_means(weights)
-    shares = [plan.training_means(weights * one) / total for one in values]
-    of_all = [np.average(one, weights=weights) for one in values]
+    if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
+        shares = [plan.training_means(one.astype(float)) for one in values]
+        of_all = [one.mean() for one in values]
+    else:
+        weights = setup.weights
+        total = plan.training_means(weights)
+        shares = [plan.training_means(weights * one) / total for one in values]
+        of_all = [np.average(one, weights=weights) for one in values]
     table = np.vstack([np.column_stack(shares), of_all])
     predicted = predicted_without(model, table)
     overall = predicted[-1]
