@@ -7,7 +7,7 @@ the training sets of other records, through their predictions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Sensitivity
-from statcv.inference.estimates.values import ranks_classes
+from statcv.inference.estimates.values import (
+    lacks_a_class,
+    ranks_classes,
+    values_by_repeat,
+)
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
+from statcv.metrics.discrimination.order import rising_order
 from statcv.metrics.influence.derivative import Derivative
 
 Floats = NDArray[np.float64]
@@ -92,28 +97,26 @@ class Influences:
         moved : numpy.ndarray, shape (n,)
         """
         known = self.counted | (moved != 0)
-        sizes = np.bincount(self.sample[known])
-        means = np.bincount(self.sample[known], moved[known]) / np.maximum(sizes, 1)
-        centred = np.where(known, moved - means[self.sample], 0.0)
-        every = self._units(self.counted)
+        parts = [known & (self.sample == code) for code in self._samples]
+        centred = np.zeros(len(moved))
+        for members in parts:
+            centred[members] = moved[members] - moved[members].mean()
+        every = self._every
         total = every / (every - 1) * self._squares(centred, known)
-        for code in self._samples:
-            members = self.sample == code
-            own = self._units(self.counted & members)
+        for members, own in zip(parts, self._sizes, strict=True):
             more = (every - own) / ((own - 1) * (every - 1))
-            total += more * self._squares(centred, known & members)
+            total += more * self._squares(centred, members)
         return float(total)
 
     @property
     def smallest(self) -> int:
         """The number of units of the smallest sample."""
-        members = [self.counted & (self.sample == code) for code in self._samples]
-        return min(map(self._units, members))
+        return min(self._sizes)
 
     @property
     def df(self) -> float:
         """Degrees of freedom: of two samples as large as the smaller, or of one."""
-        every = self._units(self.counted) - 1
+        every = self._every - 1
         if len(self._samples) < 2:
             return float(every)
         return float(min(every, 2 * (self.smallest - 1)))
@@ -121,8 +124,12 @@ class Influences:
     @property
     def kind(self) -> str:
         """What varies: "record" or "cluster"."""
+        return "record" if self._by_record else "cluster"
+
+    @cached_property
+    def _by_record(self) -> bool:
         counts = np.bincount(self.unit[self.counted])
-        return "cluster" if counts.max(initial=0) > 1 else "record"
+        return bool(counts.max(initial=0) <= 1)
 
     def renumbered(self, number: Numbers, unit: Numbers) -> Influences:
         """Return the influences with other numbers for the records.
@@ -163,15 +170,31 @@ class Influences:
             self.counted | other.counted,
         )
 
-    @property
+    @cached_property
     def _samples(self) -> Numbers:
         """The codes of the samples."""
         return np.flatnonzero(np.bincount(self.sample[self.counted]))
 
+    @cached_property
+    def _sizes(self) -> list[int]:
+        """The number of units of each sample."""
+        members = [self.counted & (self.sample == code) for code in self._samples]
+        return list(map(self._units, members))
+
+    @cached_property
+    def _every(self) -> int:
+        """The number of units."""
+        return self._units(self.counted)
+
     def _units(self, members: NDArray[np.bool_]) -> int:
+        if self._by_record:
+            return int(np.count_nonzero(members))
         return int((np.bincount(self.unit, members) > 0).sum())
 
     def _squares(self, moved: Floats, members: NDArray[np.bool_]) -> float:
+        """Return the sum over units of the squares of their influences."""
+        if self._by_record and not (members & ~self.counted).any():
+            return float(moved[members] @ moved[members])
         return float((np.bincount(self.unit[members], moved[members]) ** 2).sum())
 
 
@@ -214,7 +237,7 @@ def influences(
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
-        if ranks_classes(metric) and part.lacks_a_class(scores.n_classes):
+        if ranks_classes(metric) and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
         found = part.derivative(metric, sensitivity)
         held[part.row] += found.weight / len(parts)
@@ -249,13 +272,19 @@ def influences(
     if ranks_classes(metric):
         sample = scores.y.astype(np.intp)
     unit = np.arange(n) if scores.clusters is None else scores.clusters
-    value = float(np.mean([part.value(metric) for part in parts]))
+    if linear is None and not (scores.apart or scores.overlapping):
+        value = float(values_by_repeat(scores, metric, "pooled").mean())
+    else:
+        value = float(np.mean([part.value(metric) for part in parts]))
     ranked = tuple((part.y, part.read(metric)) for part in parts) if metric.rank else ()
     made = Influences(value, held, fits, sample, unit, counted, ranked)
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
     return made
+
+
+_BY_RECORD = ("row", "y", "predicted", "baseline", "threshold")
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,10 +300,15 @@ class _Part:
     probabilities: bool
     standardised: bool
 
-    def lacks_a_class(self, classes: int) -> bool:
-        """Return whether there is no record of some class."""
-        counts = np.bincount(self.y.astype(np.intp), minlength=classes)
-        return bool((counts == 0).any())
+    def rising(self) -> _Part:
+        """Return the part in the order of its predictions, which is soon ranked."""
+        order = rising_order(self.predicted)
+        given = {name: getattr(self, name) for name in _BY_RECORD}
+        known: dict[str, Any] = {
+            name: None if values is None else values[order]
+            for name, values in given.items()
+        }
+        return replace(self, **known)
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""
@@ -367,7 +401,7 @@ def _part(
         baseline = mean_by(scores.row[where], scores.baseline[scores.split[where]])[1]
     if cut is not None and metric.cuts:
         cut = mean_by(scores.row[where], cut[where])[1]
-    return _Part(
+    made = _Part(
         row=row,
         y=scores.y[row],
         predicted=predicted,
@@ -377,3 +411,4 @@ def _part(
         probabilities=scores.probabilities,
         standardised=linear is not None,
     )
+    return made.rising() if metric.rank and predicted.ndim == 1 else made

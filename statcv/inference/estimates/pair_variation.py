@@ -19,6 +19,7 @@ from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric, concordance_by_group, round_significant
+from statcv.metrics.discrimination.order import distinct_values
 from statcv.metrics.influence.concordance import concordance_counts
 from statcv.metrics.influence.ranks import placements
 
@@ -52,7 +53,7 @@ def pair_variation(
     if how == "pooled":
         return 0.0
     if metric.pairs is None:
-        return _unexplained(scores, metric, found.held)
+        return _unexplained(scores, metric, found)
     kinds = _kinds(scores, metric)
     total = 0.0
     for sides in kinds:
@@ -89,7 +90,7 @@ def _interaction(y: NDArray[Any], read: Floats, sides: Sides) -> float:
 def _of_classes(high: NDArray[np.bool_], x: Floats) -> float:
     placed = placements(high, x)
     area = float(placed[high].mean())
-    value = np.unique(round_significant(x), return_inverse=True)[1]
+    value = distinct_values(round_significant(x))[1]
     ones, zeros = (
         np.bincount(value[side], minlength=value.max() + 1) / side.sum()
         for side in (high, ~high)
@@ -160,7 +161,7 @@ def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
 # ---- rank metrics that are not shares of pairs ----
 
 
-def _unexplained(scores: Scores, metric: Metric, moved: Floats) -> float:
+def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     """Return the variance of a mean over folds that records do not explain.
 
     To first order, the value of a fold differs from the mean by the mean over its
@@ -171,12 +172,12 @@ def _unexplained(scores: Scores, metric: Metric, moved: Floats) -> float:
     if len(known) < 2:
         return 0.0
     codes = scores.y[scores.row].astype(np.intp)
-    classes = np.bincount(scores.y[np.unique(scores.row)].astype(np.intp))
-    explained = np.zeros(scores.n_splits)
+    classes = np.bincount(scores.y[found.counted].astype(np.intp))
+    explained, moved = np.zeros(scores.n_splits), found.held[scores.row]
     for code, size in enumerate(classes):
         own = codes == code
         held = np.bincount(scores.split[own], None, scores.n_splits)
-        total = np.bincount(scores.split[own], moved[scores.row[own]], scores.n_splits)
+        total = np.bincount(scores.split[own], moved[own], scores.n_splits)
         explained += size * total / np.maximum(held, 1)
     rest = (values - explained)[known]
     return float(rest.var(ddof=1) / len(known))

@@ -84,7 +84,7 @@ class Part:
         record.
         """
         classes = 2 if self.read.ndim == 1 else self.read.shape[1]
-        if ranks_classes(metric) and len(np.unique(self.y)) < classes:
+        if ranks_classes(metric) and lacks_a_class(self.y, classes):
             return np.nan
         if metric.uses_baseline and len(self.y) < 2:
             return np.nan
@@ -105,6 +105,11 @@ class Part:
 def ranks_classes(metric: Metric) -> bool:
     """Return whether a metric ranks records of one class against another class."""
     return metric.rank and "continuous" not in metric.outcomes
+
+
+def lacks_a_class(y: NDArray[Any], classes: int) -> bool:
+    """Return whether there is no record of some class; classes are coded from 0."""
+    return bool((np.bincount(y.astype(np.intp), minlength=classes) == 0).any())
 
 
 def score(
@@ -129,7 +134,7 @@ def thresholds(scores: Scores, metric: Metric) -> Floats | None:
     return scores.threshold if metric.cuts else None
 
 
-def part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part:
+def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Part:
     """Return the predictions at some positions, in the form that the metric uses."""
     cuts = thresholds(scores, metric)
     return Part(
@@ -168,7 +173,7 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
 def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
     """Return the predictions of each split."""
     return [
-        part(scores, metric, np.arange(start, stop))
+        part(scores, metric, slice(start, stop))
         for start, stop in itertools.pairwise(scores.starts)
     ]
 
@@ -223,7 +228,7 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     values = np.full(scores.n_splits, np.nan)
     admitted = scores.all_classes if ranks_classes(metric) else sizes > 0
     for split in np.flatnonzero(admitted):
-        where = np.arange(scores.starts[split], scores.starts[split + 1])
+        where = slice(scores.starts[split], scores.starts[split + 1])
         values[split] = part(scores, metric, where).value(metric)
     return values
 

@@ -228,9 +228,9 @@ def wilson_limits(
     >>> round(lower, 3), round(upper, 3)
     (0.67, 0.888)
     """
-    from scipy.stats import t
+    from scipy.special import stdtrit
 
-    quantile = float(t.ppf((1 + level) / 2, df))
+    quantile = float(stdtrit(df, (1 + level) / 2))
     ratio = quantile**2 * rate
     centre = (2 * value + ratio) / (2 * (1 + ratio))
     half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
