@@ -106,7 +106,7 @@ class RowSpace:
         """
         assert fitted.linear is not None
         turned = self.rotated.X
-        made = Expanded.of(self, fitted.linear.coefficients, folds)
+        made = Expanded(self, fitted.linear.coefficients, folds)
         linear = replace(fitted.linear, rows=turned)
         return replace(fitted, coefficients=made, names=names, linear=linear)
 
@@ -119,69 +119,43 @@ class Expanded:
 
     Attributes
     ----------
-    multiples : numpy.ndarray, shape (fits, classes, rank)
-        Multiples of the records.
-    intercepts : numpy.ndarray, shape (fits, classes), or None
-    order : numpy.ndarray of int, shape (rank,)
-        Which records these are.
-    empty : numpy.ndarray of bool, shape (fits, p), or None
-        About which columns nothing was learnt.
-    X : numpy.ndarray, shape (n, p)
-        The design matrix.
-    place : int or None
-        Which column is the intercept.
+    space : RowSpace
+    theta : numpy.ndarray, shape (fits, m) or (fits, m, classes)
+        Coefficients of the rotated rows.
+    folds : Folds
     """
 
-    multiples: Matrix
-    intercepts: Matrix | None
-    order: NDArray[np.intp]
-    empty: NDArray[np.bool_] | None
-    X: Matrix
-    place: int | None
-
-    @classmethod
-    def of(cls, space: RowSpace, theta: Matrix, folds: Folds) -> Expanded:
-        """Return the coefficients of fits to rotated rows.
-
-        Parameters
-        ----------
-        space : RowSpace
-        theta : numpy.ndarray, shape (fits, m) or (fits, m, classes)
-        folds : Folds
-        """
-        given, rank = space.records, space.rows.shape[1]
-        first = 0 if given.intercept is None else 1
-        classes = theta.reshape(len(theta), first + rank, -1).swapaxes(1, 2)
-        empty = folds.empty_columns(given.X, None)
-        return cls(
-            space.multiples(classes[:, :, first:]),
-            classes[:, :, 0] if first else None,
-            space.order[:rank],
-            empty,
-            given.X,
-            given.intercept,
-        )
+    space: RowSpace
+    theta: Matrix
+    folds: Folds
 
     @property
     def shape(self) -> tuple[int, int]:
         """The number of fits, and of coefficients."""
-        return len(self), self.multiples.shape[1] * self.X.shape[1]
+        classes = self.theta.shape[2] if self.theta.ndim > 2 else 1
+        return len(self), classes * self.space.records.X.shape[1]
 
     def __len__(self) -> int:
-        return len(self.multiples)
+        return len(self.theta)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return np.asarray, (np.asarray(self),)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """Compute the coefficients, shape (fits, m)."""
-        fits, classes, rank = self.multiples.shape
-        made = self.multiples.reshape(-1, rank) @ self.X[self.order]
+        space, given = self.space, self.space.records
+        rank, fits = space.rows.shape[1], len(self)
+        first = 0 if given.intercept is None else 1
+        by_class = self.theta.reshape(fits, first + rank, -1).swapaxes(1, 2)
+        multiples = space.multiples(by_class[:, :, first:])
+        classes = multiples.shape[1]
+        made = multiples.reshape(-1, rank) @ given.X[space.order[:rank]]
         made = made.reshape(fits, classes, -1)
-        if self.place is not None and self.intercepts is not None:
-            made[:, :, self.place] = self.intercepts
-        if self.empty is not None:
-            made[np.repeat(self.empty[:, None], classes, axis=1)] = np.nan
+        if given.intercept is not None:
+            made[:, :, given.intercept] = by_class[:, :, 0]
+        empty = self.folds.empty_columns(given.X, None)
+        if empty is not None:
+            made[np.repeat(empty[:, None], classes, axis=1)] = np.nan
         return np.asarray(made.reshape(fits, -1), dtype=dtype)
 
 
