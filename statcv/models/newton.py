@@ -50,7 +50,8 @@ class Optimum:
     ----------
     beta : numpy.ndarray
     converged : bool
-        Whether the objective could not be lowered any further.
+        Whether the objective could not be lowered any further, or the fit is separated:
+        there is no optimum then, and where the steps end is a matter of rounding.
     separated : bool
         Whether coefficients would run to infinity: under separation every further step
         lowers the objective by a negligible amount, yet moves the linear predictors by
@@ -102,7 +103,7 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
     if separated:
         more = objective.newton(here.eta, here.beta)
         separated = bool(np.abs(X @ more).max() > MOVING)
-    return Optimum(here.beta, converged, separated)
+    return Optimum(here.beta, converged or separated, separated)
 
 
 @dataclass(frozen=True, eq=False)

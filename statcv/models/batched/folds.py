@@ -167,13 +167,17 @@ class Folds:
         if not len(rare):
             return None
         empty = np.zeros((len(self), X.shape[1]), dtype=bool)
-        for column in rare.tolist():
-            used = X[:, column] != 0
+        size = max(1, CELLS // max(len(X), len(lists.values), len(self)))
+        for start in range(0, len(rare), size):
+            some = rare[start : start + size]
+            used = X[:, some] != 0
             if weights is not None:
-                used &= weights > 0
-            lost = used[lists.values]
-            count = np.bincount(lists.owners[lost], minlength=len(self))
-            empty[:, column] = count == np.count_nonzero(used)
+                used &= weights[:, None] > 0
+            place, column = np.nonzero(used[lists.values])
+            cell = lists.owners[place] * len(some) + column
+            count = np.bincount(cell, minlength=len(self) * len(some))
+            lost = count.reshape(len(self), len(some))
+            empty[:, some] = lost == np.count_nonzero(used, axis=0)
         return empty if empty.any() else None
 
     @cached_property
@@ -336,7 +340,7 @@ def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
         used = (X[rows] if every else X[rows][:, rare]) != 0
         if weights is not None:
             used &= weights[rows, None] > 0
-        count += np.count_nonzero(used, axis=0)
+        count += len(used) if used.all() else np.count_nonzero(used, axis=0)
         rare, count = rare[count <= most], count[count <= most]
     return rare
 

@@ -172,6 +172,9 @@ def _whitening(X: Matrix, variance: Matrix, ridge: Matrix) -> Matrix | None:
         size = np.sqrt(hessian.diagonal())
         if not (size > 0).all():  # probabilities of 0 and 1 wherever a column is not 0
             return None
+        root = _inverse_root(hessian / np.outer(size, size))
+        if root is not None:
+            return whiten @ (root / size[:, None])
         values, vectors = np.linalg.eigh(hessian / np.outer(size, size))
         if not values[0] * condition > values[-1]:
             return None
@@ -183,6 +186,23 @@ def _whitening(X: Matrix, variance: Matrix, ridge: Matrix) -> Matrix | None:
     return whiten
 
 
+def _inverse_root(matrix: Matrix) -> Matrix | None:
+    """Return W with W Wᵀ the inverse, by a Cholesky factor; None if that loses digits.
+
+    It takes a tenth of the time of eigenvalues.
+    """
+    from scipy.linalg import lapack
+
+    factor, failed = lapack.dpotrf(matrix)
+    if failed:
+        return None
+    norm = float(np.abs(matrix).sum(axis=0).max())
+    closeness, _ = lapack.dpocon(factor, norm)
+    if not closeness * GOOD > 1:
+        return None
+    return np.asarray(lapack.dtrtri(factor)[0])
+
+
 def _newton(
     X: Matrix, y: Matrix, weights: Matrix, ridge: Matrix, beta: Matrix
 ) -> tuple[Matrix, Matrix] | None:
@@ -190,6 +210,8 @@ def _newton(
 
     None if the coefficients run away.
     """
+    from scipy.linalg import lapack
+
     before = np.inf
     for _ in range(NEWTON_STEPS):
         tanh = np.tanh(X @ beta / 2)
@@ -197,10 +219,12 @@ def _newton(
         roots = X * np.sqrt(weights * (1 - tanh**2) / 4)[:, None]
         hessian = roots.T @ roots  # a matrix and its transpose: half the work
         hessian.flat[:: len(beta) + 1] += ridge
-        try:
-            step = np.linalg.solve(hessian, gradient)
-        except np.linalg.LinAlgError:
-            return None
+        _, step, failed = lapack.dposv(hessian, gradient)
+        if failed:  # not definite, but for rounding
+            try:
+                step = np.linalg.solve(hessian, gradient)
+            except np.linalg.LinAlgError:
+                return None
         decrement = float(step @ gradient)
         if not 0 <= decrement < np.inf:
             return None

@@ -231,7 +231,7 @@ def minimise_all(problem: Likelihoods) -> tuple[Matrix, Bools, Bools]:
         some, at = problem.part(maybe), every.part(maybe)
         more = some.newton(at.eta, some.gradient(at.eta, at.beta))
         separated[maybe] = some.furthest(more @ problem.X.T) > MOVING
-    return every.beta, converged, separated
+    return every.beta, converged | separated, separated
 
 
 def _stepped(
