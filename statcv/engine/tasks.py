@@ -110,8 +110,7 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
     started = time.perf_counter()
     plan, model = setup.plan, setup.model
     test, partners = plan.fits.test(number), plan.fits.partners(number)
-    others = np.concatenate([test, partners])
-    rows = plan.train(number)
+    others = np.concatenate([test, partners]) if len(partners) else test
     try:
         training = setup.folds.training_set(setup.records, number)
         X = setup.folds.matrix(setup.records, number, others)
@@ -126,9 +125,10 @@ def _fit_fold(setup: Setup, number: int) -> _Fold:
     except StatcvError as error:
         raise type(error)(f"in {where(plan, number)}: {error}") from error
     except Exception as error:
+        size = len(plan.train(number))
         raise FitError(
             f"{model.label} failed in {where(plan, number)} "
-            f"({len(rows)} training rows): {type(error).__name__}: {error}"
+            f"({size} training rows): {type(error).__name__}: {error}"
         ) from error
     return _Fold(
         predicted=predicted[: len(test)],
@@ -163,8 +163,10 @@ def _learnt(
     coefficients: Mapping[str, float] | None, training: TrainingSet
 ) -> Mapping[str, float] | None:
     """Put NaN for columns without training rows, about which nothing was learnt."""
+    if coefficients is None:
+        return None
     used = (training.X != 0).any(axis=0)
-    if coefficients is None or used.all():
+    if used.all():
         return coefficients
     empty = [n for n, own in zip(training.names, used, strict=True) if not own]
     starts = tuple(f"{name}[" for name in empty)  # of one class of several

@@ -137,11 +137,15 @@ class Ragged:
 
     def counts(self, codes: NDArray[Any], classes: int) -> NDArray[np.int64]:
         """Count the classes in each list: shape (lists, classes)."""
+        if not len(self.values):
+            return np.zeros((len(self), classes), dtype=np.int64)
         cells = self.owners * classes + codes[self.values]
         table = np.bincount(cells, minlength=len(self) * classes)
         return table.reshape(len(self), classes)
 
     def sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Sum the values over each list."""
+        if not len(self.values):
+            return np.zeros(len(self))
         chosen = np.asarray(values[self.values], dtype=np.float64)
         return np.bincount(self.owners, chosen, len(self)).astype(np.float64)

@@ -263,7 +263,7 @@ class Holdout:
         return resolve_plan(
             self._scheme(kept),
             response,
-            self.table.iloc[kept],
+            self.table if len(kept) == len(self.table) else self.table.iloc[kept],
             k=given.k,
             p=given.p,
             pairs=given.pairs,

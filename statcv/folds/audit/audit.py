@@ -36,7 +36,8 @@ from statcv.folds.audit.folds import (
 )
 from statcv.folds.plan import FoldPlan
 from statcv.folds.response import Response
-from statcv.metrics import auprc, auroc
+from statcv.metrics import auroc_by_weight
+from statcv.metrics.discrimination.curves import auprc_of_counts
 
 BIASED = 0.05  # distance of the mean model's auROC from 0.5 that is not reported
 GIVES_AWAY = -0.9  # correlation at which a training mean gives the held-out value away
@@ -212,26 +213,39 @@ def mean_model_auroc(
     if plan.fits.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5
     if weights is None or plan.rebalanced:
-        return _over(plan, y, training_means(plan, y), auroc)
+        return _over(plan, y, training_means(plan, y), _auroc)
     means = plan.training_means(weights * y) / plan.training_means(weights)
-    return _over(plan, y, plan.fits.mean_by_split(means), auroc)
+    return _over(plan, y, plan.fits.mean_by_split(means), _auroc)
 
 
 def _over(
     plan: FoldPlan,
     y: NDArray[Any],
     score: Floats,
-    metric: Callable[[NDArray[Any], Floats], float],
+    metric: Callable[[Floats, Floats, Floats], float],
 ) -> float:
-    """Return a metric of one score per split, for the repeats that define it."""
+    """Return a metric of one score per split, for the repeats that define it.
+
+    The metric is a function of the scores, and of the numbers of positive and negative
+    records with each.
+    """
     values = []
     owners, rows = plan.tests.owners, plan.tests.values
-    repeat = plan.fits.repeat_of[owners]
-    begin = np.searchsorted(repeat, np.arange(plan.repeats + 1))
+    positive: Floats = np.bincount(owners, y[rows], plan.n_splits).astype(np.float64)
+    negative = plan.tests.sizes - positive
+    begin = np.searchsorted(plan.fits.repeat_of, np.arange(plan.repeats + 1))
     for first, last in pairwise(begin):
-        values.append(metric(y[rows[first:last]], score[owners[first:last]]))
+        some = slice(first, last)
+        values.append(metric(score[some], positive[some], negative[some]))
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
+
+
+def _auroc(score: Floats, positive: Floats, negative: Floats) -> float:
+    """Return the auROC of records counted by their score."""
+    y, twice = np.repeat([1, 0], len(score)), np.tile(score, 2)
+    counts = np.concatenate([positive, negative])
+    return float(auroc_by_weight(y, twice[None], counts[None])[0])
 
 
 def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
@@ -324,11 +338,16 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     found = []
     for check, metric, value, chance in (
         ("auroc", "auROC", area, 0.5),
-        ("auprc", "average precision", _over(plan, y, score, auprc), share),
+        (
+            "auprc",
+            "average precision",
+            _over(plan, y, score, partial(auprc_of_counts, method="average_precision")),
+            share,
+        ),
         (
             "auprc_trapezoid",
             "auPR by trapezoids",
-            _over(plan, y, score, partial(auprc, method="trapezoid")),
+            _over(plan, y, score, partial(auprc_of_counts, method="trapezoid")),
             (1 + share) / 2,
         ),
     ):

@@ -347,6 +347,6 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
 
 def _tail(n: int, at_least: int, share: float) -> float:
     """Return the probability of at least that many successes among n."""
-    from scipy.stats import binom
+    from scipy.special import bdtrc
 
-    return float(binom.sf(at_least - 1, n, share))
+    return float(bdtrc(at_least - 1, n, share))
