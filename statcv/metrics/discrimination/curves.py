@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
+from statcv.metrics.discrimination.order import distinct_values
 from statcv.metrics.discrimination.ranking import ends_of_ties, round_significant
 from statcv.metrics.inputs import (
     Bools,
@@ -149,13 +150,54 @@ def auprc(
     same_length(n, values.size, "score")
     if not positive.any() or np.isnan(values).any():
         return float("nan")
+    return _area(*sweep(positive, values, tie_tol)[1:], method)
+
+
+def auprc_of_counts(
+    score: Floats, positive: Floats, negative: Floats, method: PrMethod
+) -> float:
+    """Area under the precision-recall curve, of records counted by their score.
+
+    Parameters
+    ----------
+    score : numpy.ndarray of shape (m,)
+    positive, negative : numpy.ndarray of shape (m,)
+        Number of positive and of negative records with each score.
+    method : {"average_precision", "trapezoid", "interpolated"}
+        As in `auprc`.
+
+    Returns
+    -------
+    float
+        The area; NaN if there are no positive records.
+
+    Examples
+    --------
+    >>> score, counts = np.array([0.1, 0.4]), np.array([1.0, 1.0])
+    >>> auprc_of_counts(score, counts, counts, "average_precision")
+    0.5
+    """
+    if not positive.any():
+        return float("nan")
+    some = positive + negative > 0
+    values, place = distinct_values(round_significant(score[some]))
+    true, false = (
+        np.append(0.0, np.cumsum(np.bincount(place, counts[some], len(values))[::-1]))
+        for counts in (positive, negative)
+    )
+    return _area(true, false, method)
+
+
+def _area(true: Floats, false: Floats, method: PrMethod) -> float:
+    """Area under the curve, from cumulative counts by falling threshold, from 0."""
     if method == "interpolated":
-        return _interpolated_area(*sweep(positive, values, tie_tol)[1:])
-    curve = pr_curve(positive, values, tie_tol=tie_tol)
-    height = curve.precision[1:]
+        return _interpolated_area(true, false)
+    precision = np.ones(true.size)
+    precision[1:] = true[1:] / (true + false)[1:]
+    height = precision[1:]
     if method == "trapezoid":
-        height = (curve.precision[1:] + curve.precision[:-1]) / 2
-    return float(np.sum(np.diff(curve.recall) * height))
+        height = (precision[1:] + precision[:-1]) / 2
+    return float(np.sum(np.diff(true / true[-1]) * height))
 
 
 def _areas_of_rows(
@@ -303,7 +345,7 @@ def sweep(
         raise MetricError(
             f"{missing} of {score.size} scores are NaN; a curve needs all scores."
         )
-    values, group = np.unique(round_significant(score, tie_tol), return_inverse=True)
+    values, group = distinct_values(round_significant(score, tie_tol))
 
     def counted(members: Bools) -> Floats:
         new = np.bincount(group[members], minlength=values.size)[::-1]

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
+from statcv.metrics.discrimination.order import distinct_values, rising_order
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -170,7 +171,8 @@ def midrank(values: ArrayLike) -> Floats:
     numbers = vector(values, "values")
     if np.isnan(numbers).any():
         return np.full(numbers.size, np.nan)
-    _, group, size = np.unique(numbers, return_inverse=True, return_counts=True)
+    group = distinct_values(numbers)[1]
+    size = np.bincount(group)
     mean_rank: Floats = np.cumsum(size) - (size - 1) / 2
     return mean_rank[group]
 
@@ -237,7 +239,10 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
 
 def _areas_of_rows(positive: Bools, rows: NDArray[Any], tie_tol: float) -> Floats:
     values = round_significant(rows, tie_tol)
-    order = np.argsort(values, axis=1)
+    if len(values) == 1:
+        order = rising_order(values[0])[None]
+    else:
+        order = np.argsort(values, axis=1)
     own = np.repeat(np.arange(len(rows)), positive.size)
     ordered = np.take_along_axis(values, order, axis=1).ravel()
     return _areas(own, ordered, positive[order].ravel(), len(rows))
@@ -302,7 +307,7 @@ def _order_in_groups(own: Ints, values: Floats) -> Ints:
     if len(ends) > len(own) // _FEW:
         return np.lexsort((values, own))
     bounds = pairwise([0, *ends.tolist(), len(own)])
-    return np.concatenate([a + np.argsort(values[a:b]) for a, b in bounds])
+    return np.concatenate([a + rising_order(values[a:b]) for a, b in bounds])
 
 
 def auroc_by_weight(

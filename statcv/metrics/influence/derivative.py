@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.metrics.discrimination.order import rising_order
 from statcv.metrics.inputs import Floats
 
 WIDTH = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
@@ -92,8 +93,8 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
     rows = np.atleast_2d(values)
     found = np.zeros((len(rows), len(at)))
     if width > 0 and len(points):
-        order = np.argsort(points, kind="stable")
-        asked = order if at is points else np.argsort(at, kind="stable")
+        order = rising_order(points)
+        asked = order if at is points else rising_order(at)
         middle = points.mean()
         scaled, here = (points[order] - middle) / width, (at[asked] - middle) / width
         # rising places are found much faster

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.metrics.discrimination.order import distinct_values, rising_order
 from statcv.metrics.discrimination.ranking import round_significant
 from statcv.metrics.influence.derivative import (
     Derivative,
@@ -35,7 +36,7 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Floats:
     array([0.75, 0.5 , 1.  ])
     """
     x = round_significant(x)
-    order = np.argsort(x, kind="stable")
+    order = rising_order(x)
     ones, rising = positive[order], x[order]
     new = np.append(True, rising[1:] != rising[:-1])[: len(x)]
     first = np.flatnonzero(new)  # of records that tie
@@ -148,7 +149,7 @@ class OfPrecision:
         if not ones:
             nan = np.full(len(x), np.nan)
             return Derivative(nan, nan)
-        values, place = np.unique(round_significant(x), return_inverse=True)
+        values, place = distinct_values(round_significant(x))
         hits = np.bincount(place, positive, len(values))
         above = np.cumsum(np.bincount(place, None, len(values))[::-1])[::-1]
         precision = np.cumsum(hits[::-1])[::-1] / above
