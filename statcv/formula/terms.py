@@ -28,7 +28,8 @@ from statcv.formula.training_sets import TrainingSets
 
 Matrix = NDArray[np.float64]
 
-CELLS = 2**16  # of the rows that are read from all columns together
+CELLS = 2**16  # of the rows that are read from all columns together, and
+LEAST = 2**11  # rows that are read from a column at once
 
 
 class Terms:
@@ -284,7 +285,7 @@ def _multiply(
         matrix[:, constant:] = table
         return matrix
     used = {name: columns[name].to_numpy() for names in products for name in names}
-    rows = max(1, CELLS // max(len(products), 1))
+    rows = max(LEAST, CELLS // max(len(products), 1))
     for start in range(0, n, rows):
         some = slice(start, start + rows)
         for j, names in enumerate(products):
