@@ -50,6 +50,8 @@ class LeftOut:
         repeat: NDArray[np.intp],
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
+        if not len(dropped[0]) and (held[0][1:] >= held[0][:-1]).all():
+            return cls(*held, held=np.ones(len(held[0]), dtype=bool), repeat=repeat)
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
         return cls(

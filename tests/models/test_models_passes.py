@@ -89,14 +89,19 @@ def largest_difference(made, model, records, folds):
     scheme=st.sampled_from(list(SCHEMES)),
     p=st.integers(1, 9),
     weighted=st.booleans(),
+    rounded=st.booleans(),
 )
-def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted):
+def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted, rounded):
     records = sample(seed, 400, p, kind, weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)
     passes = Passes.of(
         records, family_of(records, model.ridge(records)), model.ridge(records)
     )
-    made, sure = fit_few(passes, folds)
+    with pytest.MonkeyPatch.context() as patch:
+        if rounded:
+            patch.setattr(sums, "MANY", 1)
+        made, sure = fit_few(passes, folds)
+        assert (passes.rounded is passes) != rounded
     assert sure.all()
     made = made[:, 0] if kind == "binary" else made
     assert largest_difference(made, model, records, folds) < 1e-9
@@ -145,7 +150,20 @@ def test_products_of_single_precision_cost_no_digits(C):
     assert largest_difference(made[:, 0], model, records, folds) < 1e-9
 
 
-def test_columns_of_very_different_size_and_offset():
+@pytest.mark.parametrize("C", [1.0, 1e4])
+@pytest.mark.parametrize("n", [600, 1500])
+def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
+    """Fewer than two records for each coefficient are separated by chance."""
+    records = sample(6, n, 400)
+    folds, model = folds_of("fifths", records), Logit(C=C)
+    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    assert sure.all()
+    assert largest_difference(made[:, 0], model, records, folds) < 1e-8
+
+
+@pytest.mark.parametrize("many", [1, sums.MANY])
+def test_columns_of_very_different_size_and_offset(monkeypatch, many):
+    monkeypatch.setattr(sums, "MANY", many)
     records = sample(8, 1000, 5)
     X = records.X.copy()
     X[:, 1] = 2000 + X[:, 1]
@@ -176,6 +194,23 @@ def test_dependent_columns_are_left_to_other_ways():
     X = np.column_stack([records.X, records.X[:, 1]])
     records = replace(records, X=X)
     assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
+
+
+def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch):
+    monkeypatch.setattr(sums, "CACHED", 700)
+    records = sample(4, 1000, 3, "multiclass", weighted=True)
+    ridge = Logit(C=1.0).ridge(records)
+    passes = Passes.of(records, family_of(records, ridge), ridge)
+    rng = np.random.default_rng(1)
+    theta = rng.normal(size=(1, passes.size))
+    lists = [np.flatnonzero(rng.random(1000) < share) for share in (0.3, 0.01, 0.8)]
+    often = [rng.integers(1, 4, len(own)).astype(float) for own in lists]
+    for counts in (None, often):
+        found = passes.hessians(theta, lists, counts)
+        for number, own in enumerate(lists):
+            every = np.zeros(1000)
+            every[own] = 1.0 if counts is None else counts[number]
+            np.testing.assert_allclose(found[number], passes.hessian(theta, every))
 
 
 def test_small_or_many_folds_are_left_to_other_ways():

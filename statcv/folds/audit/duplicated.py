@@ -226,6 +226,7 @@ def groups_of_equals(
 # ---- records with the same predictors and another outcome ----
 
 BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
+SHARP = 2.0**40  # steps that tell sums of predictors apart, which rounding does not
 MOST = 20  # records of equal predictors that are examined together
 FIRST_FITS = 2000  # fits that are examined
 
@@ -331,9 +332,11 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     if X.shape[1] == 0:
         return None
     sums = X @ np.random.default_rng(0).normal(size=X.shape[1])
-    np.round(sums, 9, out=sums)
-    if np.isnan(sums).any():  # a predictor is missing
+    largest = float(np.abs(sums).max(initial=0.0))
+    if not 0 < largest < np.inf:  # a predictor is missing, or all are 0
         return None
+    sums *= SHARP / largest
+    np.rint(sums, out=sums)
     rising = np.sort(sums)
     again = rising[1:] == rising[:-1]
     if not again.any():

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
-from statcv.models.batched.passes.quasi_newton import climb
+from statcv.models.batched.passes.quasi_newton import Identity, climb
 from statcv.models.batched.passes.sums import HEAVY, Passes
 from statcv.models.batched.passes.triangles import Triangle
 
@@ -65,7 +65,7 @@ def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:
     there = theta * scale
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         found, done = climb(
-            one, there, one.gradient(there), one, _near(passes), noise=0.0
+            one, there, one.gradient(there), Identity(), _near(passes), noise=0.0
         )
     return Anchor(found / scale, scale) if done.all() else None
 
@@ -84,9 +84,6 @@ class _Every:
 
     def gradient(self, theta: Matrix) -> Matrix:
         return np.asarray(self.passes.gradient(theta / self.scale) / self.scale)
-
-    def times(self, vectors: Matrix) -> Matrix:
-        return vectors
 
     def part(self, chosen: NDArray[Any]) -> _Every:
         return self

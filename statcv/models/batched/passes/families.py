@@ -47,6 +47,9 @@ class Family(Protocol):
     def part(self, some: slice) -> Family:
         """Return the log-likelihood of some records."""
 
+    def rounded(self) -> Family:
+        """Return the log-likelihood for linear predictors of single precision."""
+
 
 @dataclass(frozen=True, eq=False)
 class TwoClasses:
@@ -84,6 +87,10 @@ class TwoClasses:
     def part(self, some: slice) -> TwoClasses:
         """Return the log-likelihood of some records."""
         return TwoClasses(self.sign[some])
+
+    def rounded(self) -> TwoClasses:
+        """Return the log-likelihood for linear predictors of single precision."""
+        return TwoClasses(self.sign.astype(np.float32))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +159,10 @@ class Classes:
         """Return the log-likelihood of some records."""
         return Classes(self.y[some], self.basis)
 
+    def rounded(self) -> Classes:
+        """Return the log-likelihood, which serves every precision."""
+        return self
+
 
 @dataclass(frozen=True, eq=False)
 class Numeric:
@@ -183,6 +194,10 @@ class Numeric:
     def part(self, some: slice) -> Numeric:
         """Return the log-likelihood of some records."""
         return Numeric(self.y[some])
+
+    def rounded(self) -> Numeric:
+        """Return the log-likelihood for means of single precision."""
+        return Numeric(self.y.astype(np.float32))
 
 
 def family_of(records: TrainingSet, ridge: Matrix) -> Family:

@@ -15,8 +15,8 @@ from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor
 from statcv.models.batched.passes.families import family_of
-from statcv.models.batched.passes.quasi_newton import STEPS, climb
-from statcv.models.batched.passes.sums import HEAVY, Passes
+from statcv.models.batched.passes.quasi_newton import STEPS, Identity, Inverses, climb
+from statcv.models.batched.passes.sums import Passes, edges
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
@@ -75,20 +75,30 @@ class FewFits:
             counts=None if self.counts is None else self.counts[chosen],
         )
 
+    def rounded(self) -> FewFits:
+        """Return the problem with rows of single precision."""
+        return replace(self, passes=self.passes.rounded)
+
     def gradient(self, theta: Matrix) -> Matrix:
-        """Return the gradient of each fit's log-likelihood, less the penalty's."""
-        passes, fits = self.passes, len(theta)
+        """Return the gradient of each fit's log-likelihood, minus the penalty's.
+
+        If the coordinates of just one fit are given, they are those of all.
+        """
+        passes, fits = self.passes, len(self)
         there = theta / self.scale
         beta, n = passes.coefficients(there), len(passes.X)
 
         def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
             eta = beta @ X.T
-            by_fit = eta.reshape(fits, -1, len(X))
+            by_fit = eta.reshape(len(theta), -1, len(X))
             with np.errstate(over="ignore", invalid="ignore"):
                 passes.family.pull(by_fit, rows)
             if passes.weights is not None:
                 eta *= passes.weights[rows]
+            if len(theta) < fits:
+                by_fit = by_fit.repeat(fits, axis=0)
+                eta = by_fit.reshape(-1, len(X))
             if self.counts is not None:
                 by_fit *= self.counts[:, None, rows]
             if len(X) == n:
@@ -129,8 +139,7 @@ class FewFits:
     @cached_property
     def _edges(self) -> list[list[int]]:
         """Where the records of each block begin among those that changed."""
-        starts = np.arange(0, len(self.passes.X) + self._size, self._size)
-        return [np.searchsorted(own, starts).tolist() for own in self.changed]
+        return edges(self.changed, len(self.passes.X), self._size)
 
     def common_hessian(self, triangle: Triangle) -> Triangles:
         """Return an inverse that all fits share, that of all records.
@@ -142,21 +151,17 @@ class FewFits:
 
     def fold_hessians(self, theta: Matrix) -> Inverse:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
-        passes, there, q = self.passes, theta / self.scale, len(self.scale)
+        there, q = theta / self.scale, len(self.scale)
         if self.counts is not None or self._pairs is not None:
             return self.own_hessians(np.tile(theta, (len(self), 1)))
 
-        def lost(fit: int, single: bool) -> Matrix:
-            less = None if self.times is None else 1 - self.times[fit]
-            return passes.hessian(there, self.changed[fit], less, single)
-
+        less = None
+        if self.times is not None:
+            less = [1 - times for times in self.times]
         triangles: list[Triangle | None] = []
-        for single in (True, False) if q >= HEAVY else (False,):
-            parts = [lost(fit, single) for fit in range(len(self))]
-            if self.divided:
-                total = np.sum(parts, axis=0)
-            else:
-                total = passes.hessian(there, single=single)
+        for passes in self.passes.precisions:
+            parts = passes.hessians(there, self.changed, less)
+            total = np.sum(parts, axis=0) if self.divided else passes.hessian(there)
             total.flat[:: q + 1] += passes.penalty.astype(total.dtype)
             triangles = [Triangle.of(total - part) for part in parts]
             if None not in triangles:
@@ -244,8 +249,11 @@ def fit_by_passes(
 
 def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
-    found = find_anchor(passes)
-    if found is None:
+    for sums in passes.precisions:
+        found = find_anchor(sums)
+        if found is not None:
+            break
+    else:
         return None
     p, width = passes.X.shape[1], passes.family.width
     least = passes.unit * found.scale.reshape(-1, p).min(axis=0)
@@ -295,14 +303,17 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
     precision = ACCURACY / problem.reach, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta = np.tile(start, (len(problem), 1))
-    if found.triangle is not None and _sharing_pays(problem, found.rate):
-        inverse: Inverse = problem.common_hessian(found.triangle)
+    inverse: Inverses
+    if _are_far(problem):
+        inverse = Identity()
+    elif found.triangle is not None and _sharing_pays(problem, found.rate):
+        inverse = problem.common_hessian(found.triangle)
     else:
         inverse = problem.fold_hessians(start)
+    rough = problem.rounded() if _suffices(inverse) else problem
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        theta, done = climb(
-            problem, theta, problem.gradient(theta), inverse, *precision
-        )
+        gradient = rough.gradient(start)
+        theta, done = climb(problem, theta, gradient, inverse, *precision, rough)
         for _ in range(HESSIANS):
             left = np.flatnonzero(~done)
             if not len(left):
@@ -315,6 +326,24 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
         if done.any() and not problem.passes.bounded:
             done[done] = _not_separated(problem.part(done), theta[done])
     return theta, done
+
+
+def _suffices(inverse: Inverses) -> bool:
+    """Return whether single precision suffices for the way to the optimum.
+
+    It does where it sufficed for the inverses.
+    """
+    return isinstance(inverse, Identity) or getattr(inverse, "single", False)
+
+
+def _are_far(problem: FewFits) -> bool:
+    """Return whether Hessians at the optimum of all records say little about folds.
+
+    Chance alone separates two classes of fewer than two records for each coefficient
+    (Cover 1965), so that little else than the ridge bounds the coefficients.
+    """
+    n, out = len(problem.passes.X), max(map(len, problem.changed))
+    return not problem.passes.family.quadratic and n - out < 2 * len(problem.scale)
 
 
 def _sharing_pays(problem: FewFits, rate: float) -> bool:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 
 STEPS = 20  # with one approximate inverse
+ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
 SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 REMEMBERED = 30  # steps
@@ -45,6 +46,18 @@ class Inverses(Protocol):
         """Return some of the matrices."""
 
 
+class Identity:
+    """An approximate inverse where Hessians have a diagonal of 1."""
+
+    def times(self, vectors: Matrix) -> Matrix:
+        """Return the vectors."""
+        return vectors
+
+    def part(self, chosen: NDArray[Any]) -> Identity:
+        """Return the same for some of the fits."""
+        return self
+
+
 def climb(
     problem: Gradients,
     theta: Matrix,
@@ -52,6 +65,7 @@ def climb(
     inverse: Inverses,
     enough: float,
     noise: float,
+    rough: P | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -66,6 +80,9 @@ def climb(
         A distance from the optimum that is negligible.
     noise : float
         The length of steps that rounding makes.
+    rough : Gradients, optional
+        The same fits with gradients of single precision, for the way to the vicinity
+        of the optimum. The first gradient is then one of these.
 
     Returns
     -------
@@ -74,11 +91,13 @@ def climb(
     done : numpy.ndarray of bool, shape (m,)
         Whether the gradient vanishes there.
     """
+    exact, problem = problem, problem if rough is None or rough is problem else rough
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
+    vicinity = ROUGH * float(np.sqrt(theta.shape[1]))
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    for _ in range(STEPS):
+    for _ in range(STEPS if problem is exact else 2 * STEPS):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
         size = np.sqrt(_dot(step, step))
@@ -87,6 +106,8 @@ def climb(
             size <= noise
         )
         close &= rises >= 0
+        if problem is not exact:
+            close[:] = False
         halt = going & (close | ~(rises > 0))
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
@@ -95,10 +116,14 @@ def climb(
             if not going.any():
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
-                problem, memory = problem.part(going), memory.part(going)
+                same = problem is exact
+                exact, memory = exact.part(going), memory.part(going)
+                problem = exact if same else problem.part(going)
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises = step[going], rises[going]
                 size, rate, going = size[going], rate[going], going[going]
+        if not (size * rate.clip(max=1.0) > vicinity)[going].any():
+            problem = exact
         step, ahead = _ahead(problem, theta, step, rises, going)
         memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead

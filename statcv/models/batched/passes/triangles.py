@@ -115,6 +115,12 @@ class Triangles:
         return replace(self, triangles=kept)
 
     @property
+    def single(self) -> bool:
+        """Whether all of them are of single precision."""
+        kinds = {None if one is None else one.lower.dtype for one in self.triangles}
+        return kinds == {np.dtype(np.float32)}
+
+    @property
     def norm(self) -> Matrix:
         """Bounds on the largest eigenvalues of the inverses, one for each fit."""
         return np.array(
