@@ -121,7 +121,7 @@ class FewFits:
 
     def _multiply_some(self, by_fit: Matrix, rows: slice) -> None:
         """Multiply the values of a block of rows."""
-        block = rows.start // self._size
+        block = rows.start // self.passes.block_size(len(self))
         for fit, own in enumerate(self.changed):
             start, stop = self._edges[fit][block : block + 2]
             place = own[start:stop] - rows.start
@@ -130,16 +130,11 @@ class FewFits:
             else:
                 by_fit[fit, :, place] *= self.times[fit][start:stop, None]
 
-    @property
-    def _size(self) -> int:
-        """The number of rows in a block."""
-        first = self.passes.blocks(len(self))[0]
-        return int(first.stop)
-
     @cached_property
     def _edges(self) -> list[list[int]]:
         """Where the records of each block begin among those that changed."""
-        return edges(self.changed, len(self.passes.X), self._size)
+        size = self.passes.block_size(len(self))
+        return edges(self.changed, len(self.passes.X), size)
 
     def common_hessian(self, triangle: Triangle) -> Triangles:
         """Return an inverse that all fits share, that of all records.

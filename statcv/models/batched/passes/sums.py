@@ -130,9 +130,12 @@ class Passes:
 
     def blocks(self, fits: int) -> list[slice]:
         """Return all rows, some at a time."""
-        n, p = self.X.shape
-        size = max(256, CACHED // max(p, fits * self.family.width))
+        n, size = len(self.X), self.block_size(fits)
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+    def block_size(self, fits: int) -> int:
+        """Return the number of rows of a block."""
+        return max(256, CACHED // max(self.X.shape[1], fits * self.family.width))
 
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
