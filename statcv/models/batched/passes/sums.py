@@ -16,7 +16,7 @@ from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
 
-CACHED = 2**17  # numbers of a block of rows: 1 MB
+CACHED = 2**20  # bytes of a block of rows
 LEAST = 2000  # records from which the units of columns are taken
 HEAVY = 64  # coefficients whose products cost more than some gradients
 MANY = 2**16  # values from which a copy of single precision saves time
@@ -135,7 +135,8 @@ class Passes:
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block."""
-        return max(256, CACHED // max(self.X.shape[1], fits * self.family.width))
+        cells = CACHED // self.X.itemsize
+        return max(256, cells // max(self.X.shape[1], fits * self.family.width))
 
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
@@ -213,7 +214,7 @@ class Passes:
         pairs = [(a, b) for a in range(free) for b in range(a, free)]
         many = 1 if lists is None else len(lists)
         sums = np.zeros((many, len(pairs), p, p), self.X.dtype)
-        size = max(256, CACHED // p)
+        size = self.block_size(1)
         if lists is not None:  # of whose records a block holds a share
             size *= max(1, n // max(1, *map(len, lists)))
         room = np.empty((2, min(size, n), p), self.X.dtype)
