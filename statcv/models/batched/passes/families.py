@@ -12,6 +12,8 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.multinomial import contrasts
 from statcv.models.newton import EXTREME
 
+SHORT = 0.01  # numbers whose exponential needs few terms in single precision
+
 
 class Family(Protocol):
     """The log-likelihood of an outcome, as a function of linear predictors."""
@@ -36,6 +38,18 @@ class Family(Protocol):
         """Put the derivatives by the linear predictors in the place of these.
 
         Shape (fits, width, rows).
+        """
+
+    def state(self, eta: Matrix, rows: slice) -> Matrix:
+        """Return that of which changes of the derivatives are functions.
+
+        Shape (fits, width, rows).
+        """
+
+    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
+        """Put changes of the derivatives in the place of those of linear predictors.
+
+        Shape (fits, width, rows). They have as many digits as the moves.
         """
 
     def curvature(self, eta: Matrix) -> Matrix:
@@ -74,6 +88,25 @@ class TwoClasses:
         np.exp(eta, out=eta)
         eta += 1
         np.divide(sign, eta, out=eta)
+
+    def state(self, eta: Matrix, rows: slice) -> Matrix:
+        """Return the probabilities of the classes that were not observed."""
+        eta *= self.sign[rows]
+        np.exp(eta, out=eta)
+        eta += 1
+        return np.divide(1, eta, out=eta)
+
+    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
+        """Put changes of residuals in the place of those of linear predictors."""
+        sign = self.sign[rows]
+        moved *= -sign
+        growth = _growth(moved)
+        np.multiply(state, growth, out=moved)
+        moved += 1
+        np.divide(growth, moved, out=moved)
+        moved *= state
+        moved *= 1 - state
+        moved *= sign
 
     def curvature(self, eta: Matrix) -> Matrix:
         """Return the variances of the outcomes."""
@@ -137,6 +170,21 @@ class Classes:
         eta /= -total[:, None]
         flat[place] = others / total
 
+    def state(self, eta: Matrix, rows: slice) -> Matrix:
+        """Return the probabilities of the classes."""
+        eta -= eta.max(axis=1, keepdims=True)
+        np.exp(eta, out=eta)
+        eta /= eta.sum(axis=1, keepdims=True)
+        return eta
+
+    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
+        """Put changes of residuals in the place of those of linear predictors."""
+        growth = _growth(moved)
+        mean = (state * growth).sum(axis=1, keepdims=True)
+        np.subtract(mean, growth, out=moved)
+        moved *= state
+        moved /= 1 + mean
+
     def curvature(self, eta: Matrix) -> Matrix:
         """Return covariances of the indicators of the classes, in the basis."""
         shares = np.exp(eta - eta.max(axis=0))
@@ -183,6 +231,14 @@ class Numeric:
         """Put residuals in the place of means."""
         np.subtract(self.y[rows], eta, out=eta)
 
+    def state(self, eta: Matrix, rows: slice) -> Matrix:
+        """Return an array that is not used."""
+        return eta
+
+    def change(self, moved: Matrix, state: Matrix, rows: slice) -> None:
+        """Put changes of residuals in the place of those of means."""
+        np.negative(moved, out=moved)
+
     def curvature(self, eta: Matrix) -> Matrix:
         """Return 1."""
         return np.ones_like(eta)
@@ -198,6 +254,18 @@ class Numeric:
     def rounded(self) -> Numeric:
         """Return the log-likelihood for means of single precision."""
         return Numeric(self.y.astype(np.float32))
+
+
+def _growth(moved: Matrix) -> Matrix:
+    """Return exp(x) - 1, which a short series gives for small numbers."""
+    if max(moved.max(initial=0.0), -moved.min(initial=0.0)) > SHORT:
+        return np.asarray(np.expm1(moved))
+    growth = moved / 6
+    growth += 0.5
+    growth *= moved
+    growth += 1
+    growth *= moved
+    return np.asarray(growth)
 
 
 def family_of(records: TrainingSet, ridge: Matrix) -> Family:

@@ -33,6 +33,27 @@ BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
 
 
 @dataclass(frozen=True, eq=False)
+class Origin:
+    """A place whose gradients are known, for those nearby.
+
+    Attributes
+    ----------
+    theta, gradient : numpy.ndarray, shape (m, q)
+        The coordinates of each fit, and the gradient there.
+    state : numpy.ndarray, shape (m, width, n)
+        What changes of the derivatives by linear predictors are functions of.
+    """
+
+    theta: Matrix
+    gradient: Matrix
+    state: Matrix
+
+    def part(self, chosen: NDArray[Any]) -> Origin:
+        """Return the place of some of the fits."""
+        return Origin(self.theta[chosen], self.gradient[chosen], self.state[chosen])
+
+
+@dataclass(frozen=True, eq=False)
 class FewFits:
     """The optimisation problem of a few fits, near the optimum of all records.
 
@@ -52,6 +73,9 @@ class FewFits:
         How often each of them occurs; None if never.
     counts : numpy.ndarray, shape (m, n), or None
         Weights of the records in each fit, beyond their own.
+    origin : Origin or None
+        A place nearby. Gradients are computed by what differs from those there, to
+        which rows of single precision suffice.
     """
 
     passes: Passes
@@ -60,6 +84,7 @@ class FewFits:
     changed: tuple[Numbers, ...]
     times: tuple[Matrix, ...] | None
     counts: Matrix | None
+    origin: Origin | None = None
 
     def __len__(self) -> int:
         return len(self.changed)
@@ -73,32 +98,49 @@ class FewFits:
             changed=tuple(self.changed[one] for one in some),
             times=None if times is None else tuple(times[one] for one in some),
             counts=None if self.counts is None else self.counts[chosen],
+            origin=None if self.origin is None else self.origin.part(chosen),
         )
 
-    def rounded(self) -> FewFits:
-        """Return the problem with rows of single precision."""
-        return replace(self, passes=self.passes.rounded)
+    def rounded(self) -> FewFits | None:
+        """Return the problem with rows of single precision, if that saves time."""
+        rounded = self.passes.rounded
+        return None if rounded is self.passes else replace(self, passes=rounded)
+
+    def around(self, theta: Matrix, gradient: Matrix) -> FewFits:
+        """Return the problem near a place whose gradients are known."""
+        passes, fits = self.passes, len(self)
+        beta = passes.coefficients(theta / self.scale)
+        state = np.empty((fits, passes.family.width, len(passes.X)), beta.dtype)
+        for rows in passes.blocks(fits):
+            eta = (beta @ passes.X[rows].T).reshape(fits, passes.family.width, -1)
+            with np.errstate(over="ignore"):
+                state[:, :, rows] = passes.family.state(eta, rows)
+        return replace(self, origin=Origin(theta, gradient, state))
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of each fit's log-likelihood, minus the penalty's.
 
         Where all fits are at the same place, that takes half the time.
         """
-        passes, fits = self.passes, len(self)
-        if (theta == theta[0]).all():
-            theta = theta[:1]
-        there = theta / self.scale
+        passes, fits, origin = self.passes, len(self), self.origin
+        if origin is not None:
+            there = (theta - origin.theta) / self.scale
+        else:
+            there = (theta[:1] if (theta == theta[0]).all() else theta) / self.scale
         beta, n = passes.coefficients(there), len(passes.X)
 
         def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
             eta = beta @ X.T
-            by_fit = eta.reshape(len(theta), -1, len(X))
+            by_fit = eta.reshape(len(there), -1, len(X))
             with np.errstate(over="ignore", invalid="ignore"):
-                passes.family.pull(by_fit, rows)
+                if origin is None:
+                    passes.family.pull(by_fit, rows)
+                else:
+                    passes.family.change(by_fit, origin.state[:, :, rows], rows)
             if passes.weights is not None:
                 eta *= passes.weights[rows]
-            if len(theta) < fits:
+            if len(there) < fits:
                 by_fit = by_fit.repeat(fits, axis=0)
                 eta = by_fit.reshape(-1, len(X))
             if self.counts is not None:
@@ -110,8 +152,8 @@ class FewFits:
             return np.asarray(eta @ X)
 
         total = passes.summed(fits, sums)
-        gradient = passes.gathered(total) - there * passes.penalty
-        return np.asarray(gradient / self.scale)
+        gradient = (passes.gathered(total) - there * passes.penalty) / self.scale
+        return np.asarray(gradient if origin is None else origin.gradient + gradient)
 
     def _multiply(self, by_fit: Matrix) -> None:
         """Multiply values, shape (m, width, n), by how often records occur."""
@@ -315,9 +357,10 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
             rest, at = problem.part(left), theta[left]
             if inverse is None:
                 inverse = rest.own_hessians(at)
-            rough = rest.rounded() if _suffices(inverse) else rest
+            rough = rest.rounded() if _suffices(inverse) else None
+            gradient = (rough or rest).gradient(at)
             theta[left], done[left] = climb(
-                rest, at, rough.gradient(at), inverse, *precision, rough
+                rest, at, gradient, inverse, *precision, rough
             )
             inverse = None
         if done.any() and not problem.passes.bounded:

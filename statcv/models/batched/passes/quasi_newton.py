@@ -17,6 +17,8 @@ from statcv.models.base import Matrix
 
 STEPS = 20  # with one approximate inverse
 ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
+DIGITS = 1e-3  # the share of a distance at which its digits may be used up,
+STALLED = 0.5  # as such a rate shows
 SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 REMEMBERED = 30  # steps
@@ -34,6 +36,13 @@ class Gradients(Protocol):
 
     def part(self: P, chosen: NDArray[Any]) -> P:
         """Return some of the fits."""
+
+
+class RoughGradients(Gradients, Protocol):
+    """The same fits with gradients of few digits."""
+
+    def around(self, theta: Matrix, gradient: Matrix) -> Gradients:
+        """Return the fits with precise gradients near a place where they are known."""
 
 
 class Inverses(Protocol):
@@ -65,7 +74,7 @@ def climb(
     inverse: Inverses,
     enough: float,
     noise: float,
-    rough: P | None = None,
+    rough: RoughGradients | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -80,9 +89,10 @@ def climb(
         A distance from the optimum that is negligible.
     noise : float
         The length of steps that rounding makes.
-    rough : Gradients, optional
+    rough : RoughGradients, optional
         The same fits with gradients of single precision, for the way to the vicinity
-        of the optimum. The first gradient is then one of these.
+        of the optimum, from where they are precise again. The first gradient is then
+        one of these.
 
     Returns
     -------
@@ -91,13 +101,14 @@ def climb(
     done : numpy.ndarray of bool, shape (m,)
         Whether the gradient vanishes there.
     """
-    exact, problem = problem, problem if rough is None or rough is problem else rough
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     vicinity = ROUGH * float(np.sqrt(theta.shape[1]))
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    for _ in range(STEPS if problem is exact else 2 * STEPS):
+    quick: Gradients = rough or problem
+    precise, farthest = rough is None, np.inf
+    for _ in range(STEPS if rough is None else 2 * STEPS):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
         size = np.sqrt(_dot(step, step))
@@ -105,9 +116,7 @@ def climb(
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
             size <= noise
         )
-        close &= rises >= 0
-        if problem is not exact:
-            close[:] = False
+        close &= (rises >= 0) & precise
         halt = going & (close | ~(rises > 0))
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
@@ -116,18 +125,25 @@ def climb(
             if not going.any():
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
-                same = problem is exact
-                exact, memory = exact.part(going), memory.part(going)
-                problem = exact if same else problem.part(going)
-                which, theta, gradient = which[going], theta[going], gradient[going]
-                step, rises = step[going], rises[going]
-                size, rate, going = size[going], rate[going], going[going]
-        if not (size * rate.clip(max=1.0) > vicinity)[going].any():
-            problem = exact
-        step, ahead = _ahead(problem, theta, step, rises, going)
-        memory.add(step, gradient - ahead)
+                problem, quick = problem.part(going), quick.part(going)
+                rough = None if rough is None else rough.part(going)
+                memory, which = memory.part(going), which[going]
+                theta, gradient, step = theta[going], gradient[going], step[going]
+                rises, size, rate = rises[going], size[going], rate[going]
+                going = going[going]
+        if precise:
+            anew = (rate > STALLED) & (size <= DIGITS * farthest) & going
+            exact = rough is not None and bool(anew.any())
+        else:
+            exact = not (size * rate.clip(max=1.0) > vicinity)[going].any()
+        step, ahead = _ahead(problem if exact else quick, theta, step, rises, going)
+        if not exact or rough is None:
+            memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
         before, slower = size, rate
+        if exact and rough is not None:
+            quick, precise = rough.around(theta, gradient), True
+            farthest = float(size[going].max())
     found[which[going]] = theta[going]
     return found, done
 

@@ -135,8 +135,8 @@ class Passes:
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block."""
-        cells = CACHED // self.X.itemsize
-        return max(256, cells // max(self.X.shape[1], fits * self.family.width))
+        cells = CACHED // int(self.X.itemsize)
+        return int(max(256, cells // max(self.X.shape[1], fits * self.family.width)))
 
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
