@@ -400,6 +400,8 @@ def parsed(python: str) -> ast.expr:
 
 def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
     """Return whether an expression calls a function that learns."""
+    if isinstance(node, ast.Name | ast.Constant):
+        return False
     return any(
         isinstance(one, ast.Call)
         and isinstance(one.func, ast.Name)
@@ -493,6 +495,8 @@ def source_values(source: Source, fits: Integers) -> Floats:
     """Return the columns of a source in some training sets, (m, n, k) or (1, n, k)."""
     if source.state is None:
         return source.evaluate(np.zeros(1, dtype=np.int64))
+    if len(fits) == 1:
+        return source.evaluate(source.state[fits])
     states, place = np.unique(source.state[fits], return_inverse=True)
     made = source.evaluate(states)
     return made if len(states) == 1 else made[place]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,7 +108,7 @@ class TrainingSets:
             Lower triangular factors; NaN without one.
         """
         r = Q.shape[1]
-        first, second = np.tril_indices(r)
+        first, second = _lower(r)
         changed = Q[self.row]
         lost = self.lost(changed[:, first] * changed[:, second])
         gram = np.zeros((self.fits, r, r))
@@ -124,6 +124,12 @@ class TrainingSets:
                 R: Floats = np.asarray(np.linalg.qr(rows, mode="r"))
                 root[fit] = (R * np.where(R.diagonal() < 0, -1.0, 1.0)[:, None]).T
         return root
+
+
+@cache
+def _lower(r: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return rows and columns of a lower triangle."""
+    return np.tril_indices(r)
 
 
 def _cholesky(gram: Floats) -> Floats:
