@@ -3,8 +3,9 @@
 A pass reads some rows at a time, which stay in the cache of the processor, and sums the
 gradients of all fits from them. The fit to all records comes first, from a sample of
 them; near its optimum the Hessians of the folds are computed, or one for all. Steps by
-these matrices, with exact gradients and quasi-Newton updates, take few passes, and no
-copy of the records is made.
+these matrices and quasi-Newton updates take few passes. Nearly all of these read a copy
+of the records in single precision: on the way its gradients suffice, and close to the
+optimum they give the difference from precise gradients at a place nearby.
 """
 
 from statcv.models.batched.passes.families import Numeric, family_of
