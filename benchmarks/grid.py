@@ -182,18 +182,20 @@ class Cell:
         result = self.ours(frame)
         precise: dict[str, Any] = {}
         if self.model in ("ridge", "unpenalised", "multinomial"):
-            wide = self.p > self.n
-            solver = "newton-cg" if wide else "newton-cholesky"
-            precise = {"solver": solver, "tol": 1e-12, "max_iter": 1000}
+            precise = {"solver": "newton-cholesky", "tol": 1e-12, "max_iter": 1000}
         gaps = []
         predicted, rows = result.held.predicted, result.held.row
         for fit in range(min(FITS, result.plan.n_fits)):
             train, own = result.plan.train(fit), result.held.fit == fit
-            model = self.peer(**precise).fit(X[train], y[train])
+            columns, held = X[train], X[rows[own]]
+            if self.p > self.n:  # the ridge is the same in the space of the rows
+                basis = np.linalg.qr(columns.T)[0]
+                columns, held = columns @ basis, held @ basis
+            model = self.peer(**precise).fit(columns, y[train])
             if self.model == "least squares":
-                exact = model.predict(X[rows[own]])
+                exact = model.predict(held)
             else:
-                exact = model.predict_proba(X[rows[own]])
+                exact = model.predict_proba(held)
                 exact = exact if self.model == "multinomial" else exact[:, 1]
             gaps.append(np.abs(predicted[own] - exact).max())
         return float(max(gaps))
