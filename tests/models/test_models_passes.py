@@ -13,9 +13,11 @@ from statcv.folds import make_plan
 from statcv.models import Linear, Logit, TrainingSet
 from statcv.models.batched.folds import Folds
 from statcv.models.batched.passes import (
+    Numeric,
     Passes,
     anchor,
     family_of,
+    few_fits,
     fit_by_passes,
     fit_few,
     sums,
@@ -159,6 +161,48 @@ def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
     assert largest_difference(made[:, 0], model, records, folds) < 1e-8
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_columns_with_a_common_factor_take_no_fits_of_their_own(kind):
+    """Their Hessians cost digits, most of all in single precision."""
+    records = sample(9, 3000, 60, kind)
+    X = records.X.copy()
+    X[:, 1:] = 0.03 * X[:, 1:] / X[:, 1:].std(axis=0) + X[:, 1:2] / X[:, 1].std()
+    records = replace(records, X=X)
+    folds = folds_of("fifths", records)
+    family = few_fits.family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
+    passes = Passes.of(records, family(records, np.zeros(61)), np.zeros(61))
+    assert passes.rounded is not passes
+    made, sure = fit_few(passes, folds)
+    assert sure.all()
+    model = Linear() if kind == "continuous" else Logit()
+    made = made if kind == "multiclass" else made[:, 0]
+    assert largest_difference(made, model, records, folds) < 1e-8
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_gradients_nearby_are_precise(kind, weighted):
+    records = sample(2, 2000, 40, kind, weighted=weighted)
+    family = few_fits.family_of if kind != "continuous" else lambda r, _: Numeric(r.y)
+    passes = Passes.of(records, family(records, np.ones(41)), np.ones(41))
+    folds = folds_of("fifths", records)
+    scale = np.sqrt(passes.diagonal(np.zeros((1, passes.size))))
+    some = np.arange(len(folds))
+    exact = few_fits._problem(passes, scale, 1.0, folds, some)
+    rng = np.random.default_rng(0)
+    there = rng.normal(size=(len(folds), passes.size))
+    near = exact.rounded().around(there, exact.gradient(there))
+    for distance in (1e-1, 1e-4, 1e-7):
+        moved = there + distance * rng.normal(size=there.shape)
+        gap = np.abs(near.gradient(moved) - exact.gradient(moved)).max()
+        assert gap < 1e-5 * distance + 1e-11
+        rough = exact.rounded().gradient(moved)
+        assert np.abs(rough - exact.gradient(moved)).max() < 1e-2
+    chosen = np.array([True, False, True, False, False])
+    part = near.part(chosen).gradient(moved[chosen])
+    np.testing.assert_allclose(part, near.gradient(moved)[chosen], atol=1e-9)
 
 
 @pytest.mark.parametrize("many", [1, sums.MANY])

@@ -15,7 +15,13 @@ from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor
 from statcv.models.batched.passes.families import family_of
-from statcv.models.batched.passes.quasi_newton import STEPS, Identity, Inverses, climb
+from statcv.models.batched.passes.quasi_newton import (
+    NEARBY,
+    STEPS,
+    Identity,
+    Inverses,
+    climb,
+)
 from statcv.models.batched.passes.sums import Passes, edges
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
@@ -25,7 +31,8 @@ LARGE = 2**18  # so many values; with fewer than
 SMALL = 2**11  # these, or with fewer than
 MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
 MOST = 256  # fits of which a pass sums the gradients at once
-HESSIANS = 20  # of its own that a fold gets
+HESSIANS = 20  # of its own that a fold gets, as long as its way
+GAIN = 0.5  # becomes so much shorter with each, where it is short
 FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
 FLOPS_OF_PRODUCTS = 40e9
 EACH = 2.5e-9  # seconds for the residual of a record
@@ -349,9 +356,10 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
         inverse = problem.common_hessian(found.triangle)
     else:
         inverse = problem.fold_hessians(start)
+    before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for _ in range(1 + HESSIANS):
-            left = np.flatnonzero(~done)
+            left = np.flatnonzero(hope)
             if not len(left):
                 break
             rest, at = problem.part(left), theta[left]
@@ -362,7 +370,10 @@ def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]
             theta[left], done[left] = climb(
                 rest, at, gradient, inverse, *precision, rough
             )
-            inverse = None
+            moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
+            nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
+            hope[left] = ~done[left] & (moved > 0) & nearer
+            before[left], inverse = moved, None
         if done.any() and not problem.passes.bounded:
             done[done] = _not_separated(problem.part(done), theta[done])
     return theta, done

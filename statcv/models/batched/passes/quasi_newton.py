@@ -18,7 +18,10 @@ from statcv.models.base import Matrix
 STEPS = 20  # with one approximate inverse
 ROUGH = 1e-5  # the distance that gradients of single precision leave, in each direction
 DIGITS = 1e-3  # the share of a distance at which its digits may be used up,
-STALLED = 0.5  # as such a rate shows
+STALLED = 0.5  # as such a rate shows,
+IDLE = 2  # or rates of so many steps
+NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
+GAIN = 0.1  # the least that a place for precise gradients shortens the distance
 SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 REMEMBERED = 30  # steps
@@ -107,7 +110,7 @@ def climb(
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
     quick: Gradients = rough or problem
-    precise, farthest = rough is None, np.inf
+    precise, farthest, since = rough is None, np.inf, 0
     for _ in range(STEPS if rough is None else 2 * STEPS):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
@@ -118,6 +121,7 @@ def climb(
         )
         close &= (rises >= 0) & precise
         halt = going & (close | ~(rises > 0))
+        idle = (rate > STALLED) & (slower > STALLED) & (since >= IDLE)
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
             done[which[halt]] = close[halt]
@@ -130,20 +134,30 @@ def climb(
                 memory, which = memory.part(going), which[going]
                 theta, gradient, step = theta[going], gradient[going], step[going]
                 rises, size, rate = rises[going], size[going], rate[going]
-                going = going[going]
-        if precise:
-            anew = (rate > STALLED) & (size <= DIGITS * farthest) & going
-            exact = rough is not None and bool(anew.any())
+                idle, going = idle[going], going[going]
+        largest = float(size[going].max())
+        if rough is None:
+            exact = False
+        elif precise:
+            idle |= (rate > STALLED) & (size <= DIGITS * farthest)
+            exact = bool(idle[going].any())
         else:
-            exact = not (size * rate.clip(max=1.0) > vicinity)[going].any()
+            near = size * rate.clip(max=1.0) <= vicinity
+            near |= idle & (size <= NEARBY * np.sqrt(theta.shape[1]))
+            exact = bool(near[going].all())
         step, ahead = _ahead(problem if exact else quick, theta, step, rises, going)
-        if not exact or rough is None:
+        if not exact:
             memory.add(step, gradient - ahead)
         theta, gradient = theta + step, ahead
-        before, slower = size, rate
+        before, slower, since = size, rate, since + 1
         if exact and rough is not None:
-            quick, precise = rough.around(theta, gradient), True
-            farthest = float(size[going].max())
+            if idle[going].any():
+                memory = memory.forgotten()
+            if precise and largest > GAIN * farthest:  # digits are too few
+                quick, rough = problem, None
+            else:
+                quick = rough.around(theta, gradient)
+            precise, farthest, since = True, largest, 0
     found[which[going]] = theta[going]
     return found, done
 
@@ -233,6 +247,10 @@ class _Memory:
         upper[:, k, k] = 1.0
         inner[:, :, k] = inner[:, k, :] = _times(self.taken, turned)
         self.upper, self.inner = upper, inner
+
+    def forgotten(self) -> _Memory:
+        """Return the memory without steps, as they may be due to rounding."""
+        return _Memory(self.inverse, len(self.steps), self.steps.shape[2])
 
     def part(self, chosen: NDArray[Any]) -> _Memory:
         """Return what is remembered of some fits."""
