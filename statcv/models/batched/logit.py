@@ -35,7 +35,7 @@ from statcv.models.batched.logit_problem import (
     logistic,
 )
 from statcv.models.batched.newton import refit_logit
-from statcv.models.batched.own_steps import COLUMNS, climb
+from statcv.models.batched.own_steps import climb, is_small
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
@@ -276,7 +276,7 @@ def _fit_block(
     weighted = block.counts is not None and block.few(q)  # which it leaves aside
     bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
-        if q <= COLUMNS:
+        if is_small(problem):
             return _climb(problem, theta, gradient, inverse, bound)
         return settle(problem, theta, gradient, inverse, bound)[:2]
     near = NearCentre.of(problem, series)

@@ -16,8 +16,15 @@ from statcv.models.batched.chord import FAR, SINGULAR, squares_of
 from statcv.models.batched.downdate import Inverse
 from statcv.models.batched.logit_problem import Problem
 
-COLUMNS = 6  # so many coefficients are few
-STEPS = 8  # at most
+COLUMNS = 10  # so many coefficients are few
+SMALL = 2**16  # records × coefficients of all fits, of which Hessians are cheap
+STEPS = 6  # at most
+
+
+def is_small(problem: Problem) -> bool:
+    """Return whether Hessians of their own take little time."""
+    q = len(problem.centre.theta)
+    return q <= COLUMNS and len(problem) * problem.block.n * q <= SMALL
 
 
 def climb(
@@ -46,11 +53,9 @@ def climb(
     bound : numpy.ndarray, shape (m,)
         Bound on the largest eigenvalue of its inverse.
     """
-    reach = problem.reach
-    far = reach * np.sqrt(squares_of(step))
-    done = np.asarray((inverse.norm <= SINGULAR) & (far <= FAR))
-    at, bound = theta, np.full(len(theta), np.inf)
-    hessian: Inverse = inverse
+    reach, hessian = problem.reach, inverse
+    going = np.asarray(inverse.norm <= SINGULAR)
+    before = np.sqrt(squares_of(step))
     known = False  # whether the Hessian is so near that another is not needed
     for _ in range(STEPS):
         theta = theta + step
@@ -63,10 +68,8 @@ def climb(
         size = np.sqrt(squares_of(step))
         far = far + reach * size  # from where the Hessian was computed
         rate = bound * np.expm1(far)  # the share of the distance that a step leaves
-        left = rate * size
-        done &= far <= FAR
-        if not (left[done] > enough).any():
+        left, going = rate * size, going & (size < before)
+        if not (left[going] > enough).any():
             break
-        known = bool((left * rate <= enough)[done].all())
-    done &= left <= enough
-    return theta + step, done, at, bound
+        before, known = size, bool((left * rate <= enough)[going].all())
+    return theta + step, going & (left <= enough) & (far <= FAR), at, bound
