@@ -5,6 +5,7 @@ Opposite records have the same predictors and another outcome.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -330,7 +331,7 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     """Return which records are equal; None if predictors do not distinguish any."""
     if X.shape[1] == 0:
         return None
-    sums = X @ np.random.default_rng(0).normal(size=X.shape[1])
+    sums = X @ _direction(X.shape[1])
     np.round(sums, 9, out=sums)
     if np.isnan(sums).any():  # a predictor is missing
         return None
@@ -343,6 +344,11 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     rows = np.flatnonzero(shared[place] == sums)
     twins = _Twins(rows, place[rows])
     return None if twins.largest > MOST else twins
+
+
+@lru_cache(maxsize=1)
+def _direction(p: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).normal(size=p)
 
 
 def _tail(n: int, at_least: int, share: float) -> float:

@@ -272,7 +272,7 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     constants, scores = rivals.constants, rivals.scores
     if constants is None or constants.same or not len(scores.row):
         return False
-    able = [metric for metric in metrics if not _is_unbiased(metric, scores)]
+    able = (metric for metric in metrics if not _is_unbiased(metric, scores))
     step = -(-len(scores.row) // ENOUGH)
     some, share = rivals, MATERIAL
     if step > 1:
