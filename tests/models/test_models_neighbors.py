@@ -21,9 +21,9 @@ from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Neighbors, TrainingSet
 from statcv.models.batched import neighbors as neighbors_folds
-from statcv.models.batched import neighbors as neighbors_search
+from statcv.models.batched import search as neighbors_search
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.neighbors import nearby
+from statcv.models.batched.search import nearby
 
 SCHEMES = {
     "loocv": {},
