@@ -19,6 +19,7 @@ FEW = 64  # neighbours up to which it does
 LEAF = 32  # records that the tree does not divide
 TALL = 2000  # records from which on it does
 GROUPS = 8  # times as many groups of records as neighbours
+IN_CACHE = 2**15  # coordinates that stay in the cache
 MANY = 4  # times as many candidates as neighbours, where single precision fails
 
 
@@ -136,16 +137,18 @@ def distances(
     units : numpy.ndarray, shape (m, p), optional
         Factors for the coordinates of each point and its records.
     """
-    found = np.empty(len(near))
-    size = max(1, CELLS // max(records.shape[1], 1))
-    for start in range(0, len(near), size):
+    n, p = len(near), records.shape[1]
+    found, size = np.empty(n), min(n, max(1, IN_CACHE // max(p, 1)))
+    rooms = np.empty((2, size, p))  # new memory is slow
+    for start in range(0, n, size or 1):
         some = slice(start, start + size)
-        step = records[near[some]]
-        step -= points[owners[some]]
+        step, other = rooms[:, : len(near[some])]
+        np.take(records, near[some], axis=0, out=step, mode="clip")
+        step -= np.take(points, owners[some], axis=0, out=other, mode="clip")
         if units is not None:
-            step *= units[owners[some]]
-        found[some] = np.sqrt(np.einsum("ij,ij->i", step, step))
-    return found
+            step *= np.take(units, owners[some], axis=0, out=other, mode="clip")
+        np.einsum("ij,ij->i", step, step, out=found[some])
+    return np.sqrt(found, out=found)
 
 
 def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
