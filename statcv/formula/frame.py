@@ -20,7 +20,7 @@ from statcv.errors import (
 
 MANY = 40  # columns that are read together rather than one by one
 SHORT = 10_000  # rows of such columns
-SMALL = 2**13  # values of a frame that is read as a whole in any case
+SMALL = 2**16  # values of a frame that is read as a whole in any case
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -238,8 +238,9 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
         Columns of one dtype usually lie together in memory. A frame of several, or a
         small one, is quicker to read as a whole.
         """
-        many, small = len(self.names) >= MANY, self.frame.size <= SMALL
-        if not (many or small) or len(self.frame) > SHORT or self.rows is not None:
+        n = len(self.frame)
+        many, small = len(self.names) >= MANY, n * len(self.every) <= SMALL
+        if not (many or small) or n > SHORT or self.rows is not None:
             return None
         numbers = all(map(is_number, self._dtypes))
         if not (many or numbers):
