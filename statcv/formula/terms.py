@@ -278,8 +278,9 @@ def _multiply(
     """Multiply columns, some rows at a time, so that these stay in the cache."""
     matrix = np.empty((n, len(products)))
     constant = 0 if products[0] else 1  # they rise by degree
-    alone = isinstance(columns, Columns) and len(products[-1]) == 1
-    table = columns.table() if alone else None
+    table = None
+    if isinstance(columns, Columns) and len(products[-1]) == 1:
+        table = columns.table()
     if table is not None:
         matrix[:, :constant] = 1
         matrix[:, constant:] = table
