@@ -90,9 +90,9 @@ def one_thread(blas: bool = True, openmp: bool = True) -> Iterator[None]:
     with _lock:
         of_blas, of_openmp = _loaded()
         if blas and _inside == 0:
-            _limits = of_blas.limit(limits=1)
+            _limits = _limited(of_blas)
         _inside += blas
-        mine = of_openmp.limit(limits=1) if outermost else None
+        mine = _limited(of_openmp) if outermost else None
     if outermost:
         _own.inside = True
     try:
@@ -101,10 +101,18 @@ def one_thread(blas: bool = True, openmp: bool = True) -> Iterator[None]:
         with _lock:
             if mine is not None:
                 mine.restore_original_limits()
+            if outermost:
                 _own.inside = False
             _inside -= blas
-            if blas and _inside == 0:
+            if blas and _inside == 0 and _limits is not None:
                 _limits.restore_original_limits()
+
+
+def _limited(libraries: Any) -> Any:
+    """Limit libraries to one thread; None if that is what they have."""
+    if all(one.get_num_threads() == 1 for one in libraries.lib_controllers):
+        return None
+    return libraries.limit(limits=1)
 
 
 def _loaded() -> tuple[Any, Any]:

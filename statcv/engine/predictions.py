@@ -323,8 +323,8 @@ def check_training_sets(design: Design, plan: FoldPlan) -> None:
         _check_not_constant(design, plan)
         return
     training, _ = plan.counts(outcome.y, len(outcome.levels))
-    bad = np.argwhere(training == 0)
-    if len(bad):
+    if not training.all():
+        bad = np.argwhere(training == 0)
         fit, level = bad[0]
         raise OutcomeError(
             f"the training set of {where(plan, int(fit))} has no record of class "
@@ -359,10 +359,11 @@ def check_columns(design: Design, plan: FoldPlan, model: Model) -> None:
     ModelError
         The message says how many columns and records there are.
     """
-    able, least = model.capabilities, int(plan.n_train.min(initial=plan.n))
-    columns = design.matrix.shape[1]
-    unpenalised = able.needs_full_rank and isinstance(able.likelihood, Bernoulli)
-    if not unpenalised or columns < least or np.isnan(design.matrix).any():
+    able = model.capabilities
+    if not (able.needs_full_rank and isinstance(able.likelihood, Bernoulli)):
+        return
+    least, columns = int(plan.n_train.min(initial=plan.n)), design.matrix.shape[1]
+    if columns < least or np.isnan(design.matrix).any():
         return
     if np.linalg.matrix_rank(design.matrix) < least:
         return

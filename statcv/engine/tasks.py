@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from statcv.engine.predictions import Curves, Floats, Part, plain, where
 from statcv.engine.setup import Setup
 from statcv.errors import FitError, ModelError, StatcvError
+from statcv.folds import FoldPlan
 from statcv.models import Fit, FollowingModel, TrainingSet
-from statcv.models.batched import fit_all_folds
+from statcv.models.batched import FittedFolds, fit_all_folds
 from statcv.models.likelihood import LinearFits, joined_fits
 
 
@@ -35,17 +36,13 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
     if fitted is None:
         return None
     tests = plan.fits.tests_by_fit.part(fits.start, fits.stop)
-    dropped = plan.dropped.part(fits.start, fits.stop)
-    first = plan.dropped.starts[fits.start]
-    apart = plan.fits.unseen[first : first + len(dropped.values)]
     predicted = fitted.predict_many(tests.values.astype(np.intp), tests.owners)
-    left_out = dropped.values[apart].astype(np.intp)
-    partners = fitted.predict_many(left_out, dropped.owners[apart])
+    partners = _partners(fitted, plan, fits) if len(plan.dropped.values) else None
     seconds = (time.perf_counter() - started) / len(fits)
     return Part(
         fits=fits,
         predicted=predicted,
-        partner_predicted=partners,
+        partner_predicted=predicted[:0] if partners is None else partners,
         converged=fitted.converged,
         separated=fitted.separated,
         seconds=np.full(len(fits), seconds),
@@ -55,6 +52,15 @@ def fit_together(setup: Setup, fits: range) -> Part | None:
         chosen=None if fitted.chosen is None else _by_fit(fitted.chosen, len(fits)),
         linear=fitted.linear,
     )
+
+
+def _partners(fitted: FittedFolds, plan: FoldPlan, fits: range) -> Floats:
+    """Predict the dropped records that have no equal in the training set of a fit."""
+    dropped = plan.dropped.part(fits.start, fits.stop)
+    first = plan.dropped.starts[fits.start]
+    apart = plan.fits.unseen[first : first + len(dropped.values)]
+    left_out = dropped.values[apart].astype(np.intp)
+    return fitted.predict_many(left_out, dropped.owners[apart])
 
 
 def _by_fit(chosen: dict[str, NDArray[Any]], fits: int) -> list[dict[str, Any]]:

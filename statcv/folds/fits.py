@@ -88,7 +88,14 @@ class Fits:
         return np.repeat(np.arange(self.n_splits), np.diff(self.first_fit))
 
     def mean_by_split(self, of_fits: NDArray[Any]) -> NDArray[np.float64]:
-        """Average a value per fit over the fits of each split, (n_splits,)."""
+        """Average values of each fit over the fits of each split.
+
+        Shape (n_splits,) of (n_fits,), or (n_splits, m) of (n_fits, m).
+        """
+        if self.n_fits == self.n_splits:
+            return np.asarray(of_fits, dtype=np.float64)
+        if of_fits.ndim > 1:
+            return np.stack([self.mean_by_split(one) for one in of_fits.T], axis=1)
         sums = np.bincount(self.split_of, of_fits)
         return np.asarray(sums / np.diff(self.first_fit))
 
@@ -169,9 +176,9 @@ class Fits:
         held = self.tests.counts(codes, classes)
         each = held if self.n_fits == self.n_splits else held[self.split_of]
         training = np.bincount(codes, minlength=classes) - each
-        training -= self.dropped.counts(codes, classes)
-        training -= self.kept_out.counts(codes, classes)
-        return training + self.copied.counts(codes, classes), held
+        for lists, sign in self._other_lists:
+            training += sign * lists.counts(codes, classes)
+        return training, held
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the (weighted) mean of values over each training set, (n_fits,)."""
@@ -184,7 +191,15 @@ class Fits:
 
     def training_sums(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return the sum of values over each training set, unweighted, (n_fits,)."""
-        held = self.tests.sums(values)[self.split_of]
-        sums = values.sum() - held - self.dropped.sums(values)
-        sums = sums - self.kept_out.sums(values)
-        return np.asarray(sums + self.copied.sums(values))
+        held = self.tests.sums(values)
+        each = held if self.n_fits == self.n_splits else held[self.split_of]
+        sums = values.sum() - each
+        for lists, sign in self._other_lists:
+            sums += sign * lists.sums(values)
+        return np.asarray(sums)
+
+    @cached_property
+    def _other_lists(self) -> list[tuple[Ragged, int]]:
+        """Lists that take records from training sets (-1), or add them (1)."""
+        signs = (self.dropped, -1), (self.kept_out, -1), (self.copied, 1)
+        return [(lists, sign) for lists, sign in signs if len(lists.values)]

@@ -70,6 +70,8 @@ class Ragged:
     def joined(cls, parts: Iterable[Ragged]) -> Ragged:
         """Concatenate the lists of several."""
         listed = list(parts)
+        if len(listed) == 1:
+            return listed[0]
         values = np.concatenate([part.values for part in listed])
         return cls.split(values, np.concatenate([part.sizes for part in listed]))
 

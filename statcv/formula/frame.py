@@ -20,6 +20,7 @@ from statcv.errors import (
 
 MANY = 40  # columns that are read together rather than one by one
 SHORT = 10_000  # rows of such columns
+SMALL = 2**16  # values of a frame that is read as a whole in any case
 
 
 def as_frame(data: object) -> pd.DataFrame:
@@ -215,8 +216,12 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     @cached_property
     def _kinds(self) -> set[Any]:
         """The dtypes of the columns."""
-        kinds = self.frame.dtypes.to_numpy()
-        return set(kinds[self._places].tolist()) if self.names else set()
+        return set(self._dtypes[self._places].tolist()) if self.names else set()
+
+    @cached_property
+    def _dtypes(self) -> NDArray[Any]:
+        """The dtypes of all columns of the frame."""
+        return self.frame.dtypes.to_numpy()
 
     def are_numbers(self) -> bool:
         """Return whether all columns are numbers, once they are plain."""
@@ -230,13 +235,17 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     def table(self) -> NDArray[Any] | None:
         """Return many short columns of numbers as one array; None for others.
 
-        Columns of one dtype usually lie together in memory. A frame of several is
-        quicker to read as a whole.
+        Columns of one dtype usually lie together in memory. A frame of several, or a
+        small one, is quicker to read as a whole.
         """
         n = len(self.frame)
-        if len(self.names) < MANY or n > SHORT or self.rows is not None:
+        many, small = len(self.names) >= MANY, n * len(self.every) <= SMALL
+        if not (many or small) or n > SHORT or self.rows is not None:
             return None
-        if len(self._kinds) > 1 and all(map(is_number, self.frame.dtypes)):
+        numbers = all(map(is_number, self._dtypes))
+        if not (many or numbers):
+            return None
+        if numbers and (small or len(self._kinds) > 1):
             values = self.frame.to_numpy()[:, self._places]
         else:
             values = self.frame.iloc[:, self._places].to_numpy()

@@ -160,11 +160,11 @@ def make_outcome(
     array = values.to_numpy()
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
         raise OutcomeError(f"the outcome {name!r} is a date; a model needs a number.")
-    if np.isinf(array.astype(float)).any():
-        count = int(np.isinf(array.astype(float)).sum())
+    if array.dtype.kind == "f" and np.isinf(array).any():
+        count = int(np.isinf(array).sum())
         raise DataError(f"the outcome {name!r} has {count} infinite values.")
-    distinct = np.unique(array)
-    if array.dtype.kind == "b" or set(distinct) <= {0, 1} or classes:
+    distinct = _distinct(array)
+    if array.dtype.kind == "b" or set(distinct.tolist()) <= {0, 1} or classes:
         levels = [_label(value, array.dtype) for value in distinct]
         return _classes(np.searchsorted(distinct, array), levels, name, positive)
     if len(distinct) == 1:
@@ -188,6 +188,16 @@ def make_outcome(
     numbers = array.astype(float)
     _refuse_overflow(numbers, name)
     return Outcome(name, "continuous", numbers, notes=notes)
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the distinct values in rising order; a few whole numbers are counted."""
+    if values.dtype.kind == "i":
+        low, high = int(values.min()), int(values.max())
+        if high - low < FEW:
+            found = np.flatnonzero(np.bincount((values - low).astype(np.intp)))
+            return (found + low).astype(values.dtype)
+    return np.unique(values)
 
 
 def _refuse_overflow(values: NDArray[np.float64], name: str) -> None:

@@ -279,8 +279,10 @@ def _multiply(
     """Multiply columns, some rows at a time, so that these stay in the cache."""
     matrix = np.empty((n, len(products)))
     constant = 0 if products[0] else 1  # they rise by degree
-    table = columns.table() if isinstance(columns, Columns) else None
-    if table is not None and len(products[-1]) == 1:
+    table = None
+    if isinstance(columns, Columns) and len(products[-1]) == 1:
+        table = columns.table()
+    if table is not None:
         matrix[:, :constant] = 1
         matrix[:, constant:] = table
         return matrix

@@ -51,7 +51,7 @@ class LeftOut:
     ) -> LeftOut:
         """Join the (fit, row, predicted) arrays of held-out and of dropped records."""
         if not len(dropped[0]) and (held[0][1:] >= held[0][:-1]).all():
-            return cls(*held, held=np.ones(len(held[0]), dtype=bool), repeat=repeat)
+            return cls(*held, np.ones(len(held[0]), dtype=bool), repeat)
         fit = np.concatenate([held[0], dropped[0]])
         order = np.argsort(fit, kind="stable")
         return cls(
@@ -142,7 +142,13 @@ class Scores:
     sensitivity: Sensitivity | None = None
 
     @classmethod
-    def of(cls, plan: FoldPlan, held: Held, y: NDArray[Any]) -> Scores:
+    def of(
+        cls,
+        plan: FoldPlan,
+        held: Held,
+        y: NDArray[Any],
+        sensitivity: Sensitivity | None = None,
+    ) -> Scores:
         """Arrange the predictions of the fits of a plan.
 
         Parameters
@@ -153,6 +159,8 @@ class Scores:
             The predictions of its fits.
         y : numpy.ndarray, shape (n,)
             The coded outcome of each record.
+        sensitivity : Sensitivity, optional
+            How the predictions change with the training records, if that is known.
         """
         n_train = plan.fits.mean_by_split(plan.n_train)
         return cls(
@@ -162,7 +170,7 @@ class Scores:
             predicted=held.averaged(plan),
             repeat=plan.fits.repeat_of,
             n_train=np.minimum(n_train, plan.n - plan.tests.sizes),
-            baseline=training_means(plan, y.astype(float)),
+            baseline=training_means(plan, y),
             left=LeftOut.joined(
                 (held.fit, held.row, held.predicted),
                 (held.partner_fit, held.partner_row, held.partner_predicted),
@@ -172,6 +180,7 @@ class Scores:
             tournament=plan.fits.tournament,
             probabilities=held.probabilities,
             clusters=clusters_of(plan),
+            sensitivity=sensitivity,
         )
 
     def predicting(self, predicted: Floats, **changes: Any) -> Scores:
@@ -231,7 +240,7 @@ class Scores:
         """
         key = (metric.name, *key)
         of, found = self.known.get(key, (None, None))
-        if of != metric:
+        if of is not metric and of != metric:
             found = make()
             self.known[key] = metric, found
         return cast(T, found)
@@ -350,12 +359,12 @@ class Scores:
         again = (cells[:2, 1:] == cells[:2, :-1]).all(axis=0)
         return len(np.unique(cells[0, 1:][again]))
 
-    @property
+    @cached_property
     def by_split(self) -> bool:
         """Whether every repeat is a single split, as when splits overlap."""
         return len(self.by_repeat) == self.n_splits
 
-    @property
+    @cached_property
     def apart(self) -> bool:
         """Whether there are several splits, each of which is pooled by itself."""
         return self.by_split and self.n_splits > 1
@@ -364,7 +373,7 @@ class Scores:
 # what depends on splits, rows, repeats and outcome, but not on the predictions
 _LAYOUT = {
     *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
-    *("all_classes", "all_differ"),
+    *("all_classes", "all_differ", "by_split", "apart"),
 }
 
 

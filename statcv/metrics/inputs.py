@@ -80,13 +80,13 @@ def same_length(n_y: int, n_other: int, name: str) -> None:
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
     values = vector(y, "y")
-    odd = values[(values != 0) & (values != 1)]
-    if odd.size:
+    positive: Bools = values == 1
+    if np.count_nonzero(positive) + np.count_nonzero(values == 0) < values.size:
+        odd = values[~positive & (values != 0)]
         raise MetricError(
             f"y must hold only 0 and 1, but {odd.size} of {values.size} values differ, "
             f"such as {odd[0]:g}; code the positive class as 1."
         )
-    positive: Bools = values == 1
     return positive
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -59,6 +60,9 @@ class Metric:
         The value without skill if it is the same for every outcome, such as 0.5 for
         auROC; a function of the number of classes if it depends on that. None if it
         depends on the outcome, as for accuracy.
+    perfect : float, optional
+        The value of perfect predictions if it is the same for every outcome, such as 1
+        for auROC. None if it depends on the outcome, or is not known.
     root_of : Metric, optional
         The mean over records of which the metric is the square root.
     against_mean : bool
@@ -95,6 +99,7 @@ class Metric:
     limits: tuple[float, float] | Callable[[int], tuple[float, float]] | None = None
     pairs: Pairs | None = None
     no_skill: float | Callable[[int], float] | None = None
+    perfect: float | None = None
     root_of: Metric | None = None
     against_mean: bool = False
     in_random_order: Callable[..., float] | None = None
@@ -128,6 +133,10 @@ class Metric:
         >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
         0.75
         """
+        return self._mean_over_orders
+
+    @cached_property
+    def _mean_over_orders(self) -> Metric | None:
         if self.in_random_order is None:
             return None
         return replace(

@@ -83,7 +83,8 @@ def _metric(
 def _ranks(
     name: str, label: str, function: Callable[..., float], kind: str, **more: Any
 ) -> Metric:
-    return _metric(name, label, function, kind, higher=True, reads="order", **more)
+    more = {"higher": True, "reads": "order", "perfect": 1.0, **more}
+    return _metric(name, label, function, kind, **more)
 
 
 def _of_classes(
@@ -136,7 +137,13 @@ def _of_brier(classes: int) -> tuple[float, float]:
 
 
 _MSE = _metric(
-    "mse", "MSE", mse, "continuous", casewise=casewise_mse, derive=mse_derivative
+    "mse",
+    "MSE",
+    mse,
+    "continuous",
+    casewise=casewise_mse,
+    perfect=0.0,
+    derive=mse_derivative,
 )
 _CLASSES = ("binary", "multiclass")
 _REAL = (-math.inf, math.inf)
@@ -181,6 +188,7 @@ _ALL = (
         *_CLASSES,
         casewise=casewise_brier,
         reads="probabilities",
+        perfect=0.0,
         limits=_of_brier,
         derive=brier_derivative,
     ),
@@ -191,6 +199,7 @@ _ALL = (
         *_CLASSES,
         casewise=casewise_log_loss,
         reads="probabilities",
+        perfect=0.0,
         derive=log_loss_derivative,
     ),
     _of_risks(
@@ -201,6 +210,7 @@ _ALL = (
         uses_baseline=True,
         against_mean=True,
         no_skill=0.0,
+        perfect=1.0,
         derive=explained_derivative,
     ),
     _of_risks(
@@ -243,6 +253,7 @@ _ALL = (
         "accuracy",
         accuracy,
         casewise=casewise_accuracy,
+        perfect=1.0,
         derive=OfTable(accuracy_of),
     ),
     _of_classes(
@@ -250,6 +261,7 @@ _ALL = (
         "balanced accuracy",
         balanced_accuracy,
         no_skill=_one_of,
+        perfect=1.0,
         derive=OfTable(balanced_accuracy_of),
     ),
     _of_classes(
@@ -313,9 +325,23 @@ _ALL = (
         no_skill=0.5,
         derive=hand_till_derivative,
     ),
-    _metric("rmse", "RMSE", rmse, "continuous", root_of=_MSE, derive=rmse_derivative),
     _metric(
-        "mae", "MAE", mae, "continuous", casewise=casewise_mae, derive=mae_derivative
+        "rmse",
+        "RMSE",
+        rmse,
+        "continuous",
+        root_of=_MSE,
+        perfect=0.0,
+        derive=rmse_derivative,
+    ),
+    _metric(
+        "mae",
+        "MAE",
+        mae,
+        "continuous",
+        casewise=casewise_mae,
+        perfect=0.0,
+        derive=mae_derivative,
     ),
     _MSE,
     _metric(
@@ -326,6 +352,7 @@ _ALL = (
         higher=True,
         limits=(-math.inf, 1.0),
         no_skill=0.0,
+        perfect=1.0,
         against_mean=True,
         derive=explained_derivative,
     ),
@@ -338,6 +365,7 @@ _ALL = (
         uses_baseline=True,
         against_mean=True,
         no_skill=0.0,
+        perfect=1.0,
         derive=explained_derivative,
     ),
     _ranks(

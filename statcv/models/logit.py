@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 
@@ -123,12 +123,7 @@ class Logit:
     @property
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
-        return Capabilities(
-            fits_together=True,
-            own_matrices=True,
-            needs_full_rank=not self.penalised,
-            likelihood=Bernoulli(firth=bool(self.firth)),
-        )
+        return _capabilities(self.penalised, bool(self.firth))
 
     @property
     def penalised(self) -> bool:
@@ -222,6 +217,16 @@ class Logit:
         ridge = self.ridge(training) / unit**2
         solved = _solve(training.X / unit, training.y, ridge, training)
         return Optimum(solved.beta / unit, solved.converged, solved.separated)
+
+
+@lru_cache
+def _capabilities(penalised: bool, firth: bool) -> Capabilities:
+    return Capabilities(
+        fits_together=True,
+        own_matrices=True,
+        needs_full_rank=not penalised,
+        likelihood=Bernoulli(firth=firth),
+    )
 
 
 def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regression:

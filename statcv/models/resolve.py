@@ -141,14 +141,14 @@ def _without_inherited(model: Any, able: Capabilities) -> Capabilities:
     That is a ``fit_folds`` that was inherited, and the likelihood that the inherited
     ``fit`` maximises.
     """
-    by_class = [vars(kind) for kind in type(model).__mro__]
+    by_class = map(vars, type(model).__mro__)
     own: Mapping[str, Any] = next((names for names in by_class if "fit" in names), {})
     declared = "capabilities" in {*own, *getattr(model, "__dict__", {})}
-    return replace(
-        able,
-        fits_together=able.fits_together and "fit_folds" in own,
-        likelihood=able.likelihood if declared else None,
-    )
+    together = able.fits_together and "fit_folds" in own
+    likelihood = able.likelihood if declared else None
+    if (together, likelihood) == (able.fits_together, able.likelihood):
+        return able
+    return replace(able, fits_together=together, likelihood=likelihood)
 
 
 @dataclass(frozen=True, eq=False)

@@ -79,7 +79,7 @@ class Sklearn:
     def _name(self) -> str:
         return type(self.estimator).__name__
 
-    @property
+    @cached_property
     def capabilities(self) -> Capabilities:
         """Those of the last step of a pipeline, by its kind."""
         last = last_step(self.estimator)
@@ -95,9 +95,9 @@ class Sklearn:
 
     def check(self, kind: str) -> None:
         """Raise ModelError if the estimator does not fit the outcome."""
-        from sklearn.base import is_classifier, is_regressor
+        from sklearn.base import is_regressor
 
-        if is_classifier(self.estimator):
+        if self._classifies:
             refuse_kind(self._name, kind, ("binary", "multiclass"))
         elif is_regressor(self.estimator):
             refuse_kind(self._name, kind, ("continuous", "binary"))
@@ -118,13 +118,19 @@ class Sklearn:
             keywords[_weight_name(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
         converged = _heeding(fit, X, training.y)
-        return SklearnFit(estimator, training, converged)
+        return SklearnFit(estimator, training, self._classifies, converged)
+
+    @cached_property
+    def _classifies(self) -> bool:
+        from sklearn.base import is_classifier
+
+        return bool(is_classifier(self.estimator))
 
     def _copied(self, seed: int) -> Any:
         """Return a copy that is not fitted and whose random states are set."""
         from sklearn.base import clone
 
-        copied: Any = copy.deepcopy if self._is_its_parameters else clone
+        copied: Any = _twin if self._is_its_parameters else clone
         made = copied(self.estimator)
         for name in self._unset:
             _set_parameter(made, name, seed)
@@ -164,7 +170,7 @@ class Sklearn:
     def _is_its_parameters(self) -> bool:
         """Whether every part consists of its parameters, and is cloned in no other way.
 
-        A deep copy of parameters is a clone, made without reading signatures again.
+        A copy of its parameters is a clone, made without reading signatures again.
         """
         from sklearn.base import BaseEstimator
 
@@ -186,6 +192,7 @@ class SklearnFit:
 
     estimator: Any
     training: TrainingSet
+    classifies: bool
     converged: bool = True
     separated: bool = False
     chosen: None = None
@@ -214,13 +221,7 @@ class SklearnFit:
     @property
     def probabilities(self) -> bool:
         """False for a classifier that has a decision function alone."""
-        return not self._classifies or self._has_probabilities
-
-    @cached_property
-    def _classifies(self) -> bool:
-        from sklearn.base import is_classifier
-
-        return bool(is_classifier(self.estimator))
+        return not self.classifies or self._has_probabilities
 
     @cached_property
     def _has_probabilities(self) -> bool:
@@ -229,7 +230,7 @@ class SklearnFit:
     def predict(self, X: Matrix) -> Matrix:
         """Return probabilities, decision values or means."""
         X = without_column(X, self.training.intercept)
-        if not self._classifies:
+        if not self.classifies:
             return np.asarray(self.estimator.predict(X), dtype=float).reshape(len(X))
         if self._has_probabilities:
             given = np.asarray(self.estimator.predict_proba(X), dtype=float)
@@ -260,14 +261,36 @@ def _text(estimator: Any) -> str:
     return re.sub(r" at 0x[0-9a-fA-F]+", "", " ".join(repr(estimator).split()))
 
 
+def _twin(value: Any) -> Any:
+    """Copy an estimator by its parameters, those of its parts too."""
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if type(value) in (list, tuple):
+        return type(value)(map(_twin, value))
+    if not hasattr(value, "get_params") or isinstance(value, type):
+        return copy.deepcopy(value)
+    made = object.__new__(type(value))
+    vars(made).update({name: _twin(own) for name, own in vars(value).items()})
+    return made
+
+
 def _set_parameter(estimator: Any, name: str, value: Any) -> None:
     """Set a parameter; that of a pipeline's step without reading those of all steps."""
     step, _, rest = name.partition("__")
     inside = dict(getattr(estimator, "steps", ())).get(step) if rest else None
-    if inside is None:
-        estimator.set_params(**{name: value})
-    else:
+    if inside is not None:
         _set_parameter(inside, rest, value)
+    elif not rest and _sets_attributes(type(estimator)):
+        setattr(estimator, name, value)
+    else:
+        estimator.set_params(**{name: value})
+
+
+def _sets_attributes(kind: type[Any]) -> bool:
+    """Return whether a class's ``set_params`` sets attributes, as scikit-learn's do."""
+    from sklearn.base import BaseEstimator
+
+    return getattr(kind, "set_params", None) is BaseEstimator.set_params
 
 
 def _heeding(fit: Any, X: Matrix, y: NDArray[Any]) -> bool:

@@ -111,9 +111,9 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
     if not last.fit_intercept:
         constant, penalty_there = np.zeros(len(coef)), math.inf
     if place is not None:
-        beta = np.insert(beta, place, constant, axis=0)
-        penalty = np.insert(penalty, place, penalty_there)
-        missing = None if filled is None else np.insert(filled, place, 1.0)
+        beta = _inserted(beta, place, constant)
+        penalty = _inserted(penalty, place, penalty_there)
+        missing = None if filled is None else _inserted(filled, place, 1.0)
     added = place is None and last.fit_intercept
     weights = _class_weights(last, training)
     return LinearFits(
@@ -124,6 +124,13 @@ def linear_of(estimator: Any, training: TrainingSet) -> LinearFits | None:
         class_weights=None if weights is None else weights[None],
         balanced=np.array([True]) if _is_balanced(last) else None,
     )
+
+
+def _inserted(rows: Floats, place: int, row: Floats | float) -> Floats:
+    """Return rows with one more at a place, as ``numpy.insert`` does less quickly."""
+    made = np.empty((len(rows) + 1, *rows.shape[1:]))
+    made[:place], made[place], made[place + 1 :] = rows[:place], row, rows[place:]
+    return made
 
 
 def _from_sklearn(estimator: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -104,8 +104,13 @@ class CVResult:
     @cached_property
     def scores(self) -> Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
-        scores = scores_of(self.plan, self.held, self.design.y, self.threshold)
-        return replace(scores, sensitivity=Sensitivity.of(self.refits.setup, self.held))
+        return scores_of(
+            self.plan,
+            self.held,
+            self.design.y,
+            self.threshold,
+            Sensitivity.of(self.refits.setup, self.held),
+        )
 
     @cached_property
     def refits(self) -> Refits:

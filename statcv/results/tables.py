@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,7 +45,8 @@ def split_names(plan: FoldPlan) -> pd.DataFrame:
 
 def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return the repeat, from 1, and the fold's name of some splits."""
-    labels = np.concatenate([np.asarray(names) for names in plan.labels])
+    each = [np.asarray(names) for names in plan.labels]
+    labels = each[0] if len(each) == 1 else np.concatenate(each)
     return {"repeat": plan.fits.repeat_of[splits] + 1, "fold": labels[splits]}
 
 
@@ -61,7 +63,7 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
     """Return one row per record and repeat."""
     columns: dict[str, Any] = {
         **_names(plan, scores.split),
-        "row": design.labels[scores.row],
+        "row": _labels(design, scores.row),
         "observed": _observed(design, scores.row),
     }
     if design.outcome.kind != "multiclass":
@@ -71,7 +73,15 @@ def predictions_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.Data
             design.outcome.levels, scores.predicted.T, strict=True
         ):
             columns[f"predicted_{level}"] = predicted.copy()
-    return pd.DataFrame(columns, copy=False)
+    # pandas is slow to look for a dtype of names that are keys of a dict
+    table = pd.DataFrame(dict(enumerate(columns.values())), copy=False)
+    table.columns = _index_of(tuple(columns)).view()
+    return table
+
+
+@lru_cache
+def _index_of(names: tuple[str, ...]) -> pd.Index[str]:
+    return pd.Index(names)
 
 
 def pairs_table(design: Design, plan: FoldPlan, scores: Scores) -> pd.DataFrame:
@@ -349,6 +359,13 @@ def apparent(result: CVResult) -> pd.Series[float]:
         read = metric.readable(result.refits.fitted, result.held.probabilities)
         values[metric.name] = metric(y, read, baseline, result.refits.full_threshold)
     return pd.Series(values, name="apparent", dtype=float)
+
+
+def _labels(design: Design, rows: NDArray[np.intp]) -> Any:
+    """Return labels of rows; numbers as an array, which pandas reads faster."""
+    labels = design.labels[rows]
+    plain = isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iuf"
+    return labels.to_numpy() if plain else labels
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

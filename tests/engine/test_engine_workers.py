@@ -23,7 +23,7 @@ from xgboost import XGBClassifier
 import statcv as scv
 from statcv import cv
 from statcv.engine import Setup, tasks
-from statcv.engine.parallel import LARGE, Shared
+from statcv.engine.parallel import LARGE, Shared, _limited
 from statcv.engine.tasks import cut, ways
 from statcv.folds import make_plan
 from statcv.formula import make_design
@@ -355,6 +355,21 @@ def test_the_number_of_threads_changes_no_bit(name):
 
 class ReleasesGil(Threads):
     capabilities = Capabilities(releases_gil=True)
+
+
+def test_libraries_of_one_thread_are_left_alone():
+    from threadpoolctl import ThreadpoolController, threadpool_limits
+
+    libraries = ThreadpoolController().select(user_api="blas")
+    with threadpool_limits(1, user_api="blas"):
+        assert _limited(libraries) is None
+    with threadpool_limits(2, user_api="blas"):
+        before = [one.get_num_threads() for one in libraries.lib_controllers]
+        limits = _limited(libraries)
+        if max(before) > 1:
+            assert all(one.get_num_threads() == 1 for one in libraries.lib_controllers)
+            limits.restore_original_limits()
+        assert before == [one.get_num_threads() for one in libraries.lib_controllers]
 
 
 def test_each_worker_has_one_thread_of_linear_algebra(data):

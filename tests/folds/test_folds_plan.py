@@ -180,3 +180,17 @@ def test_the_engines_reading_of_a_plan_does_not_keep_it_alive():
     gone = weakref.ref(plan)
     del plan
     assert gone() is None
+
+
+@pytest.mark.parametrize("rebalance", [None, "all"])
+def test_means_by_split_are_those_of_its_fits(rebalance):
+    y = np.array([0, 1, 1, 0, 1, 0, 1])
+    plan = make_plan("loocv", y, "binary", rebalance=rebalance)
+    values = np.random.default_rng(0).normal(size=(plan.n_fits, 2))
+    found = plan.fits.mean_by_split(values)
+    first = plan.first_fit
+    slowly = [
+        values[first[s] : first[s + 1]].mean(axis=0) for s in range(plan.n_splits)
+    ]
+    np.testing.assert_allclose(found, slowly)
+    np.testing.assert_allclose(plan.fits.mean_by_split(values[:, 0]), found[:, 0])

@@ -183,6 +183,31 @@ def test_labels_are_kept_in_predictions(data, labels):
     np.testing.assert_allclose(result.predictions["predicted"], plain)
 
 
+def test_tables_of_predictions_share_no_names(data):
+    first, second = (cv("y ~ a + g", data, k=4, seed=1) for _ in range(2))
+    names = ["repeat", "fold", "row", "observed", "predicted"]
+    assert list(first.predictions.columns) == names
+    first.predictions.columns.name = "column"
+    assert second.predictions.columns.name is None
+    pd.testing.assert_index_equal(second.predictions.columns, pd.Index(names))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "Int64", "float16", "boolean"])
+def test_small_frames_are_read_as_one_by_one(data, dtype):
+    rng = np.random.default_rng(5)
+    given = pd.DataFrame({"y": data["y"], "b": rng.normal(size=N).astype("float32")})
+    given["c"] = pd.Series(rng.integers(0, 2, N), index=given.index).astype(dtype)
+    given["d"] = rng.integers(0, 9, N)
+    design = make_design("y ~ .", given, scope={})
+    name = "c[T.True]" if dtype == "boolean" else "c"
+    assert set(design.names) == {"Intercept", "b", name, "d"}
+    for column, own in (("b", "b"), ("c", name), ("d", "d")):
+        expected = given[column].to_numpy(dtype=float)
+        np.testing.assert_array_equal(
+            design.matrix[:, design.names.index(own)], expected
+        )
+
+
 def test_labels_are_kept_where_rows_are_dropped(data):
     given = data.set_axis([f"r{i}" for i in range(N)], axis=0)
     given.loc[["r3", "r9"], "a"] = np.nan

@@ -279,6 +279,19 @@ def test_folds_are_suspect_where_a_bias_is_material(scheme, positive):
     assert res.suspect == material == bool(said)
 
 
+@pytest.mark.parametrize("metric", ["auprc", "auprc_trapezoid"])
+def test_where_classes_tie_random_orders_are_averaged(metric):
+    data = noise(14, 40).assign(y=(np.arange(40) % 11 == 0).astype(int))
+    res, _ = warned(data, scheme="kfold", k=8, metrics=metric)
+    assert res.no_skill["how"].tolist() == ["pooled"]
+    tied = res.plan.training_means(data["y"].to_numpy())[res.scores.split]
+    y, rng = data["y"].to_numpy()[res.scores.row], np.random.default_rng(1)
+    orders = [tied + 1e-9 * rng.uniform(size=40) for _ in range(4000)]
+    values = [scv.metrics.METRICS[metric](y, order) for order in orders]
+    found = res.no_skill.set_index("metric").loc[metric, "without_predictors"]
+    assert 0 < abs(found - np.mean(values)) < 5 * np.std(values) / np.sqrt(20)
+
+
 def test_orders_of_ties_within_a_class_have_one_value():
     y = np.array([0, 1] * 10)
     data = noise(10, 20).assign(y=y)

@@ -147,6 +147,16 @@ def test_values_lie_within_the_bounds_and_the_best_is_reached(metric, kind):
     assert metric(y, perfect(y, kind)) == pytest.approx(best, abs=1e-14)
 
 
+@pytest.mark.parametrize(("metric", "kind"), CASES, ids=lambda c: getattr(c, "name", c))
+@pytest.mark.parametrize("seed", range(5))
+def test_a_value_of_perfect_predictions_holds_for_every_outcome(metric, kind, seed):
+    y, _ = sample(kind)
+    if metric.perfect is not None:
+        some = np.random.default_rng(seed).permutation(30)[: 9 + seed]
+        value = metric(y[some], perfect(y, kind)[some])
+        assert value == pytest.approx(metric.perfect, abs=1e-14)
+
+
 def test_bounds():
     assert METRICS["matthews"].bounds == (-1, 1)
     assert METRICS["ber"].bounds == (0, 1)

@@ -21,9 +21,9 @@ from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
 from statcv.models import Neighbors, TrainingSet
 from statcv.models.batched import neighbors as neighbors_folds
-from statcv.models.batched import neighbors as neighbors_search
+from statcv.models.batched import search as neighbors_search
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.neighbors import nearby
+from statcv.models.batched.search import nearby
 
 SCHEMES = {
     "loocv": {},
@@ -292,6 +292,22 @@ def test_predictions_do_not_depend_on_blocks(monkeypatch, scheme, p):
         for i in range(0, len(rows), 7)
     ]
     np.testing.assert_allclose(one_by_one, large[0][::7], atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("model", [Neighbors(), Neighbors(3, weights="distance")])
+def test_large_folds_are_searched_one_by_one(monkeypatch, kind, whole, weighted, model):
+    weights = np.arange(60) % 4 / 2 if weighted else None
+    records = sample(3, 60, 7, kind, whole, weights)
+    plan = plan_of("halves" if kind != "continuous" else "tenths", records)
+    folds, (rows, fits) = Folds.of(plan), held_out(plan)
+    apart = model.fit_folds(records, folds).predict(rows, fits)
+    assert_the_same(model, records, folds, rows, fits)
+    monkeypatch.setattr(neighbors_folds, "SEARCHES", 0)
+    lists = model.fit_folds(records, folds).predict(rows, fits)
+    np.testing.assert_allclose(apart, lists, atol=1e-12)
 
 
 @given(

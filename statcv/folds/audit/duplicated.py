@@ -5,6 +5,7 @@ Opposite records have the same predictors and another outcome.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -331,7 +332,7 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     """Return which records are equal; None if predictors do not distinguish any."""
     if X.shape[1] == 0:
         return None
-    sums = X @ np.random.default_rng(0).normal(size=X.shape[1])
+    sums = X @ _direction(X.shape[1])
     largest = float(np.abs(sums).max(initial=0.0))
     if not 0 < largest < np.inf:  # a predictor is missing, or all are 0
         return None
@@ -346,6 +347,11 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     rows = np.flatnonzero(shared[place] == sums)
     twins = _Twins(rows, place[rows])
     return None if twins.largest > MOST else twins
+
+
+@lru_cache(maxsize=1)
+def _direction(p: int) -> NDArray[np.float64]:
+    return np.random.default_rng(0).normal(size=p)
 
 
 def _tail(n: int, at_least: int, share: float) -> float:

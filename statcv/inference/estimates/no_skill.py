@@ -272,7 +272,7 @@ def is_suspect(rivals: Rivals, metrics: Sequence[Metric]) -> bool:
     constants, scores = rivals.constants, rivals.scores
     if constants is None or constants.same or not len(scores.row):
         return False
-    able = [metric for metric in metrics if not _is_unbiased(metric, scores)]
+    able = (metric for metric in metrics if not _is_unbiased(metric, scores))
     step = -(-len(scores.row) // ENOUGH)
     some, share = rivals, MATERIAL
     if step > 1:
@@ -412,10 +412,12 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
 
 def _perfect(metric: Metric, rivals: Rivals) -> float:
     """Return the metric of perfect predictions; NaN if it has no value."""
-    if not metric.is_auroc:
-        return _value(metric, rivals.perfect, "pooled")
-    y, repeats = rivals.scores.outcome, rivals.scores.by_repeat
-    return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
+    if metric.is_auroc:
+        y, repeats = rivals.scores.outcome, rivals.scores.by_repeat
+        return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
+    if metric.perfect is not None:
+        return metric.perfect
+    return _value(metric, rivals.perfect, "pooled")
 
 
 def _in_ties(metric: Metric, scores: Scores) -> float:
@@ -429,13 +431,17 @@ def _in_ties(metric: Metric, scores: Scores) -> float:
     apart = steps > ROUNDING
     small = 0.1 * steps[apart].min(initial=1.0)
     mixed = ~apart & (np.diff(scores.outcome[order]) != 0)
-    orders = ORDERS if mixed.any() or scores.overlapping else 1
-    rng = np.random.default_rng(0)
     n = len(scores.row)
+    known = not np.isnan(steps).any()
+    if known and not (mixed.any() or scores.overlapping):
+        rank = np.empty((1, n))
+        rank[0, order] = np.arange(n)
+        return _of_orders(metric, scores, rank)[0]
+    rng = np.random.default_rng(0)
     at_once = max(1, CELLS // max(n, 1))
     draws: list[float] = []
-    for start in range(0, orders, at_once):
-        moved = rng.uniform(size=(min(at_once, orders - start), n))
+    for start in range(0, ORDERS, at_once):
+        moved = rng.uniform(size=(min(at_once, ORDERS - start), n))
         moved *= small
         moved += scores.predicted
         draws += _of_orders(metric, scores, moved)
@@ -469,6 +475,8 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
             values = values_by_repeat(scores, metric, how)
     except MetricError:
         return math.nan
+    if len(values) == 1:
+        return float(values[0])
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
 
@@ -505,26 +513,21 @@ def constants_of(setup: Setup, held: Held) -> Constants | None:
     levels = range(len(setup.design.outcome.levels))
     values = [y] if kind == "continuous" else [y == code for code in levels]
     if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
-        shares = [plan.training_means(one.astype(float)) for one in values]
+        shares = [plan.training_means(one) for one in values]
         of_all = [one.mean() for one in values]
     else:
         weights = setup.weights
         total = plan.training_means(weights)
         shares = [plan.training_means(weights * one) / total for one in values]
         of_all = [np.average(one, weights=weights) for one in values]
-    table = np.vstack([np.column_stack(shares), of_all])
+    table = np.vstack([np.array(shares).T, of_all])
     predicted = predicted_without(model, table)
     overall = predicted[-1]
     cuts = None
     if isinstance(model, Thresholded):
         chosen = _rule_on_constants(model, table, predicted)
         cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
-    by_split = np.column_stack(
-        [
-            plan.fits.mean_by_split(column)
-            for column in predicted[:-1].reshape(plan.n_fits, -1).T
-        ]
-    ).reshape(plan.n_splits, *predicted.shape[1:])
+    by_split = plan.fits.mean_by_split(predicted[:-1])
     own = predicted.ndim == 1 and not model.capabilities.uses_predictors
     if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
         overall = np.asarray(fitted)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import PAIR_SAMPLE
-from statcv.engine import OF_THE_FITS, Held, Setup, progress_bar, run
+from statcv.engine import OF_THE_FITS, Held, Sensitivity, Setup, progress_bar, run
 from statcv.errors import ConvergenceWarning, SchemeError, warn
 from statcv.folds import FoldPlan, choose_splits, count_fits, delete_records
 from statcv.inference.estimates.values import values_by_repeat, values_by_split
@@ -242,7 +242,11 @@ def run_quietly(
 
 
 def scores_of(
-    plan: FoldPlan, held: Held, y: NDArray[Any], threshold: float | None = None
+    plan: FoldPlan,
+    held: Held,
+    y: NDArray[Any],
+    threshold: float | None = None,
+    sensitivity: Sensitivity | None = None,
 ) -> Scores:
     """Return the predictions of the fits of a plan, with their thresholds.
 
@@ -253,8 +257,10 @@ def scores_of(
     y : numpy.ndarray, shape (n,)
     threshold : float, optional
         Probability above which class 1 is predicted if the model does not choose it.
+    sensitivity : Sensitivity, optional
+        How the predictions change with the training records, if that is known.
     """
-    scores = Scores.of(plan, held, y)
+    scores = Scores.of(plan, held, y, sensitivity)
     if held.chosen is not None and NAME in held.chosen:
         chosen = held.chosen[NAME].to_numpy(dtype=float)
         return replace(scores, threshold=plan.fits.mean_by_split(chosen)[scores.split])

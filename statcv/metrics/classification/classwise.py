@@ -328,13 +328,13 @@ def casewise_log_loss(y: ArrayLike, p: ArrayLike) -> Floats:
 
 def _probabilities(p: NDArray[Any]) -> NDArray[Any]:
     """Return p with NaN for records whose values are not probabilities."""
-    proper: Bools = np.asarray(columns((p >= 0) & (p <= 1)).all(axis=1))
-    if p.ndim == 2:
-        off_one = np.abs(np.where(proper[:, None], p, np.nan).sum(axis=1) - 1)
-        proper &= off_one <= _ROW_SUM_TOLERANCE
-    checked = p.copy()
-    checked[~proper] = np.nan
-    return checked
+    within: Bools = (p >= 0) & (p <= 1)
+    if p.ndim == 1:
+        return p if within.all() else np.where(within, p, np.nan)
+    proper: Bools = np.asarray(columns(within).all(axis=1))
+    off_one = np.abs(np.where(proper[:, None], p, np.nan).sum(axis=1) - 1)
+    proper &= off_one <= _ROW_SUM_TOLERANCE
+    return p if proper.all() else np.where(proper[:, None], p, np.nan)
 
 
 def _mean(values: Floats) -> float:

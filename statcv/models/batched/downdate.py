@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -32,16 +33,22 @@ def products_of(X: Matrix) -> Matrix | None:
     n, q = X.shape
     if n * q * (q + 1) // 2 > MOST:
         return None
-    first, second = np.triu_indices(q)
+    first, second, _ = _pairs(q)
     return np.asarray(X[:, first] * X[:, second])
 
 
 def grams(weights: Matrix, products: Matrix, q: int) -> Matrix:
     """Return the Gram matrices of weighted rows, shape (m, q, q), weights (m, n)."""
+    return np.take(weights @ products, _pairs(q)[2], axis=1)
+
+
+@lru_cache
+def _pairs(q: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Return the two numbers of each pair of q, and which pair two numbers are."""
+    first, second = np.triu_indices(q)
     place = np.zeros((q, q), dtype=np.intp)
-    upper = np.triu_indices(q)
-    place[upper] = np.arange(len(upper[0]))
-    return np.take(weights @ products, np.maximum(place, place.T), axis=1)
+    place[first, second] = place[second, first] = np.arange(len(first))
+    return first, second, place
 
 
 # ---- inverses of Gram matrices of training sets, where that of all records is I ----

@@ -116,7 +116,10 @@ class Folds:
         """Return the records on which a fit trains, with repetitions."""
         times = np.ones(n, dtype=np.intp)
         times[self.out[fit]] = 0
-        np.add.at(times, self.copied[fit], 1)
+        copies = self.copied[fit]
+        if not len(copies):
+            return np.flatnonzero(times)
+        np.add.at(times, copies, 1)
         return np.repeat(np.arange(n), times)
 
     def training_set(self, records: TrainingSet, fit: int) -> TrainingSet:

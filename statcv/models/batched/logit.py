@@ -35,6 +35,7 @@ from statcv.models.batched.logit_problem import (
     logistic,
 )
 from statcv.models.batched.newton import refit_logit
+from statcv.models.batched.own_steps import climb, is_small
 from statcv.models.batched.passes import fit_by_passes
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
 
@@ -275,6 +276,8 @@ def _fit_block(
     weighted = block.counts is not None and block.few(q)  # which it leaves aside
     bound = np.full(len(block), np.inf) if weighted else inverse.norm
     if series is None or block.counts is not None:
+        if is_small(problem):
+            return _climb(problem, theta, gradient, inverse, bound)
         return settle(problem, theta, gradient, inverse, bound)[:2]
     near = NearCentre.of(problem, series)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -291,6 +294,23 @@ def _fit_block(
         rest, start = problem.part(left), found[left]
         from_there = start, rest.gradient(start), inverse.part(left), bound[left]
         found[left], sure[left], _ = settle(rest, *from_there)
+    return found, sure
+
+
+def _climb(
+    problem: Problem, theta: Matrix, gradient: Matrix, inverse: Inverse, bound: Matrix
+) -> tuple[Matrix, NDArray[np.bool_]]:
+    """Search for the optima of few coefficients, and settle those not found."""
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        step, enough = inverse.times(gradient), _precision(problem)[0]
+        found, sure, at, near = climb(problem, theta, step, inverse, enough)
+        for some in problem.batches(sure):
+            part = problem.part(some)
+            sure[some] = _not_separated(part, found[some], at[some], near[some])
+    for left in problem.batches(~sure):
+        rest = problem.part(left)
+        start = theta[left], gradient[left], inverse.part(left), bound[left]
+        found[left], sure[left], _ = settle(rest, *start)
     return found, sure
 
 

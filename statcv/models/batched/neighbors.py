@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,18 @@ from statcv.errors import ModelError
 from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, Folds, Numbers
+from statcv.models.batched.search import (
+    Find,
+    Nearby,
+    Products,
+    by_tree,
+    distances,
+    is_tall,
+    nearby,
+    nearest_first,
+    rows_at_once,
+    searched,
+)
 
 SURE = 1e-4  # a variance below this share of that of all records is recomputed
 
@@ -90,193 +103,6 @@ def inverse_spread(X: Matrix, weights: Matrix | None) -> Matrix:
         return np.where(varies, 1 / spread, 0.0)
 
 
-# ---- neighbours: all records within some distance of each of many points ----
-
-LOW = 6  # columns up to which a tree finds neighbours faster than products do
-FEW = 64  # neighbours up to which it does
-LEAF = 32  # records that the tree does not divide
-TALL = 2000  # records from which on it does
-GROUPS = 8  # times as many groups of records as neighbours
-MANY = 4  # times as many candidates as neighbours, where single precision fails
-
-
-@dataclass(frozen=True, eq=False)
-class Nearby:
-    """The records near some of the points.
-
-    Attributes
-    ----------
-    first : int
-        The number of the first of these points; they are consecutive.
-    lists : Ragged
-        The records near each point, the nearest first.
-    distances : numpy.ndarray
-        Distances of the records, in the order of the lists.
-    reach : numpy.ndarray, shape (points,)
-        Every record nearer than this is in the list.
-    """
-
-    first: int
-    lists: Ragged
-    distances: Matrix
-    reach: Matrix
-
-
-def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
-    """Yield, for all points in turn, the ``least`` nearest records and maybe more.
-
-    Distances are Euclidean, and exact to rounding. Memory is bounded unless very
-    many records are equally near.
-
-    Parameters
-    ----------
-    records : numpy.ndarray, shape (n, p)
-    points : numpy.ndarray, shape (m, p)
-    least : int
-
-    Examples
-    --------
-    >>> records = np.array([[0.0], [1.0], [1.5], [9.0]])
-    >>> (near,) = nearby(records, np.array([[1.1]]), least=2)
-    >>> near.lists[0][:2], near.distances[:2].round(3)
-    (array([1, 2]), array([0.1, 0.4]))
-    """
-    n, p = records.shape
-    if p <= LOW and least <= FEW and least < n and n >= TALL:
-        finder: Any = _tree(records, least)
-        step = max(1, CELLS // (8 * least))
-    else:
-        finder = _products(records, points, least)
-        step = max(8, CELLS // n)  # that fits in a cache
-    pieces: list[Any] = []
-    found = first = 0
-    for start in range(0, len(points), step):
-        stop = min(start + step, len(points))
-        owners, near, reach = finder(points[start:stop])
-        pieces.append((owners + (start - first), near, reach))
-        found += len(near)
-        if found >= CELLS // 8 or stop == len(points):
-            joined = (np.concatenate(one) for one in zip(*pieces, strict=True))
-            yield _sorted(records, points[first:stop], first, *joined)
-            pieces, found, first = [], 0, stop
-
-
-def distances(
-    records: Matrix,
-    near: Numbers,
-    points: Matrix,
-    owners: Numbers,
-    units: Matrix | None = None,
-) -> Matrix:
-    """Return how far records are from points, given by number.
-
-    Parameters
-    ----------
-    records, points : numpy.ndarray, shape (n, p) and (m, p)
-    near, owners : numpy.ndarray of int
-    units : numpy.ndarray, shape (m, p), optional
-        Factors for the coordinates of each point and its records.
-    """
-    found = np.empty(len(near))
-    size = max(1, CELLS // max(records.shape[1], 1))
-    for start in range(0, len(near), size):
-        some = slice(start, start + size)
-        step = records[near[some]]
-        step -= points[owners[some]]
-        if units is not None:
-            step *= units[owners[some]]
-        found[some] = np.sqrt(np.einsum("ij,ij->i", step, step))
-    return found
-
-
-def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
-    """Return the order by owner and then by distance, as a lexsort would."""
-    order = np.argsort(distances)
-    return order[np.argsort(owners[order], kind="stable")]
-
-
-def _sorted(
-    records: Matrix,
-    points: Matrix,
-    first: int,
-    owners: Numbers,
-    near: Numbers,
-    reach: Matrix,
-) -> Nearby:
-    exact = distances(records, near, points, owners)
-    order = nearest_first(owners, exact)
-    sizes = np.bincount(owners, minlength=len(points))
-    return Nearby(first, Ragged.split(near[order], sizes), exact[order], reach)
-
-
-def _tree(records: Matrix, least: int) -> Any:
-    from scipy.spatial import cKDTree
-
-    # many may have equal values; records that lie together are kept together
-    order = cKDTree(records, balanced_tree=False).indices
-    tree = cKDTree(records[order], leafsize=LEAF, balanced_tree=False)
-    ranks = np.arange(1, least + 1)
-
-    def find(points: Matrix) -> tuple[Numbers, Numbers, Matrix]:
-        far, near = tree.query(points, k=ranks)
-        owners = np.repeat(np.arange(len(points)), least)
-        return owners, order[near.ravel()], far[:, -1] * (1 - 1e-9)
-
-    return find
-
-
-def _products(records: Matrix, points: Matrix, least: int) -> Any:
-    """Find by |x|² − 2 x·q, in single precision if that distinguishes records.
-
-    An upper bound of the distance of the ``least`` nearest comes first: of that many
-    groups of records, the nearest in each. All within it are taken, and those that
-    rounding may have moved beyond: a squared distance is wrong by some units in the
-    last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
-    """
-    centre = records.mean(axis=0)
-    shifted, asked = records - centre, points - centre
-    unit = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0)) or 1.0
-    shifted /= unit
-    square = np.einsum("ij,ij->i", shifted, shifted)
-    across = np.vstack([-2 * shifted.T, square])
-    ways: Any = [(kind, across.astype(kind)) for kind in (np.float32, np.float64)]
-    every = np.arange(len(records))
-
-    def find(some: Matrix) -> tuple[Numbers, Numbers, Matrix]:
-        m = len(some)
-        if least >= len(records):
-            owners = np.repeat(np.arange(m), len(records))
-            return owners, np.tile(every, m), np.full(m, np.inf)
-        point = (some - centre) / unit
-        own = np.einsum("ij,ij->i", point, point)
-        point = np.column_stack([point, np.ones(m)])
-        for kind, columns in ways:
-            gap: Any = point.astype(kind) @ columns
-            bound = _bound(gap, least).astype(float) + own
-            lost = 8 * (len(point.T) + 8) * float(np.finfo(kind).eps)
-            tiny = len(point.T) * float(np.finfo(kind).tiny)
-            reach = (np.maximum(bound, 0) + lost * own + tiny) / (1 - lost)
-            limit = reach + lost * (own + reach) + tiny - own
-            limit = np.nextafter(limit.astype(kind), kind(np.inf))
-            cells = np.flatnonzero(gap <= limit[:, None])
-            if len(cells) <= MANY * least * m:
-                break
-        owners, near = np.divmod(cells, len(records))
-        return owners, near, np.sqrt(reach) * unit
-
-    return find
-
-
-def _bound(gap: Matrix, least: int) -> Matrix:
-    """Return for each row a value that at least so many do not exceed."""
-    n = gap.shape[1]
-    groups = GROUPS * least
-    if n >= 2 * groups:
-        whole = gap[:, : n // groups * groups]
-        gap = whole.reshape(len(gap), -1, groups).min(axis=1)
-    return np.asarray(np.partition(gap, least - 1, axis=1)[:, least - 1])
-
-
 # ---- nearest neighbours in all folds, from one search among all records ----
 
 TIE = 1e-10  # relative difference of distances that counts as a tie
@@ -318,8 +144,6 @@ class Neighborhood:
         Where these are.
     scales : Scales or None
         The units of the columns, where the model is scaled.
-    out, copied : Listed
-        Records that the folds leave out, and records that are repeated.
     """
 
     model: Vote
@@ -328,8 +152,6 @@ class Neighborhood:
     live: Numbers
     places: Matrix
     scales: Scales | None
-    out: Listed
-    copied: Listed
 
     @classmethod
     def of(cls, model: Vote, records: TrainingSet, folds: Folds) -> Neighborhood:
@@ -342,8 +164,17 @@ class Neighborhood:
         if model.scale:
             scales = Scales.of(records, folds)
             places = scales.places(places)
-        out, copied = Listed.of(folds.out, n), Listed.of(folds.copied, n)
-        return cls(model, records, folds, live, places[live], scales, out, copied)
+        return cls(model, records, folds, live, places[live], scales)
+
+    @cached_property
+    def out(self) -> Listed:
+        """The records that the folds leave out."""
+        return Listed.of(self.folds.out, len(self.records.X))
+
+    @cached_property
+    def copied(self) -> Listed:
+        """The records that are repeated."""
+        return Listed.of(self.folds.copied, len(self.records.X))
 
     @property
     def fewest(self) -> int:
@@ -360,11 +191,14 @@ class Neighborhood:
         """
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
-        if self._large:
+        if self._large and self._by_trees:
             for fit, own in _by_fit(fits):
                 predicted[own] = self._alone(fit, X, rows[own])
             return predicted if self.records.kind == "multiclass" else predicted[:, 0]
-        left = np.argsort(rows, kind="stable")
+        if self._large and self.scales is None:
+            left = self._apart(predicted, X, rows, fits)
+        else:
+            left = np.argsort(rows, kind="stable")
         least = self._enough()
         while len(left):
             asked, point = np.unique(rows[left], return_inverse=True)
@@ -396,7 +230,50 @@ class Neighborhood:
         if len(folds.copied.values) or folds.weights or folds.outcome is not None:
             return False
         share = len(folds.out.values) / max(len(folds) * n, 1)
-        return 1 < len(folds) <= SEARCHES and share > SHARE and n >= TALL
+        return 1 < len(folds) <= SEARCHES and share > SHARE
+
+    @property
+    def _by_trees(self) -> bool:
+        """Whether such a search takes a tree of its own, or scales of its own."""
+        n, p = self.places.shape
+        if self.scales is not None:
+            return is_tall(n)
+        return by_tree(n, p, self.model.k)
+
+    def _apart(
+        self, predicted: Matrix, X: Matrix, rows: Numbers, fits: Numbers
+    ) -> Numbers:
+        """Predict, in place, by a search among the training records of each fit.
+
+        Returns the predictions for which longer lists are needed.
+        """
+        every, step = Products.of(self.places, X), rows_at_once(len(self.places))
+        asked: list[Numbers] = []
+
+        def blocks() -> Iterator[tuple[Matrix, Find]]:
+            for fit, own in _by_fit(fits):
+                training = self._training(fit)
+                find = every.among(training).find(self.model.k, training)
+                for start in range(0, len(own), step):
+                    asked.append(own[start : start + step])
+                    yield X[rows[asked[-1]]], find
+
+        short = []
+        for near in searched(self.places, blocks()):
+            some = np.concatenate(asked)
+            asked.clear()
+            place = np.arange(len(some)) + near.first
+            votes = self._votes(near, place, X[rows[some]], fits[some], trained=True)
+            predicted[some] = self._shares(votes, fits[some], predicted.shape[1])
+            short.append(some[~votes.sure])
+        left = np.concatenate(short) if short else np.empty(0, dtype=np.intp)
+        return left[np.argsort(rows[left], kind="stable")]
+
+    def _training(self, fit: int) -> Numbers:
+        """Return the places of the records on which a fit trains."""
+        trained = np.ones(len(self.records.X), dtype=bool)
+        trained[self.folds.out[fit]] = False
+        return np.flatnonzero(trained[self.live])
 
     def _alone(self, fit: int, X: Matrix, rows: Numbers) -> Matrix:
         """Predict by a search among the training records of one fit, (m, classes)."""
@@ -412,9 +289,17 @@ class Neighborhood:
         return int(np.ceil((self.model.k + 2 + spare) / (1 - min(share, 0.9))))
 
     def _votes(
-        self, near: Nearby, point: Numbers, where: Matrix, fits: Numbers
+        self,
+        near: Nearby,
+        point: Numbers,
+        where: Matrix,
+        fits: Numbers,
+        trained: bool = False,
     ) -> Votes:
-        """Let the neighbours of some points vote, each point in one of the fits."""
+        """Let the neighbours of some points vote, each point in one of the fits.
+
+        ``trained`` says whether all of them are training records of that fit.
+        """
         lists = near.lists
         own = point - near.first
         sizes = lists.sizes[own]
@@ -432,9 +317,11 @@ class Neighborhood:
             least = units.min(axis=1, initial=1)
             reach = np.where(np.isinf(reach), np.inf, np.minimum(reach, 1e300) * least)
         record = self.live[neighbor]
-        cell = fits[owners] * len(self.records.X) + record
         weights = self._weights(fits, owners, record)
-        times = (1 - self.out.times(cell) + self.copied.times(cell)) * (weights > 0)
+        times = (weights > 0).astype(np.intp)
+        if not trained:
+            cell = fits[owners] * len(self.records.X) + record
+            times *= 1 - self.out.times(cell) + self.copied.times(cell)
         votes, furthest = _places(owners, distance, times, self.model.k, len(point))
         if self.model.weights == "distance":
             votes = _by_distance(owners, distance, votes, len(point))

@@ -1,0 +1,273 @@
+"""All records within some distance of each of many points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.folds import Ragged
+from statcv.models.base import Matrix
+from statcv.models.batched.folds import CELLS, Numbers
+
+LOW = 6  # columns up to which a tree finds neighbours faster than products do
+FEW = 64  # neighbours up to which it does
+LEAF = 32  # records that the tree does not divide
+TALL = 2000  # records from which on it does
+GROUPS = 8  # times as many groups of records as neighbours
+IN_CACHE = 2**15  # coordinates that stay in the cache
+MANY = 4  # times as many candidates as neighbours, where single precision fails
+
+
+@dataclass(frozen=True, eq=False)
+class Nearby:
+    """The records near some of the points.
+
+    Attributes
+    ----------
+    first : int
+        The number of the first of these points; they are consecutive.
+    lists : Ragged
+        The records near each point, the nearest first.
+    distances : numpy.ndarray
+        Distances of the records, in the order of the lists.
+    reach : numpy.ndarray, shape (points,)
+        Every record nearer than this is in the list.
+    """
+
+    first: int
+    lists: Ragged
+    distances: Matrix
+    reach: Matrix
+
+
+def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
+    """Yield, for all points in turn, the ``least`` nearest records and maybe more.
+
+    Distances are Euclidean, and exact to rounding. Memory is bounded unless very
+    many records are equally near.
+
+    Parameters
+    ----------
+    records : numpy.ndarray, shape (n, p)
+    points : numpy.ndarray, shape (m, p)
+    least : int
+
+    Examples
+    --------
+    >>> records = np.array([[0.0], [1.0], [1.5], [9.0]])
+    >>> (near,) = nearby(records, np.array([[1.1]]), least=2)
+    >>> near.lists[0][:2], near.distances[:2].round(3)
+    (array([1, 2]), array([0.1, 0.4]))
+    """
+    n, p = records.shape
+    if by_tree(n, p, least):
+        find = _tree(records, least)
+        step = max(1, CELLS // (8 * least))
+    else:
+        find = Products.of(records, points).find(least)
+        step = rows_at_once(n)
+    blocks = (
+        (points[start : start + step], find) for start in range(0, len(points), step)
+    )
+    yield from searched(records, blocks)
+
+
+Find = Callable[[Matrix], tuple[Numbers, Numbers, Matrix]]  # owners, records, reach
+
+
+def searched(
+    records: Matrix, blocks: Iterable[tuple[Matrix, Find]]
+) -> Iterator[Nearby]:
+    """Yield the records near the points of each block, in turn.
+
+    Parameters
+    ----------
+    records : numpy.ndarray, shape (n, p)
+    blocks : iterable
+        Some points, and the function that finds the records near them.
+    """
+    asked: list[Matrix] = []
+    pieces: list[tuple[Numbers, Numbers, Matrix]] = []
+    found = first = size = 0
+    for points, find in blocks:
+        owners, near, reach = find(points)
+        asked.append(points)
+        pieces.append((owners + size, near, reach))
+        found, size = found + len(near), size + len(points)
+        if found >= CELLS // 8:
+            yield _sorted(records, asked, first, pieces)
+            asked, pieces, found, first, size = [], [], 0, first + size, 0
+    if asked:
+        yield _sorted(records, asked, first, pieces)
+
+
+def by_tree(n: int, p: int, least: int) -> bool:
+    """Return whether a tree of n records and p columns finds neighbours faster."""
+    return p <= LOW and least <= FEW and least < n and is_tall(n)
+
+
+def is_tall(n: int) -> bool:
+    """Return whether there are so many records that a search for them pays."""
+    return n >= TALL
+
+
+def rows_at_once(n: int) -> int:
+    """Return of how many points the products with n records fit in a cache."""
+    return max(8, CELLS // n)
+
+
+def distances(
+    records: Matrix,
+    near: Numbers,
+    points: Matrix,
+    owners: Numbers,
+    units: Matrix | None = None,
+) -> Matrix:
+    """Return how far records are from points, given by number.
+
+    Parameters
+    ----------
+    records, points : numpy.ndarray, shape (n, p) and (m, p)
+    near, owners : numpy.ndarray of int
+    units : numpy.ndarray, shape (m, p), optional
+        Factors for the coordinates of each point and its records.
+    """
+    n, p = len(near), records.shape[1]
+    found, size = np.empty(n), min(n, max(1, IN_CACHE // max(p, 1)))
+    rooms = np.empty((2, size, p))  # new memory is slow
+    for start in range(0, n, size or 1):
+        some = slice(start, start + size)
+        step, other = rooms[:, : len(near[some])]
+        np.take(records, near[some], axis=0, out=step, mode="clip")
+        step -= np.take(points, owners[some], axis=0, out=other, mode="clip")
+        if units is not None:
+            step *= np.take(units, owners[some], axis=0, out=other, mode="clip")
+        np.einsum("ij,ij->i", step, step, out=found[some])
+    return np.sqrt(found, out=found)
+
+
+def nearest_first(owners: Numbers, distances: Matrix) -> Numbers:
+    """Return the order by owner and then by distance, as a lexsort would."""
+    order = np.argsort(distances)
+    return order[np.argsort(owners[order], kind="stable")]
+
+
+def _sorted(
+    records: Matrix,
+    asked: list[Matrix],
+    first: int,
+    pieces: list[tuple[Numbers, Numbers, Matrix]],
+) -> Nearby:
+    points = np.concatenate(asked)
+    owners, near, reach = map(np.concatenate, zip(*pieces, strict=True))
+    exact = distances(records, near, points, owners)
+    order = nearest_first(owners, exact)
+    sizes = np.bincount(owners, minlength=len(points))
+    return Nearby(first, Ragged.split(near[order], sizes), exact[order], reach)
+
+
+def _tree(records: Matrix, least: int) -> Find:
+    from scipy.spatial import cKDTree
+
+    # many may have equal values; records that lie together are kept together
+    order = cKDTree(records, balanced_tree=False).indices
+    tree = cKDTree(records[order], leafsize=LEAF, balanced_tree=False)
+    ranks = np.arange(1, least + 1)
+
+    def find(points: Matrix) -> tuple[Numbers, Numbers, Matrix]:
+        far, near = tree.query(points, k=ranks)
+        owners = np.repeat(np.arange(len(points)), least)
+        return owners, order[near.ravel()], far[:, -1] * (1 - 1e-9)
+
+    return find
+
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """A search by |x|² − 2 x·q, in single precision if that distinguishes records.
+
+    Attributes
+    ----------
+    centre : numpy.ndarray, shape (p,)
+    unit : float
+        Places are differences from the centre, in this unit.
+    across : numpy.ndarray, shape (p + 1, n)
+        Minus twice the place of each record, and its square.
+    """
+
+    centre: Matrix
+    unit: float
+    across: Matrix
+
+    @classmethod
+    def of(cls, records: Matrix, points: Matrix) -> Products:
+        """Search among some records for those near points like these."""
+        centre = records.mean(axis=0)
+        shifted, asked = records - centre, points - centre
+        largest = max(np.abs(shifted).max(initial=0), np.abs(asked).max(initial=0))
+        unit = float(largest) or 1.0
+        shifted /= unit
+        square = np.einsum("ij,ij->i", shifted, shifted)
+        return cls(centre, unit, np.vstack([-2 * shifted.T, square]))
+
+    @cached_property
+    def single(self) -> NDArray[np.float32]:
+        """The same as ``across`` in single precision."""
+        return self.across.astype(np.float32)
+
+    def among(self, some: Numbers) -> Products:
+        """Search among some of the records."""
+        return Products(self.centre, self.unit, self.across[:, some])
+
+    def find(self, least: int, numbers: Numbers | None = None) -> Find:
+        """Return the function that finds the ``least`` nearest and maybe more.
+
+        ``numbers`` are those of the records, if these are some of many.
+
+        An upper bound of the distance of the ``least`` nearest comes first: of that
+        many groups of records, the nearest in each. All within it are taken, and those
+        that rounding may have moved beyond: a squared distance is wrong by some units
+        in the last place of (|x| + |q|)², and nobody within d of q has |x| > |q| + d.
+        """
+        n = self.across.shape[1]
+        every = np.arange(n) if numbers is None else numbers
+
+        def find(some: Matrix) -> tuple[Numbers, Numbers, Matrix]:
+            m = len(some)
+            if least >= n:
+                owners = np.repeat(np.arange(m), n)
+                return owners, np.tile(every, m), np.full(m, np.inf)
+            point = (some - self.centre) / self.unit
+            own = np.einsum("ij,ij->i", point, point)
+            point = np.column_stack([point, np.ones(m)])
+            for kind in (np.float32, np.float64):
+                columns: Any = self.single if kind is np.float32 else self.across
+                gap: Any = point.astype(kind) @ columns
+                bound = _bound(gap, least).astype(float) + own
+                lost = 8 * (len(point.T) + 8) * float(np.finfo(kind).eps)
+                tiny = len(point.T) * float(np.finfo(kind).tiny)
+                reach = (np.maximum(bound, 0) + lost * own + tiny) / (1 - lost)
+                limit = reach + lost * (own + reach) + tiny - own
+                limit = np.nextafter(limit.astype(kind), kind(np.inf))
+                cells = np.flatnonzero(gap <= limit[:, None])
+                if len(cells) <= MANY * least * m:
+                    break
+            owners, near = np.divmod(cells, n)
+            return owners, every[near], np.sqrt(reach) * self.unit
+
+        return find
+
+
+def _bound(gap: Matrix, least: int) -> Matrix:
+    """Return for each row a value that at least so many do not exceed."""
+    n = gap.shape[1]
+    groups = GROUPS * least
+    if n >= 2 * groups:
+        whole = gap[:, : n // groups * groups]
+        gap = whole.reshape(len(gap), -1, groups).min(axis=1)
+    return np.asarray(np.partition(gap, least - 1, axis=1)[:, least - 1])
