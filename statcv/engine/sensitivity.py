@@ -8,7 +8,7 @@ formula, scalers and imputers learnt in a training set is taken as given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.information import information, inverted, solve
+from statcv.engine.partition import MANY, MOST, Changes, Partition
 from statcv.engine.predictions import Held
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
@@ -31,7 +32,6 @@ from statcv.models.thresholds import training_times
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-MOST = 0.8  # leverage; with more, a Newton step goes astray
 BLOCK = 64  # cells of a block of fits, in units of CELLS
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
 AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
@@ -96,40 +96,64 @@ class Sensitivity:
 
         Parameters
         ----------
+        fit, row, slope, standardised, one_step
+            As :meth:`influences` takes them, of one function.
+        """
+        asked = [Slopes(slope, standardised)]
+        return self.influences(fit, row, asked, one_step=one_step)[0].every
+
+    def influences(
+        self,
+        fit: Numbers,
+        row: Numbers,
+        slopes: Sequence[Slopes],
+        *,
+        one_step: bool = False,
+        nearly: bool = False,
+    ) -> list[Changes]:
+        """Return the changes of functions of predictions with each record's weight.
+
+        Parameters
+        ----------
         fit, row : numpy.ndarray of int, shape (m,)
             The fit and the record of each prediction.
-        slope : numpy.ndarray, shape (m,) or (m, classes)
-            The derivative of the function by the linear predictor of each prediction.
-        standardised : numpy.ndarray, shape (m,), optional
-            The standardised linear predictors, if the derivative is by these.
+        slopes : sequence of Slopes
+            The derivatives of each function by the linear predictors.
         one_step : bool
             Whether changes are those of a Newton step without the record, which is
             longer than the derivative by 1/(1 - h), where h is its leverage (Pregibon
             1981); no more than five times as long, and not with several classes.
+        nearly : bool
+            Whether changes may be exact for a sample of many records only.
 
         Returns
         -------
-        numpy.ndarray, shape (n,)
+        list of Changes
             The derivative by the relative weight of each record, summed over the fits.
             Where classes have the same total weight in every training set, it includes
             the change of that total, to which held-out records contribute as well.
         """
-        total = np.zeros(self.setup.plan.n)
+        totals = np.zeros((len(slopes), self.setup.plan.n))
         for block, some, owner in self._blocks(fit, row):
-            target = block.by_coefficients(owner, row[some], slope[some])
-            if standardised is not None:
-                target = block.scale.through(
-                    target, owner, slope[some], standardised[some]
-                )
-            one_step = one_step and slope.ndim == 1
+            parts = [one.part(some) for one in slopes]
+            targets = block.by_coefficients(owner, row[some], [p.values for p in parts])
+            for place, part in enumerate(parts):
+                if part.standardised is not None:
+                    targets[place] = block.scale.through(
+                        targets[place], owner, part.values, part.standardised
+                    )
             if not self._moves_totals and block.has_one_predictor:
-                block.add_changes(total, target, one_step)
+                whole = len(block.numbers) == len(self.fits)
+                if nearly and one_step and whole and block.partition is not None:
+                    return block.partition.changes(np.stack(targets))
+                block.add_changes(totals, targets, one_step)
                 continue
-            moved = block.changes(target)
-            if one_step:
-                moved = moved / (1 - block.leverage)
-            total += self._with_totals(block, moved).sum(axis=0)
-        return total
+            for total, target in zip(totals, targets, strict=True):
+                moved = block.changes(target)
+                if one_step and block.beta.ndim == 2:
+                    moved = moved / (1 - block.leverage)
+                total += self._with_totals(block, moved).sum(axis=0)
+        return list(map(Changes, totals))
 
     @property
     def _moves_totals(self) -> bool:
@@ -256,6 +280,27 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False)
+class Slopes:
+    """The derivatives of a function of predictions.
+
+    Attributes
+    ----------
+    values : numpy.ndarray, shape (m,) or (m, classes)
+        The derivatives by the linear predictor of each prediction.
+    standardised : numpy.ndarray, shape (m,), or None
+        The standardised linear predictors, if the derivatives are by these.
+    """
+
+    values: Floats
+    standardised: Floats | None = None
+
+    def part(self, some: Numbers | slice) -> Slopes:
+        """Return those of some predictions."""
+        own = None if self.standardised is None else self.standardised[some]
+        return Slopes(self.values[some], own)
+
+
+@dataclass(frozen=True, eq=False)
 class Block:
     """Some fits that share a basis, with what is computed from them once.
 
@@ -334,6 +379,8 @@ class Block:
             The fit, in rising order, and the record of each prediction.
         """
         found = np.empty(len(row))
+        if self.partition is not None and (self.partition.owner[row] == owner).all():
+            return np.take(self.partition.own, row, out=found)
         if self._reads_all(row):
             by_row = np.empty(len(self.y))
             for some, fits in self._owners(owner, row):
@@ -375,7 +422,37 @@ class Block:
     @cached_property
     def scale(self) -> Scale:
         """The scale of the linear predictors, of fits that have one each."""
-        return self._totals[0]
+        return self._totals[0] if self.partition is None else self.partition.scale
+
+    @cached_property
+    def partition(self) -> Partition | None:
+        """The fits as those of a partition of many records; None if they are not.
+
+        Each record has to be left out by one fit, and to have its weight in others.
+        """
+        fits, n = self.times.shape
+        few = n < MANY or not 1 < fits <= FEW
+        if few or self.rows.own is not None or not self.has_one_predictor:
+            return None
+        if self.class_weights is not None or self.times.dtype != bool:
+            return None
+        if (
+            np.count_nonzero(self.times) != (fits - 1) * n
+            or self.times.all(axis=0).any()
+        ):
+            return None
+        owner = np.zeros(n, dtype=np.uint8)
+        for fit, trained in enumerate(self.times):
+            owner[~trained] = fit
+        return Partition(
+            basis=self.rows.basis,
+            y=self.y,
+            beta=self.beta,
+            penalty=self.penalty,
+            given=self.given,
+            owner=owner,
+            likelihood=self.likelihood,
+        )
 
     @cached_property
     def inverse(self) -> Floats:
@@ -468,44 +545,56 @@ class Block:
         ratio = np.linalg.eigvalsh(root @ inverse @ root.T)
         return mean[None], float(np.abs(ratio - 1).max(initial=0.0))
 
-    def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
-        """Return the derivative by the coefficients of a function of predictions.
+    def by_coefficients(
+        self, owner: Numbers, row: Numbers, slopes: Sequence[Floats]
+    ) -> list[Floats]:
+        """Return the derivatives by the coefficients of functions of predictions.
 
         Parameters
         ----------
         owner, row : numpy.ndarray of int, shape (m,)
             The fit, in rising order, and the record of each prediction.
-        slope : numpy.ndarray, shape (m,) or (m, classes)
-            The derivative by its linear predictor.
+        slopes : sequence of numpy.ndarray, shape (m,) or (m, classes)
+            The derivatives of each function by the linear predictors.
         """
-        target = np.zeros_like(self.beta)
-        if slope.ndim == 1 and self._reads_all(row):
-            by_row = np.bincount(row, slope, len(self.y))
+        targets = [np.zeros_like(self.beta) for _ in slopes]
+        if self.beta.ndim == 2 and self._reads_all(row):
+            by_row = np.zeros((len(slopes), len(self.y)))
+            for one, slope in zip(by_row, slopes, strict=True):
+                one[row] = slope
+            part = self.partition
+            if part is not None and (part.owner[row] == owner).all():
+                return list(part.by_coefficients(by_row))
             for some, fits in self._owners(owner, row):
                 apart = np.zeros((len(self.numbers), len(fits)))
-                apart[fits, np.arange(len(fits))] = by_row[some]
-                target += self.rows.part(some).sums(apart)
-            return target
+                for one, target in zip(by_row, targets, strict=True):
+                    apart[fits, np.arange(len(fits))] = one[some]
+                    target += self.rows.part(some).sums(apart)
+            return targets
         for fit, some in self._parts(owner):
-            target[fit] += self.rows.some(fit, row[some], slope[some])
-        return target
+            for slope, target in zip(slopes, targets, strict=True):
+                target[fit] += self.rows.some(fit, row[some], slope[some])
+        return targets
 
-    def add_changes(self, total: Floats, target: Floats, one_step: bool) -> None:
-        """Add, in place, the derivative by the weight of each record, over the fits.
+    def add_changes(
+        self, totals: Floats, targets: Sequence[Floats], one_step: bool
+    ) -> None:
+        """Add, in place, derivatives by the weight of each record, over the fits.
 
         Parameters
         ----------
-        total : numpy.ndarray, shape (n,)
-        target : numpy.ndarray, shape (fits, p)
-            The derivative by the coefficients.
+        totals : numpy.ndarray, shape (m, n)
+        targets : sequence of numpy.ndarray, shape (fits, p)
+            The derivatives by the coefficients, of m functions.
         one_step : bool
             Whether changes are as long as a Newton step without the record.
         """
-        solved = np.einsum("bpq,bq->bp", self.inverse, target)
+        solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
         for some in self._pieces():
-            moved = self.rows.part(some).along(solved)
-            total[some] += np.einsum("bn,bn->n", moved, rate[:, some])
+            part = self.rows.part(some)
+            for total, one in zip(totals, solved, strict=True):
+                total[some] += np.einsum("bn,bn->n", part.along(one), rate[:, some])
 
     def changes(self, target: Floats) -> Floats:
         """Return the derivative by the weight of each record in each fit, (fits, n).
