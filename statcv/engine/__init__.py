@@ -19,13 +19,14 @@ from statcv.engine.predictions import (
 )
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
-from statcv.engine.sensitivity import Sensitivity
+from statcv.engine.sensitivity import Changes, Sensitivity, Slopes
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
 
 __all__ = [
     "OF_THE_FITS",
     "TASKS",
+    "Changes",
     "FoldFit",
     "Held",
     "Moments",
@@ -35,6 +36,7 @@ __all__ = [
     "ResampledFits",
     "Sensitivity",
     "Setup",
+    "Slopes",
     "check_jobs",
     "check_training_sets",
     "cut",

@@ -7,6 +7,7 @@ the training sets of other records, through their predictions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Sensitivity
+from statcv.engine import Changes, Sensitivity, Slopes
 from statcv.inference.estimates.values import (
     lacks_a_class,
     ranks_classes,
@@ -23,11 +24,12 @@ from statcv.inference.estimates.values import (
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.discrimination.order import rising_order
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.derivative import Derivative, Placements
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
+UNSEEN = 1e-5  # of a standard error, that changes no digit of it
 EDGE = 1e-15  # the least distance of a probability from 0 and 1 on the link scale
 
 
@@ -51,6 +53,11 @@ class Influences:
         Whether a record was held out.
     ranked : tuple of pairs of numpy.ndarray
         The outcomes and pooled predictions of each repeat that a rank metric compares.
+    placed : tuple of Placements or None
+        Their placements, for an area under a ROC curve.
+    sampled : Changes or None
+        If the influences through the fits are not exact, those of some records that
+        are.
     """
 
     value: float
@@ -60,6 +67,8 @@ class Influences:
     unit: Numbers
     counted: NDArray[np.bool_]
     ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
+    placed: tuple[Placements | None, ...] = ()
+    sampled: Changes | None = None
 
     @cached_property
     def given_fits(self) -> float:
@@ -71,7 +80,7 @@ class Influences:
         """The variance that the fits add; it may be negative, or NaN if unknown."""
         if self.fits is None:
             return float("nan")
-        return self.variance(self.held + self.fits) - self.given_fits
+        return self._with_fits[0] - self.given_fits
 
     @property
     def total(self) -> float:
@@ -83,6 +92,45 @@ class Influences:
         """
         added = 0.0 if self.fits is None else max(self.excess, 0.0) / 2
         return self.given_fits + added
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the standard error would change no digit with exact influences.
+
+        It would not if the variance that the fits add is less than 0 in any case, or
+        known well enough.
+        """
+        if self.sampled is None:
+            return True
+        value, error = self._with_fits
+        if value + error < self.given_fits:
+            return True
+        return error <= 4 * UNSEEN * self.given_fits
+
+    @cached_property
+    def _with_fits(self) -> tuple[float, float]:
+        """The variance with the fits, and by how much it may be wrong.
+
+        What exact influences would add is estimated from the records of the sample, and
+        three of its standard errors are counted as an error.
+        """
+        assert self.fits is not None
+        moved = self.held + self.fits
+        value = self.variance(moved)
+        if self.sampled is None:
+            return value, 0.0
+        some, exact = self.sampled.sample, self.sampled.exact
+        assert some is not None and exact is not None
+        moved, off, sample = moved[some], exact - self.fits[some], self.sample[some]
+        for code in self._samples:
+            members = sample == code
+            off[members] -= off[members].mean() if members.any() else 0.0
+            moved[members] -= moved[members].mean() if members.any() else 0.0
+        more = (2 * moved + off) * off
+        times = len(self.held) / len(some)
+        value += times * float(more.sum())
+        error = 3 * times * float(np.sqrt(len(some)) * more.std())
+        return value, error + 2 * np.sqrt(max(value, 0.0)) * self.sampled.error
 
     def variance(self, moved: Floats) -> float:
         """Return the variance of a sum of influences of records, or clusters.
@@ -96,6 +144,8 @@ class Influences:
         ----------
         moved : numpy.ndarray, shape (n,)
         """
+        if self._plain:
+            return self._of_records(moved)
         known = self.counted | (moved != 0)
         parts = [known & (self.sample == code) for code in self._samples]
         centred = np.zeros(len(moved))
@@ -107,6 +157,23 @@ class Influences:
             more = (every - own) / ((own - 1) * (every - 1))
             total += more * self._squares(centred, members)
         return float(total)
+
+    def _of_records(self, moved: Floats) -> float:
+        """Return the variance if every record is a unit and was held out."""
+        every, codes = self._every, self._samples
+        if len(codes) == 1:
+            away = moved - moved.mean()
+            return float(every / (every - 1) * (away @ away))
+        sizes = np.bincount(self.sample)
+        means = np.bincount(self.sample, moved) / np.maximum(sizes, 1)
+        away = moved - means[self.sample]
+        squares = np.bincount(self.sample, away**2)[codes]
+        return float((squares * sizes[codes] / (sizes[codes] - 1)).sum())
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether every record is a unit by itself, and was held out."""
+        return self._by_record and bool(self.counted.all())
 
     @property
     def smallest(self) -> int:
@@ -203,12 +270,6 @@ def influences(
 ) -> Influences | str:
     """Return the influence of each record on a metric of the pooled predictions.
 
-    Predictions are pooled by repeat, and the influences are averaged over repeats. If
-    each repeat is a single split, as for random splits, the predictions of a record are
-    averaged first. A mean over folds or pairs compares predictions of one fit only;
-    their linear predictors are standardised before they are pooled, since it does not
-    depend on their location and scale.
-
     Parameters
     ----------
     scores : Scores
@@ -224,124 +285,349 @@ def influences(
     Influences or str
         The influences, or the reason why there are none.
     """
+    return influences_on(scores, [(metric, how)], of_fits=of_fits)[0]
+
+
+def influences_on(
+    scores: Scores,
+    asked: Sequence[tuple[Metric, str]],
+    *,
+    of_fits: bool = True,
+    nearly: bool = False,
+) -> list[Influences | str]:
+    """Return the influence of each record on several metrics.
+
+    Predictions are pooled by repeat, and the influences are averaged over repeats. If
+    each repeat is a single split, as for random splits, the predictions of a record are
+    averaged first. A mean over folds or pairs compares predictions of one fit only;
+    their linear predictors are standardised before they are pooled, since it does not
+    depend on their location and scale.
+
+    Parameters
+    ----------
+    scores : Scores
+    asked : sequence of (Metric, str)
+        Metrics with derivatives, and the way in which each is stated.
+    of_fits : bool
+        Whether to compute the influence through the fits, if it is known.
+    nearly : bool
+        Whether the influences through the fits may be exact for some records only, if
+        that settles the standard errors.
+    """
+    pool = Pool(scores, scores.sensitivity if of_fits else None)
+    found = [_as_held_out(pool, metric, how) for metric, how in asked]
+    if pool.sensitivity is None:
+        return [one if isinstance(one, str) else one[0] for one in found]
+    nearly = nearly and scores.clusters is None
+    made = _through_fits(pool, found, nearly)
+    open_ = [
+        isinstance(one, Influences) and not one.is_settled and not isinstance(of, str)
+        for one, of in zip(made, found, strict=True)
+    ]
+    if any(open_):
+        rest = [of if again else "" for of, again in zip(found, open_, strict=True)]
+        exact = _through_fits(pool, rest, nearly=False)
+        made = [
+            new if again else old
+            for old, new, again in zip(made, exact, open_, strict=True)
+        ]
+    return made
+
+
+def _through_fits(
+    pool: Pool, found: Sequence[tuple[Influences, Slopes] | str], nearly: bool
+) -> list[Influences | str]:
+    """Add the influences through the fits to those as held-out records."""
+    known = [one for one in found if not isinstance(one, str)]
+    changes: list[Changes] = []
+    if known:
+        assert pool.sensitivity is not None
+        changes = pool.sensitivity.influences(
+            *pool.places, [slopes for _, slopes in known], one_step=True, nearly=nearly
+        )
+    rest = iter(changes)
+    made: list[Influences | str] = []
+    for one in found:
+        if isinstance(one, str):
+            made.append(one)
+            continue
+        moved = next(rest)
+        sampled = None if moved.sample is None else moved
+        made.append(replace(one[0], fits=moved.every, sampled=sampled))
+    return made
+
+
+def _as_held_out(
+    pool: Pool, metric: Metric, how: str
+) -> tuple[Influences, Slopes] | str:
+    """Return the influences as held-out records, and the slopes by the predictions."""
+    scores, sensitivity = pool.scores, pool.sensitivity
     n, left = len(scores.y), scores.left
-    sensitivity = scores.sensitivity if of_fits else None
     within = metric.rank and how != "pooled" and scores.predicted.ndim == 1
-    linear: Floats | None = None
-    if sensitivity is not None and within:
-        linear = np.full(len(left.row), np.nan)
-        known = np.flatnonzero(left.held)
-        linear[known] = sensitivity.standardised(left.fit[known], left.row[known])
-    held, parts = np.zeros(n), _parts(scores, metric, linear)
-    at, slopes = [], []
+    standardised = within and sensitivity is not None
+    parts = pool.standardised if standardised else pool.predicted
+    held, slopes, ranked, placed = np.zeros(n), [], [], []
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
         if ranks_classes(metric) and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        found = part.derivative(metric, sensitivity)
-        held[part.row] += found.weight / len(parts)
+        by = part.rising if metric.rank and part.predicted.ndim == 1 else part
+        found = by.derivative(metric, sensitivity)
+        held[by.row] += found.weight / len(parts)
+        if metric.rank:
+            ranked.append((by.y, by.read(metric)))
+            placed.append(found.placed)
         if sensitivity is not None:
-            where = part.fitted
-            times = np.bincount(left.row[where], None, n)[part.row]
-            shape = (-1, *[1] * (found.prediction.ndim - 1))
-            slope = np.zeros((n, *found.prediction.shape[1:]))
-            slope[part.row] = found.prediction / times.reshape(shape) / len(parts)
-            at.append(where)
-            slopes.append(slope[left.row[where]])
+            slopes.append(by.by_prediction(found.prediction, left.row) / len(parts))
     if not np.isfinite(held).all():
         return "the loss of a record is infinite"
-    fits = None
+    of_fits = Slopes(np.zeros(0))
     if sensitivity is not None:
-        where, slope = np.concatenate(at), np.concatenate(slopes)
-        if linear is None:
-            slope = sensitivity.likelihood.pull_back(left.predicted[where], slope)
+        slope = slopes[0] if len(slopes) == 1 else np.concatenate(slopes)
+        if not standardised:
+            slope = sensitivity.likelihood.pull_back(left.predicted[pool.where], slope)
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
-        own = None if linear is None else linear[where]
-        fits = sensitivity.influence(
-            left.fit[where],
-            left.row[where],
-            slope,
-            standardised=own,
-            one_step=True,
-        )
-    counted = np.zeros(n, dtype=bool)
-    counted[scores.row] = True
+        of_fits = Slopes(slope, pool.linear[pool.where] if standardised else None)
     sample = np.zeros(n, dtype=np.intp)
     if ranks_classes(metric):
         sample = scores.y.astype(np.intp)
-    unit = np.arange(n) if scores.clusters is None else scores.clusters
-    if linear is None and not (scores.apart or scores.overlapping):
+    if not standardised and not (scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
+    elif metric.is_auroc:
+        value = float(np.mean([one.area for one in placed if one is not None]))
     else:
-        value = float(np.mean([part.value(metric) for part in parts]))
-    ranked = tuple((part.y, part.read(metric)) for part in parts) if metric.rank else ()
-    made = Influences(value, held, fits, sample, unit, counted, ranked)
+        rising = metric.rank and scores.predicted.ndim == 1
+        each = [part.rising if rising else part for part in parts]
+        value = float(np.mean([part.value(metric) for part in each]))
+    made = Influences(
+        value,
+        held,
+        None,
+        sample,
+        pool.unit,
+        pool.counted,
+        tuple(ranked),
+        tuple(placed),
+    )
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
-    return made
+    return made, of_fits
 
 
-_BY_RECORD = ("row", "y", "predicted", "baseline", "threshold")
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The predictions that are pooled, in the forms that metrics read.
+
+    Attributes
+    ----------
+    scores : Scores
+    sensitivity : Sensitivity or None
+        How the predictions change with the training records, if that is asked for.
+    """
+
+    scores: Scores
+    sensitivity: Sensitivity | None
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether each record was held out."""
+        counted = np.zeros(len(self.scores.y), dtype=bool)
+        counted[self.scores.row] = True
+        return counted
+
+    @cached_property
+    def unit(self) -> Numbers:
+        """The record or cluster, within which influences are summed."""
+        clusters = self.scores.clusters
+        return np.arange(len(self.scores.y)) if clusters is None else clusters
+
+    @cached_property
+    def linear(self) -> Floats:
+        """The standardised linear predictors of ``scores.left``; NaN if dropped."""
+        assert self.sensitivity is not None
+        left = self.scores.left
+        if left.held.all():
+            return self.sensitivity.standardised(left.fit, left.row)
+        linear, known = np.full(len(left.row), np.nan), np.flatnonzero(left.held)
+        linear[known] = self.sensitivity.standardised(left.fit[known], left.row[known])
+        return linear
+
+    @cached_property
+    def predicted(self) -> list[_Part]:
+        """The predictions of each repeat, or of all if each is one split."""
+        return [self._part(*one) for one in self._repeats]
+
+    @cached_property
+    def standardised(self) -> list[_Part]:
+        """The same for the standardised linear predictors."""
+        return [self._part(*one, self.linear) for one in self._repeats]
+
+    @cached_property
+    def where(self) -> Numbers | slice:
+        """The positions in ``scores.left`` of the predictions of all parts."""
+        every = [fitted for _, fitted in self._repeats]
+        return every[0] if len(every) == 1 else np.concatenate(every)
+
+    @property
+    def places(self) -> tuple[Numbers, Numbers]:
+        """The fit and the record of the predictions of all parts."""
+        left = self.scores.left
+        return left.fit[self.where], left.row[self.where]
+
+    @cached_property
+    def _repeats(self) -> list[tuple[Numbers | slice, Numbers | slice]]:
+        """The positions of the predictions of each part, and those of the fits."""
+        scores, left = self.scores, self.scores.left
+        every = slice(None) if left.held.all() else np.flatnonzero(left.held)
+        if scores.apart or len(scores.by_repeat) == 1:
+            return [(slice(None), every)]
+        if isinstance(every, slice):
+            every = np.arange(len(left.row))
+        repeat = left.repeat[left.fit[every]]
+        return [
+            (where, every[repeat == scores.repeat[scores.split[where[0]]]])
+            for where in scores.by_repeat
+        ]
+
+    def _part(
+        self,
+        where: Numbers | slice,
+        fitted: Numbers | slice,
+        linear: Floats | None = None,
+    ) -> _Part:
+        scores, row = self.scores, self.scores.row[where]
+        values = scores.predicted[where] if linear is None else linear[fitted]
+        of_fits = scores.left.row[fitted]
+        alone = not (scores.apart or scores.overlapping) and len(of_fits) == len(row)
+        if not alone:
+            row, values = mean_by(row if linear is None else of_fits, values)
+        return _Part(
+            row=row,
+            y=scores.y[row],
+            predicted=values,
+            scores=scores,
+            where=where,
+            fitted=fitted,
+            alone=alone,
+            standardised=linear is not None,
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The pooled predictions of a repeat, each record once."""
+    """The pooled predictions of a repeat, each record once.
+
+    Attributes
+    ----------
+    row, y, predicted : numpy.ndarray, shape (m,)
+        The records, their outcomes, and what is pooled of each.
+    scores : Scores
+    where, fitted : numpy.ndarray of int, or slice
+        The positions of the predictions in ``scores``, and in ``scores.left``.
+    alone : bool
+        Whether one fit predicts each record, so that the records are those of both.
+    standardised : bool
+        Whether standardised linear predictors are pooled in place of predictions.
+    order : numpy.ndarray, shape (m,), or None
+        The order in which the records were, if they were sorted.
+    """
 
     row: Numbers
     y: NDArray[np.generic]
     predicted: Floats
-    baseline: Floats | None
-    threshold: Floats | None
-    fitted: Numbers
-    probabilities: bool
+    scores: Scores
+    where: Numbers | slice
+    fitted: Numbers | slice
+    alone: bool
     standardised: bool
+    order: Numbers | None = None
 
+    @cached_property
     def rising(self) -> _Part:
-        """Return the part in the order of its predictions, which is soon ranked."""
+        """The part in the order of its predictions, which is soon ranked."""
         order = rising_order(self.predicted)
-        given = {name: getattr(self, name) for name in _BY_RECORD}
-        known: dict[str, Any] = {
-            name: None if values is None else values[order]
-            for name, values in given.items()
-        }
-        return replace(self, **known)
+        known = {name: getattr(self, name)[order] for name in ("row", "y", "predicted")}
+        return replace(self, **known, order=order)
+
+    def beside(self, values: Floats | None) -> Floats | None:
+        """Return the mean of what belongs to the predictions of each record."""
+        if values is None:
+            return None
+        values = values[self.where]
+        if not self.alone:
+            values = mean_by(self.scores.row[self.where], values)[1]
+        return values if self.order is None else values[self.order]
+
+    def baseline(self, metric: Metric) -> Floats | None:
+        """Return the baselines, if the metric uses them."""
+        scores = self.scores
+        if not metric.uses_baseline:
+            return None
+        return self.beside(scores.baseline[scores.split])
+
+    def threshold(self, metric: Metric) -> Floats | None:
+        """Return the thresholds, if there are any and the metric depends on them."""
+        return self.beside(self.scores.threshold) if metric.cuts else None
+
+    def by_prediction(self, slope: Floats, row: Numbers) -> Floats:
+        """Return the derivatives by the prediction of each fit.
+
+        Parameters
+        ----------
+        slope : numpy.ndarray, shape (m,) or (m, classes)
+            The derivatives by what is pooled of each record.
+        row : numpy.ndarray of int
+            The records of ``scores.left``.
+        """
+        if self.alone:
+            if self.order is None:
+                return slope
+            back = np.empty_like(slope)
+            back[self.order] = slope
+            return back
+        own, n = row[self.fitted], len(self.scores.y)
+        every = np.zeros((n, *slope.shape[1:]))
+        times = np.bincount(own, None, n)[self.row]
+        every[self.row] = slope / times.reshape(-1, *[1] * (slope.ndim - 1))
+        return np.asarray(every[own])
 
     def read(self, metric: Metric) -> Floats:
         """Return the predictions in the form that a metric reads."""
         if self.standardised:
             return self.predicted
-        return metric.readable(self.predicted, self.probabilities, self.threshold)
+        known = self.threshold(metric)
+        return metric.readable(self.predicted, self.scores.probabilities, known)
 
     def value(self, metric: Metric) -> float:
         """Return the metric."""
-        read = self.read(metric)
-        return float(metric(self.y, read, self.baseline, self.threshold))
+        cut, base = self.threshold(metric), self.baseline(metric)
+        return float(metric(self.y, self.read(metric), base, cut))
 
     def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
         """Return the derivatives by the weights and by the predictions."""
         read, rate = self.predicted, None
-        cut = self.threshold
+        cut = self.threshold(metric)
         if metric.reads in ("order", "classes") and not self.standardised:
-            read, cut, rate = self._on_link_scale(metric, sensitivity)
+            read, cut, rate = self._on_link_scale(metric, cut, sensitivity)
         assert metric.derive is not None
         named = {} if cut is None else {"threshold": cut}
-        found = metric.derive(self.y, read, self.baseline, **named)
+        found = metric.derive(self.y, read, self.baseline(metric), **named)
         if rate is None:
             return found
-        return Derivative(found.weight, found.prediction * rate)
+        return replace(found, prediction=found.prediction * rate)
 
     def _on_link_scale(
-        self, metric: Metric, sensitivity: Sensitivity | None
+        self, metric: Metric, cut: Floats | None, sensitivity: Sensitivity | None
     ) -> tuple[Floats, Floats | None, Floats]:
         """Return predictions and thresholds on the link scale, and its slope."""
-        p, cut = self.predicted, self.threshold
+        p = self.predicted
+        probabilities = self.scores.probabilities
         if metric.rank:
-            p = metric.readable(p, self.probabilities)
-        if not self.probabilities or (p.ndim == 1 and _has_numbers(metric)):
+            p = metric.readable(p, probabilities)
+        if not probabilities or (p.ndim == 1 and _has_numbers(metric)):
             if sensitivity is None:
                 return p, cut, np.ones_like(p)
             like = sensitivity.likelihood
@@ -361,54 +647,3 @@ class _Part:
 
 def _has_numbers(metric: Metric) -> bool:
     return "continuous" in metric.outcomes
-
-
-def _parts(scores: Scores, metric: Metric, linear: Floats | None) -> list[_Part]:
-    """Return the pooled predictions of each repeat, or of all if each is one split.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    linear : numpy.ndarray or None
-        What is pooled in place of the predictions: a number for each entry of
-        ``scores.left``.
-    """
-    left, every = scores.left, np.flatnonzero(scores.left.held)
-    if scores.apart:
-        return [_part(scores, metric, np.arange(len(scores.row)), every, linear)]
-    repeat = left.repeat[left.fit[every]]
-    parts = []
-    for where in scores.by_repeat:
-        own = every[repeat == scores.repeat[scores.split[where[0]]]]
-        parts.append(_part(scores, metric, where, own, linear))
-    return parts
-
-
-def _part(
-    scores: Scores,
-    metric: Metric,
-    where: Numbers,
-    fitted: Numbers,
-    linear: Floats | None,
-) -> _Part:
-    if linear is None:
-        row, predicted = mean_by(scores.row[where], scores.predicted[where])
-    else:
-        row, predicted = mean_by(scores.left.row[fitted], linear[fitted])
-    cut, baseline = scores.threshold, None
-    if metric.uses_baseline:
-        baseline = mean_by(scores.row[where], scores.baseline[scores.split[where]])[1]
-    if cut is not None and metric.cuts:
-        cut = mean_by(scores.row[where], cut[where])[1]
-    made = _Part(
-        row=row,
-        y=scores.y[row],
-        predicted=predicted,
-        baseline=baseline,
-        threshold=cut if metric.cuts else None,
-        fitted=fitted,
-        probabilities=scores.probabilities,
-        standardised=linear is not None,
-    )
-    return made.rising() if metric.rank and predicted.ndim == 1 else made

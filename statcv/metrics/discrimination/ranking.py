@@ -99,6 +99,37 @@ def _round_in_place(values: Floats, digits: int) -> None:
     values[... if every else ordinary] = _shifted(mantissa, exponent - digits + 1)
 
 
+def begins_value(rising: Floats, tie_tol: float = 1e-12) -> Bools:
+    """Return whether each of some rising numbers differs from the one before it.
+
+    Numbers are equal if they are after `round_significant`; only numbers that are near
+    each other have to be rounded.
+
+    Parameters
+    ----------
+    rising : numpy.ndarray, shape (n,)
+        Numbers in rising order; NaN, which comes last, differs from all.
+    tie_tol : float, default 1e-12
+        As in `round_significant`.
+
+    Examples
+    --------
+    >>> begins_value(np.array([0.1, 0.3, 0.1 + 0.2, 0.4])).tolist()
+    [True, True, False, True]
+    """
+    new = np.ones(len(rising), dtype=bool)
+    one, other = rising[:-1], rising[1:]
+    size = np.maximum(np.abs(one), np.abs(other))
+    size *= 40 * tie_tol  # more than a unit of the last digit that is kept
+    with np.errstate(invalid="ignore"):  # the difference of two infinite numbers
+        near = np.flatnonzero(~(other - one > size))
+    if len(near):
+        new[near + 1] = round_significant(one[near], tie_tol) != round_significant(
+            other[near], tie_tol
+        )
+    return new
+
+
 def round_probabilities(p: ArrayLike) -> Floats:
     """Round probabilities of one of two classes so that either class can be positive.
 
