@@ -79,6 +79,9 @@ def same_length(n_y: int, n_other: int, name: str) -> None:
 
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
+    whole = type(y) is np.ndarray and y.dtype.kind in "biu" and y.ndim == 1
+    if whole and y.size and y.min() >= 0 and y.max() <= 1:
+        return np.asarray(y, dtype=bool)
     values = vector(y, "y")
     odd = values[(values != 0) & (values != 1)]
     if odd.size:

@@ -11,10 +11,8 @@ from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.recalibration import (
-    columns_of,
-    intercept_fit,
-    ones_of,
-    slope_fit,
+    logit_of,
+    recalibration,
 )
 
 Outcomes = NDArray[Any]
@@ -154,16 +152,16 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     from scipy.special import expit
 
-    fit = slope_fit(y == 1, p) if slope else intercept_fit(y == 1, p)
+    fit = recalibration(y == 1, p, slope=slope)
     if fit.reason:
         return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
-    columns = columns_of(p) if slope else ones_of(p)
-    fitted = expit(fit.linear)
+    logit = logit_of(p)
+    fitted = expit(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
-    by_weight = fit.covariance @ (columns.T * residual)
-    steep = fit.beta[1] if slope else 1.0
-    score = -columns.T * (variance * steep)
-    if slope:
-        score[1] += residual
-    by_logit = fit.covariance @ score
-    return Derivative(by_weight[-1], by_logit[-1] / (p * (1 - p)))
+    variance *= fit.slope
+    if not slope:
+        level = fit.of_last[0]
+        return Derivative(level * residual, -level * variance / (p * (1 - p)))
+    weight = fit.of_last[0] + fit.of_last[1] * logit
+    by_logit = fit.of_last[1] * residual - weight * variance
+    return Derivative(weight * residual, by_logit / (p * (1 - p)))

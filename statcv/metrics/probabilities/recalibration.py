@@ -184,7 +184,10 @@ def separated(positive: Bools, p: Floats) -> str:
     With one covariate the classes are separated if their ranges do not overlap (Albert
     & Anderson 1984), which is checked on the logits themselves.
     """
-    logit = logit_of(p)
+    return _separated(positive, logit_of(p))
+
+
+def _separated(positive: Bools, logit: Floats) -> str:
     same = _SAME * max(1.0, float(np.abs(logit).max()))
     if np.ptp(logit) <= same:
         return "all values of p are equal, so there is no slope"
@@ -202,6 +205,119 @@ def slope_fit(positive: Bools, p: Floats) -> LogisticFit:
     if fit.reason in (SEPARATED, COLLINEAR):
         return _failed(2, f"{fit.reason}, up to rounding")
     return fit
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibration:
+    """The coefficients of a logistic regression on the logit of probabilities.
+
+    Attributes
+    ----------
+    intercept, slope : float
+        The coefficients; a slope of 1 if it is not estimated.
+    of_last : ndarray of shape (k,)
+        The last row of their covariance, that of the slope if it is estimated.
+    reason : str
+        Why there is no fit, as of :class:`LogisticFit`.
+    """
+
+    intercept: float
+    slope: float
+    of_last: Floats
+    reason: str = ""
+
+
+def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
+    """Fit the intercept with the slope fixed at 1, or both.
+
+    With many records Newton's steps begin at the probabilities themselves. Where these
+    steps do not soon become short the fit is that of :func:`fit_logistic`.
+    """
+    reason = undefined(positive, p)
+    if not reason and len(p) >= _MANY:
+        logit = logit_of(p)
+        reason = _separated(positive, logit) if slope else ""
+        found = None if reason else _from_start(positive, p, logit, slope)
+        if found is not None:
+            return found
+    fit = slope_fit(positive, p) if slope else intercept_fit(positive, p)
+    one, of_last = float(fit.beta[0]), fit.covariance[-1]
+    return Recalibration(one, float(fit.beta[1]) if slope else 1.0, of_last, fit.reason)
+
+
+_MANY = 2**10  # records
+_STEPS = 8  # more than enough from probabilities that are near their best fit
+
+
+def _from_start(
+    positive: Bools, p: Floats, logit: Floats, slope: bool
+) -> Recalibration | None:
+    """Fit by Newton's method from slope 1; None if its steps do not soon end."""
+    middle = float(logit.mean())
+    away = logit - middle
+    squares = float(away @ away)
+    if slope and not squares > _RANK**2 * float(logit @ logit) * len(p):
+        return None
+    a, b, last = middle, 1.0, np.inf
+    for step in range(_STEPS):
+        gradient, information = _sums_at(positive, p if not step else None, away, a, b)
+        if slope:
+            scale = np.sqrt([len(p), squares])
+            alike = information / scale / scale[:, None]
+            if np.linalg.eigvalsh(alike)[0] < _FLAT:
+                return None
+        elif information[0, 0] < _FLAT * len(p):
+            return None
+        k = 2 if slope else 1
+        covariance = np.linalg.inv(information[:k, :k])
+        move = covariance @ gradient[:k]
+        gain = float(gradient[:k] @ move)
+        if not gain <= last / 4:
+            return None
+        a, b, last = a + move[0], b + (move[1] if slope else 0.0), gain
+        if gain <= _DECREMENT:
+            break
+    else:
+        return None
+    # of the intercept at a logit of 0, and of the slope
+    back = np.array([[1.0, -middle], [0.0, 1.0]])[:k, :k]
+    return Recalibration(
+        float(a - b * middle), float(b), (back @ covariance @ back.T)[-1]
+    )
+
+
+def _sums_at(
+    positive: Bools, p: Floats | None, away: Floats, a: float, b: float
+) -> tuple[Floats, Floats]:
+    """Return the gradient of the log-likelihood, and minus its second derivatives.
+
+    They are those by a and b, where a + b t is the linear predictor at a distance t of
+    the logit from its mean. Fitted probabilities that are known are not computed.
+    """
+    gradient, information = np.zeros(2), np.zeros((2, 2))
+    for start in range(0, len(away), _IN_CACHE):
+        some = slice(start, start + _IN_CACHE)
+        t = away[some]
+        if p is None:
+            fitted = b * t
+            fitted += a
+            fitted = _expit(fitted)
+        else:
+            fitted = p[some]
+        weight = 1 - fitted
+        weight *= fitted
+        residual = positive[some] - fitted
+        heavy = weight * t
+        gradient += residual.sum(), residual @ t
+        mixed = heavy.sum()
+        information += [[weight.sum(), mixed], [mixed, heavy @ t]]
+    return gradient, information
+
+
+def _expit(eta: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(eta))
 
 
 def _failed(k: int, reason: str) -> LogisticFit:
@@ -458,7 +574,7 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_slope([0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.6]), 3)
     2.458
     """
-    return float(slope_fit(*binary_probabilities(y, p)).beta[1])
+    return recalibration(*binary_probabilities(y, p), slope=True).slope
 
 
 def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
@@ -491,7 +607,7 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_intercept([0, 1, 0, 1, 1], [0.5] * 5), 3)
     0.405
     """
-    return float(intercept_fit(*binary_probabilities(y, p)).beta[0])
+    return recalibration(*binary_probabilities(y, p), slope=False).intercept
 
 
 def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
