@@ -11,7 +11,6 @@ from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.recalibration import (
-    logit_of,
     recalibration,
 )
 
@@ -153,15 +152,15 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     from scipy.special import expit
 
     fit = recalibration(y == 1, p, slope=slope)
-    if fit.reason:
+    if np.isnan(fit.intercept):
         return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
-    logit = logit_of(p)
+    logit = np.log(p / (1 - p))
     fitted = expit(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
-    variance *= fit.slope
+    total = variance.sum()
     if not slope:
-        level = fit.of_last[0]
-        return Derivative(level * residual, -level * variance / (p * (1 - p)))
-    weight = fit.of_last[0] + fit.of_last[1] * logit
-    by_logit = fit.of_last[1] * residual - weight * variance
-    return Derivative(weight * residual, by_logit / (p * (1 - p)))
+        return Derivative(residual / total, -variance / total / (p * (1 - p)))
+    logit -= (variance @ logit) / total  # orthogonal to the intercept
+    level = 1 / (variance @ logit**2)
+    by_logit = level * (residual - fit.slope * variance * logit)
+    return Derivative(level * logit * residual, by_logit / (p * (1 - p)))

@@ -214,17 +214,12 @@ class Recalibration:
     Attributes
     ----------
     intercept, slope : float
-        The coefficients; a slope of 1 if it is not estimated.
-    of_last : ndarray of shape (k,)
-        The last row of their covariance, that of the slope if it is estimated.
-    reason : str
-        Why there is no fit, as of :class:`LogisticFit`.
+        The coefficients; a slope of 1 if it is not estimated. The intercept is NaN if
+        there is no fit, for the reasons that :class:`LogisticFit` gives.
     """
 
     intercept: float
     slope: float
-    of_last: Floats
-    reason: str = ""
 
 
 def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
@@ -235,14 +230,14 @@ def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
     """
     reason = undefined(positive, p)
     if not reason and len(p) >= _MANY:
-        logit = logit_of(p)
+        logit = np.log(p / (1 - p))
         reason = _separated(positive, logit) if slope else ""
         found = None if reason else _from_start(positive, p, logit, slope)
         if found is not None:
             return found
-    fit = slope_fit(positive, p) if slope else intercept_fit(positive, p)
-    one, of_last = float(fit.beta[0]), fit.covariance[-1]
-    return Recalibration(one, float(fit.beta[1]) if slope else 1.0, of_last, fit.reason)
+    if slope:
+        return Recalibration(*map(float, slope_fit(positive, p).beta))
+    return Recalibration(float(intercept_fit(positive, p).beta[0]), 1.0)
 
 
 _MANY = 2**10  # records
@@ -269,8 +264,7 @@ def _from_start(
         elif information[0, 0] < _FLAT * len(p):
             return None
         k = 2 if slope else 1
-        covariance = np.linalg.inv(information[:k, :k])
-        move = covariance @ gradient[:k]
+        move = np.linalg.solve(information[:k, :k], gradient[:k])
         gain = float(gradient[:k] @ move)
         if not gain <= last / 4:
             return None
@@ -279,11 +273,7 @@ def _from_start(
             break
     else:
         return None
-    # of the intercept at a logit of 0, and of the slope
-    back = np.array([[1.0, -middle], [0.0, 1.0]])[:k, :k]
-    return Recalibration(
-        float(a - b * middle), float(b), (back @ covariance @ back.T)[-1]
-    )
+    return Recalibration(float(a - b * middle), float(b))
 
 
 def _sums_at(
