@@ -160,7 +160,7 @@ class Influences:
 
     def _of_records(self, moved: Floats) -> float:
         """Return the variance if every record is a unit and was held out."""
-        every, codes = self._every, self._samples
+        every, codes = len(self.held), self._samples
         if len(codes) == 1:
             away = moved - moved.mean()
             return float(every / (every - 1) * (away @ away))
@@ -173,7 +173,7 @@ class Influences:
     @cached_property
     def _plain(self) -> bool:
         """Whether every record is a unit by itself, and was held out."""
-        return self._by_record and bool(self.counted.all())
+        return self._by_record and self._all_counted
 
     @property
     def smallest(self) -> int:
@@ -195,6 +195,8 @@ class Influences:
 
     @cached_property
     def _by_record(self) -> bool:
+        if (self.unit[1:] > self.unit[:-1]).all():  # all differ
+            return True
         counts = np.bincount(self.unit[self.counted])
         return bool(counts.max(initial=0) <= 1)
 
@@ -240,11 +242,19 @@ class Influences:
     @cached_property
     def _samples(self) -> Numbers:
         """The codes of the samples."""
+        if self._all_counted:
+            return np.flatnonzero(np.bincount(self.sample))
         return np.flatnonzero(np.bincount(self.sample[self.counted]))
+
+    @cached_property
+    def _all_counted(self) -> bool:
+        return bool(self.counted.all())
 
     @cached_property
     def _sizes(self) -> list[int]:
         """The number of units of each sample."""
+        if self._plain:
+            return [int(size) for size in np.bincount(self.sample) if size]
         members = [self.counted & (self.sample == code) for code in self._samples]
         return list(map(self._units, members))
 
@@ -367,6 +377,7 @@ def _as_held_out(
     standardised = within and sensitivity is not None
     parts = pool.standardised if standardised else pool.predicted
     held, slopes, ranked, placed = np.zeros(n), [], [], []
+    alone = len(parts) == 1
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
@@ -374,25 +385,27 @@ def _as_held_out(
             return "a class is not held out"
         by = part.rising if metric.rank and part.predicted.ndim == 1 else part
         found = by.derivative(metric, sensitivity)
-        held[by.row] += found.weight / len(parts)
+        if alone:
+            held[by.row] = found.weight
+        else:
+            held[by.row] += found.weight / len(parts)
         if metric.rank:
             ranked.append((by.y, by.read(metric)))
             placed.append(found.placed)
         if sensitivity is not None:
-            slopes.append(by.by_prediction(found.prediction, left.row) / len(parts))
+            slope = by.by_prediction(found.prediction, left.row)
+            slopes.append(slope if alone else slope / len(parts))
     if not np.isfinite(held).all():
         return "the loss of a record is infinite"
     of_fits = Slopes(np.zeros(0))
     if sensitivity is not None:
-        slope = slopes[0] if len(slopes) == 1 else np.concatenate(slopes)
+        slope = slopes[0] if alone else np.concatenate(slopes)
         if not standardised:
             slope = sensitivity.likelihood.pull_back(left.predicted[pool.where], slope)
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
         of_fits = Slopes(slope, pool.linear[pool.where] if standardised else None)
-    sample = np.zeros(n, dtype=np.intp)
-    if ranks_classes(metric):
-        sample = scores.y.astype(np.intp)
+    sample = pool.classes if ranks_classes(metric) else pool.one_sample
     if not standardised and not (scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     elif metric.is_auroc:
@@ -443,6 +456,16 @@ class Pool:
         """The record or cluster, within which influences are summed."""
         clusters = self.scores.clusters
         return np.arange(len(self.scores.y)) if clusters is None else clusters
+
+    @cached_property
+    def classes(self) -> Numbers:
+        """The class of each record."""
+        return self.scores.y.astype(np.intp)
+
+    @cached_property
+    def one_sample(self) -> Numbers:
+        """The sample of each record if all are one sample."""
+        return np.zeros(len(self.scores.y), dtype=np.intp)
 
     @cached_property
     def linear(self) -> Floats:

@@ -124,8 +124,11 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
         scaled, here = (_in(points, order) - middle) / width, _in(at, asked)
         here = (here - middle) / width
         # rising places are found much faster
-        first = np.searchsorted(scaled, here - 1, side="left")
         last = np.searchsorted(scaled, here + 1, side="right")
+        if at is points:  # a point is before all that reach not as far as it
+            first = np.cumsum(np.bincount(last))[: len(points)]
+        else:
+            first = np.searchsorted(scaled, here - 1, side="left")
         total = np.empty(len(points) + 1)
         total[0] = 0.0
         factors = (1 - here**2, 2 * here, -1.0)

@@ -172,14 +172,19 @@ class OfPrecision:
         if self.method == "interpolated":  # constant below one positive record
             share[np.flatnonzero(hits)[-1]] = 1.0
         before = np.append(precision[1:], 1.0)
-        height = share * precision + (1 - share) * before
+        height = precision
+        if self.method != "average_precision":
+            height = share * precision + (1 - share) * before
         weight = positive * (height - hits @ height / ones)[place]
         # the sums over the positive records whose precisions a record changes
         parts = [(share, precision, above, place + 1)]
-        parts.append((1 - share, before, np.append(above[1:], np.inf), place))
+        if self.method != "average_precision":
+            later = np.append(above[1:], np.inf)
+            parts.append((1 - share, before, later, place))
         for part, level, count, reach in parts:
-            moved = np.append(0.0, np.cumsum(part * hits / count))
-            lost = np.append(0.0, np.cumsum(part * hits * level / count))
+            rate = part * hits / count
+            moved = np.append(0.0, np.cumsum(rate))
+            lost = np.append(0.0, np.cumsum(rate * level))
             weight += positive * moved[reach] - lost[reach]
         slope = _of_average_precision(positive, x, precision[place], above[place])
         return Derivative(weight / ones, slope / ones)

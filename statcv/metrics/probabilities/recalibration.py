@@ -241,6 +241,7 @@ def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
 
 
 _MANY = 2**10  # records
+_SURE = 1e-20  # expected gain of a step that need not be made
 _STEPS = 8  # more than enough from probabilities that are near their best fit
 
 
@@ -268,9 +269,11 @@ def _from_start(
         gain = float(gradient[:k] @ move)
         if not gain <= last / 4:
             return None
-        a, b, last = a + move[0], b + (move[1] if slope else 0.0), gain
-        if gain <= _DECREMENT:
+        a, b = a + move[0], b + (move[1] if slope else 0.0)
+        # the next gain is the third power of this one, over the square of the last
+        if gain <= _DECREMENT or (step and gain * (gain / last) ** 2 <= _SURE):
             break
+        last = gain
     else:
         return None
     return Recalibration(float(a - b * middle), float(b))
