@@ -147,8 +147,10 @@ class Partition:
     def _trained(self) -> Floats:
         """The training weights of the sample, shape (fits, s)."""
         fits = np.arange(len(self.beta))[:, None]
-        inside = (self.owner[self.sample] != fits).astype(np.float64)
-        return inside if self.given is None else inside * self.given[self.sample]
+        inside: Floats = (self.owner[self.sample] != fits).astype(np.float64)
+        if self.given is not None:
+            inside *= self.given[self.sample]
+        return inside
 
     @cached_property
     def _sums(self) -> _Sums:

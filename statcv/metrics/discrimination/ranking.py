@@ -127,8 +127,8 @@ def begins_value(rising: Floats, tie_tol: float = 1e-12) -> Bools:
     new = np.ones(len(rising), dtype=bool)
     one, other = rising[:-1], rising[1:]
     size = np.maximum(np.abs(one), np.abs(other))
-    size *= 40 * tie_tol  # more than a unit of the last digit that is kept
-    with np.errstate(invalid="ignore"):  # the difference of two infinite numbers
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers
+        size *= 40 * tie_tol  # more than a unit of the last digit that is kept
         near = np.flatnonzero(~(other - one > size))
     if len(near):
         new[near + 1] = round_significant(one[near], tie_tol) != round_significant(
