@@ -8,6 +8,7 @@ from statcv.engine.parallel import (
     progress_bar,
     returns_as_they_end,
 )
+from statcv.engine.partition import Changes
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
 from statcv.engine.permuted import OF_THE_FITS, Permutations, PermutedFits, run_permuted
 from statcv.engine.predictions import (
@@ -19,13 +20,14 @@ from statcv.engine.predictions import (
 )
 from statcv.engine.resampled import ResampledFits, run_resampled
 from statcv.engine.run import run
-from statcv.engine.sensitivity import Sensitivity
+from statcv.engine.sensitivity import Sensitivity, Slopes
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
 
 __all__ = [
     "OF_THE_FITS",
     "TASKS",
+    "Changes",
     "FoldFit",
     "Held",
     "Moments",
@@ -35,6 +37,7 @@ __all__ = [
     "ResampledFits",
     "Sensitivity",
     "Setup",
+    "Slopes",
     "check_jobs",
     "check_training_sets",
     "cut",

@@ -8,7 +8,7 @@ formula, scalers and imputers learnt in a training set is taken as given.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -17,26 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.information import TINY, information, inverted, solve
+from statcv.engine.block import Block
+from statcv.engine.partition import Changes
 from statcv.engine.predictions import Held
 from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.firth import firth_changes
-from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
+from statcv.models.likelihood import Likelihood, LinearFits
 from statcv.models.thresholds import training_times
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-MOST = 0.8  # leverage; with more, a Newton step goes astray
 BLOCK = 64  # cells of a block of fits, in units of CELLS
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
-AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
-ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
-FEW = 16  # fits, whose products with all rows cost less than gathering rows
-SAMPLE = 1000  # records, more or less, whose mean is near that of all
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,40 +91,64 @@ class Sensitivity:
 
         Parameters
         ----------
+        fit, row, slope, standardised, one_step
+            As :meth:`influences` takes them, of one function.
+        """
+        asked = [Slopes(slope, standardised)]
+        return self.influences(fit, row, asked, one_step=one_step)[0].every
+
+    def influences(
+        self,
+        fit: Numbers,
+        row: Numbers,
+        slopes: Sequence[Slopes],
+        *,
+        one_step: bool = False,
+        nearly: bool = False,
+    ) -> list[Changes]:
+        """Return the changes of functions of predictions with each record's weight.
+
+        Parameters
+        ----------
         fit, row : numpy.ndarray of int, shape (m,)
             The fit and the record of each prediction.
-        slope : numpy.ndarray, shape (m,) or (m, classes)
-            The derivative of the function by the linear predictor of each prediction.
-        standardised : numpy.ndarray, shape (m,), optional
-            The standardised linear predictors, if the derivative is by these.
+        slopes : sequence of Slopes
+            The derivatives of each function by the linear predictors.
         one_step : bool
             Whether changes are those of a Newton step without the record, which is
             longer than the derivative by 1/(1 - h), where h is its leverage (Pregibon
             1981); no more than five times as long, and not with several classes.
+        nearly : bool
+            Whether changes may be exact for a sample of many records only.
 
         Returns
         -------
-        numpy.ndarray, shape (n,)
+        list of Changes
             The derivative by the relative weight of each record, summed over the fits.
             Where classes have the same total weight in every training set, it includes
             the change of that total, to which held-out records contribute as well.
         """
-        total = np.zeros(self.setup.plan.n)
+        totals = np.zeros((len(slopes), self.setup.plan.n))
         for block, some, owner in self._blocks(fit, row):
-            target = block.by_coefficients(owner, row[some], slope[some])
-            if standardised is not None:
-                target = block.scale.through(
-                    target, owner, slope[some], standardised[some]
-                )
-            one_step = one_step and slope.ndim == 1
+            parts = [one.part(some) for one in slopes]
+            targets = block.by_coefficients(owner, row[some], [p.values for p in parts])
+            for place, part in enumerate(parts):
+                if part.standardised is not None:
+                    targets[place] = block.scale.through(
+                        targets[place], owner, part.values, part.standardised
+                    )
             if not self._moves_totals and block.has_one_predictor:
-                block.add_changes(total, target, one_step)
+                whole = len(block.numbers) == len(self.fits)
+                if nearly and one_step and whole and block.partition is not None:
+                    return block.partition.changes(np.stack(targets))
+                block.add_changes(totals, targets, one_step)
                 continue
-            moved = block.changes(target)
-            if one_step:
-                moved = moved / (1 - block.leverage)
-            total += self._with_totals(block, moved).sum(axis=0)
-        return total
+            for total, target in zip(totals, targets, strict=True):
+                moved = block.changes(target)
+                if one_step and block.beta.ndim == 2:
+                    moved = moved / (1 - block.leverage)
+                total += self._with_totals(block, moved).sum(axis=0)
+        return list(map(Changes, totals))
 
     @property
     def _moves_totals(self) -> bool:
@@ -256,395 +275,24 @@ class Sensitivity:
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
-    """Some fits that share a basis, with what is computed from them once.
+class Slopes:
+    """The derivatives of a function of predictions.
 
     Attributes
     ----------
-    numbers : numpy.ndarray of int, shape (fits,)
-        The numbers of the fits.
-    rows : Rows
-        The matrices of all records.
-    y : numpy.ndarray, shape (n,)
-        The coded outcome.
-    beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
-        The coefficients.
-    penalty : numpy.ndarray, shape (fits, p)
-        The ridge of each coefficient; infinite for one that is 0.
-    times : numpy.ndarray, shape (fits, n)
-        By what each fit multiplies the weights of the records.
-    given : numpy.ndarray, shape (n,), or None
-        The weights of the records; None if all are 1.
-    class_weights : numpy.ndarray, shape (fits, classes), or None
-        The weights that the model gives to classes.
-    likelihood : Likelihood
-        The likelihood that the fits maximise.
+    values : numpy.ndarray, shape (m,) or (m, classes)
+        The derivatives by the linear predictor of each prediction.
+    standardised : numpy.ndarray, shape (m,), or None
+        The standardised linear predictors, if the derivatives are by these.
     """
 
-    numbers: Numbers
-    rows: Rows
-    y: NDArray[Any]
-    beta: Floats
-    penalty: Floats
-    times: NDArray[np.bool_] | Floats
-    given: Floats | None
-    class_weights: Floats | None
-    likelihood: Likelihood
+    values: Floats
+    standardised: Floats | None = None
 
-    @property
-    def has_one_predictor(self) -> bool:
-        """Whether each fit has one linear predictor, and no penalty of Firth."""
-        return self.beta.ndim == 2 and self.likelihood != Bernoulli(firth=True)
-
-    # ---- weights ----
-
-    @cached_property
-    def trained(self) -> Floats:
-        """The training weights without those that the model gives to classes."""
-        return self._trained(slice(None))
-
-    def _trained(self, some: slice) -> Floats:
-        times = self.times[:, some].astype(np.float64)
-        return times if self.given is None else times * self.given[some]
-
-    @cached_property
-    def counts(self) -> Floats:
-        """The training weights, shape (fits, n)."""
-        return self._counts(slice(None))
-
-    def _counts(self, some: slice) -> Floats:
-        trained = self._trained(some)
-        if self.class_weights is None:
-            return trained
-        return trained * self.class_weights[:, self.y[some]]
-
-    # ---- sums over all records, and what follows for each ----
-
-    @cached_property
-    def eta(self) -> Floats:
-        """The linear predictors, shape (fits, n) or (fits, n, classes)."""
-        return self.rows.along(self.beta)
-
-    def predictors(self, owner: Numbers, row: Numbers) -> Floats:
-        """Return the linear predictors of some records, of fits that have one each.
-
-        Parameters
-        ----------
-        owner, row : numpy.ndarray of int, shape (m,)
-            The fit, in rising order, and the record of each prediction.
-        """
-        found = np.empty(len(row))
-        if self._reads_all(row):
-            by_row = np.empty(len(self.y))
-            for some, fits in self._owners(owner, row):
-                eta = self.rows.part(some).along(self.beta)
-                by_row[some] = eta[fits, np.arange(len(fits))]
-            return np.take(by_row, row, out=found)
-        for fit, some in self._parts(owner):
-            found[some] = self.rows.values(fit, row[some], self.beta[fit])
-        return found
-
-    def _reads_all(self, row: Numbers) -> bool:
-        """Return whether few fits predict most records, and none of them twice."""
-        if len(self.numbers) > FEW or 2 * len(row) <= len(self.y):
-            return False
-        return bool(np.bincount(row).max(initial=0) <= 1)
-
-    def _owners(self, owner: Numbers, row: Numbers) -> Iterator[tuple[slice, Numbers]]:
-        """Yield records with the fit that predicts each of them, 0 if none does."""
-        every = np.zeros(len(self.y), dtype=np.intp)
-        every[row] = owner
-        for some in self._pieces():
-            yield some, every[some]
-
-    def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
-        """Yield the predictions of each fit, as many at a time as stay in the cache."""
-        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
-        step = max(1, AT_ONCE // max(self.rows.basis.shape[1], 1))
-        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            for first in range(start, stop, step):
-                yield fit, slice(first, min(first + step, stop))
-
-    def _pieces(self) -> Iterator[slice]:
-        """Yield the records, as many at a time as stay in the cache."""
-        n = len(self.rows.basis)
-        step = max(256, AT_ONCE // max(len(self.numbers), 1))
-        for first in range(0, n, step):
-            yield slice(first, min(first + step, n))
-
-    @cached_property
-    def scale(self) -> Scale:
-        """The scale of the linear predictors, of fits that have one each."""
-        return self._totals[0]
-
-    @cached_property
-    def inverse(self) -> Floats:
-        """The inverse of the penalised information, shape (fits, p, p)."""
-        return inverted(self._totals[1], self.penalty)
-
-    @cached_property
-    def _totals(self) -> tuple[Scale, Floats]:
-        """The scale and the information, from one pass over the records."""
-        fits, r = len(self.beta), self.rows.basis.shape[1]
-        moments, total = Moments.none(self.rows, self.beta), np.zeros((fits, r, r))
-        for some in self._pieces():
-            part, trained = self.rows.part(some), self._trained(some)
-            eta = part.along(self.beta)
-            moments.add(part, eta, trained)
-            curved = self.likelihood.curvature(self.y[None, some], eta)
-            curved *= trained if self.class_weights is None else self._counts(some)
-            total += information(part.basis, curved)
-        return moments.scale(), self.rows.between(total)
-
-    @cached_property
-    def pull(self) -> Floats:
-        """The derivative of the log-likelihood by each linear predictor."""
-        if self.beta.ndim == 2:
-            pull = np.empty(self.times.shape)
-            for some in self._pieces():
-                eta = self.rows.part(some).along(self.beta)
-                np.multiply(
-                    self._counts(some),
-                    self.likelihood.residual(self.y[None, some], eta),
-                    out=pull[:, some],
-                )
-            return pull
-        counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
-        return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
-
-    @cached_property
-    def leverage(self) -> Floats:
-        """The leverage of each record, shape (fits, n)."""
-        found = np.empty(self.times.shape)
-        for some in self._pieces():
-            eta = self.rows.part(some).along(self.beta)
-            found[:, some] = self._leverage(some, eta, self._counts(some))
-        return found
-
-    @cached_property
-    def reach(self) -> Floats:
-        """The pull, as long as a Newton step without the record."""
-        reach = np.empty(self.times.shape)
-        for some in self._pieces():
-            eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
-            left = 1 - self._leverage(some, eta, counts)
-            counts *= self.likelihood.residual(self.y[None, some], eta)
-            np.divide(counts, left, out=reach[:, some])
-        return reach
-
-    def _leverage(self, some: slice, eta: Floats, counts: Floats) -> Floats:
-        """Return the leverage of some records.
-
-        It is the weight in the information times x'H⁻¹x, for which the mean of H⁻¹ over
-        the fits is taken where the fits differ too little to matter.
-        """
-        part = self.rows.part(some)
-        curved = self.likelihood.curvature(self.y[None, some], eta)
-        curved *= counts
-        mean, apart = self._mean_inverse
-        if apart < 1:
-            common = curved * part.quadratic(mean)
-            if apart * common.max(initial=0.0) < ALIKE:
-                return np.minimum(common, MOST)
-        curved *= part.quadratic(self.inverse)
-        return np.clip(curved, 0.0, MOST)
-
-    @cached_property
-    def _mean_inverse(self) -> tuple[Floats, float]:
-        """The mean of the inverse information, and by how much those of fits differ.
-
-        The difference is the largest of x'H⁻¹x between a fit and the mean, relative to
-        the mean, for any row x; infinite if it is not known.
-        """
-        mean = self.inverse.mean(axis=0)
-        if self.rows.own is not None:
-            return mean[None], np.inf
-        used = np.diag(mean) > 0
-        inverse = self.inverse[:, used][:, :, used]
-        try:
-            root = np.linalg.inv(np.linalg.cholesky(mean[used][:, used]))
-        except np.linalg.LinAlgError:
-            return mean[None], np.inf
-        ratio = np.linalg.eigvalsh(root @ inverse @ root.T)
-        return mean[None], float(np.abs(ratio - 1).max(initial=0.0))
-
-    def by_coefficients(self, owner: Numbers, row: Numbers, slope: Floats) -> Floats:
-        """Return the derivative by the coefficients of a function of predictions.
-
-        Parameters
-        ----------
-        owner, row : numpy.ndarray of int, shape (m,)
-            The fit, in rising order, and the record of each prediction.
-        slope : numpy.ndarray, shape (m,) or (m, classes)
-            The derivative by its linear predictor.
-        """
-        target = np.zeros_like(self.beta)
-        if slope.ndim == 1 and self._reads_all(row):
-            by_row = np.bincount(row, slope, len(self.y))
-            for some, fits in self._owners(owner, row):
-                apart = np.zeros((len(self.numbers), len(fits)))
-                apart[fits, np.arange(len(fits))] = by_row[some]
-                target += self.rows.part(some).sums(apart)
-            return target
-        for fit, some in self._parts(owner):
-            target[fit] += self.rows.some(fit, row[some], slope[some])
-        return target
-
-    def add_changes(self, total: Floats, target: Floats, one_step: bool) -> None:
-        """Add, in place, the derivative by the weight of each record, over the fits.
-
-        Parameters
-        ----------
-        total : numpy.ndarray, shape (n,)
-        target : numpy.ndarray, shape (fits, p)
-            The derivative by the coefficients.
-        one_step : bool
-            Whether changes are as long as a Newton step without the record.
-        """
-        solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        rate = self.reach if one_step else self.pull
-        for some in self._pieces():
-            moved = self.rows.part(some).along(solved)
-            total[some] += np.einsum("bn,bn->n", moved, rate[:, some])
-
-    def changes(self, target: Floats) -> Floats:
-        """Return the derivative by the weight of each record in each fit, (fits, n).
-
-        Parameters
-        ----------
-        target : numpy.ndarray, shape (fits, p) or (fits, p, classes)
-            The derivative by the coefficients.
-        """
-        if self.beta.ndim == 3:
-            return self._changes_of_classes(target)
-        if self.likelihood == Bernoulli(firth=True):
-            parts = zip(self.counts, self.beta, target, strict=True)
-            changes = [
-                firth_changes(self.rows.matrix(fit), self.y, *part)
-                for fit, part in enumerate(parts)
-            ]
-            return np.stack(changes)
-        solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        return np.asarray(self.rows.along(solved) * self.pull)
-
-    def _changes_of_classes(self, target: Floats) -> Floats:
-        shares = self.likelihood.curvature(self.y[None], self.eta)
-        matrix = self.rows.information_of_classes(shares, self.counts)
-        fits, _, classes = target.shape
-        flat = target.transpose(0, 2, 1).reshape(fits, -1)
-        solved = solve(matrix, np.tile(self.penalty, classes), flat)
-        solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
-        return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Weighted sums of linear predictors η, and of their products with rows.
-
-    Attributes
-    ----------
-    rows : Rows
-    beta : numpy.ndarray, shape (fits, p)
-        The coefficients.
-    middle : numpy.ndarray, shape (fits, 1)
-        A number near the mean of η, from which its distance is taken.
-    total, first, second, largest : numpy.ndarray, shape (fits,)
-        The sums of the weights, of the distances and of their squares, and the largest
-        absolute value of η.
-    sums, products : numpy.ndarray, shape (fits, r)
-        The sums of the rows of the basis, and of their products with the distances.
-    """
-
-    rows: Rows
-    beta: Floats
-    middle: Floats
-    total: Floats
-    first: Floats
-    second: Floats
-    largest: Floats
-    sums: Floats
-    products: Floats
-
-    @classmethod
-    def none(cls, rows: Rows, beta: Floats) -> Moments:
-        """Return the sums over no records."""
-        fits, r = len(beta), rows.basis.shape[1]
-        some = rows.part(slice(0, None, max(1, len(rows.basis) // SAMPLE)))
-        middle = some.along(beta).mean(axis=1, keepdims=True)
-        return cls(
-            rows=rows,
-            beta=beta,
-            middle=middle,
-            total=np.zeros(fits),
-            first=np.zeros(fits),
-            second=np.zeros(fits),
-            largest=np.zeros(fits),
-            sums=np.zeros((fits, r)),
-            products=np.zeros((fits, r)),
-        )
-
-    def add(self, part: Rows, eta: Floats, weights: Floats) -> None:
-        """Add some rows, with linear predictors and weights of shape (fits, m)."""
-        np.maximum(self.largest, np.abs(eta).max(axis=1), out=self.largest)
-        distance = eta - self.middle
-        apart = weights * distance
-        self.total[:] += weights.sum(axis=1)
-        self.first[:] += apart.sum(axis=1)
-        self.second[:] += np.einsum("bn,bn->b", apart, distance)
-        self.sums[:] += weights @ part.basis
-        self.products[:] += apart @ part.basis
-
-    def scale(self) -> Scale:
-        """Return the scale of the linear predictors."""
-        total = self.total[:, None]
-        away = self.first / self.total
-        variance = self.second / self.total - away**2
-        least = (TINY * self.largest) ** 2
-        spread = np.sqrt(np.maximum(variance, 0.0))
-        rate = np.divide(1.0, spread, out=np.zeros_like(away), where=variance > least)
-        centre = self.sums / total
-        along = self.products / total - away[:, None] * centre
-        turned = self.rows.turned
-        return Scale(self.middle[:, 0] + away, rate, turned(centre), turned(along))
-
-
-@dataclass(frozen=True, eq=False)
-class Scale:
-    """The mean and the spread of linear predictors in the training sets of fits.
-
-    Attributes
-    ----------
-    mean, rate : numpy.ndarray, shape (fits,)
-        The mean, and one over the standard deviation, 0 if there is no spread.
-    centre, along : numpy.ndarray, shape (fits, p)
-        The mean of the design matrix, and its covariance with the linear predictor.
-    """
-
-    mean: Floats
-    rate: Floats
-    centre: Floats
-    along: Floats
-
-    def through(
-        self, target: Floats, owner: Numbers, slope: Floats, standardised: Floats
-    ) -> Floats:
-        """Return derivatives by coefficients, of a function of what is standardised.
-
-        Parameters
-        ----------
-        target : numpy.ndarray, shape (fits, p)
-            The same, of the function of linear predictors.
-        owner : numpy.ndarray of int, shape (m,)
-            The fit of each prediction.
-        slope, standardised : numpy.ndarray, shape (m,)
-            The derivative by each standardised prediction, and its value.
-        """
-        fits = len(target)
-        sums = np.bincount(owner, slope, fits)[:, None]
-        moments = np.bincount(owner, slope * standardised, fits)[:, None]
-        rate = self.rate[:, None]
-        shifted = (target - sums * self.centre) * rate
-        return np.asarray(shifted - moments * self.along * rate**2)
+    def part(self, some: Numbers | slice) -> Slopes:
+        """Return those of some predictions."""
+        own = None if self.standardised is None else self.standardised[some]
+        return Slopes(self.values[some], own)
 
 
 def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats:

@@ -30,6 +30,7 @@ from statcv.inference.intervals.methods import (
     IntervalMethod,
     check_interval,
     default_interval,
+    know_intervals,
     possible_intervals,
 )
 from statcv.inference.meta.effects import RandomEffects, random_effects
@@ -76,6 +77,7 @@ __all__ = [
     "influence_interval",
     "join_values",
     "joined_groups",
+    "know_intervals",
     "make_estimate",
     "mean_interval",
     "measured_comparison",

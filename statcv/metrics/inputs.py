@@ -79,6 +79,8 @@ def same_length(n_y: int, n_other: int, name: str) -> None:
 
 def binary_outcome(y: ArrayLike) -> Bools:
     """Return an outcome of 0 and 1 as booleans, True for positive records."""
+    if type(y) is np.ndarray and y.ndim == 1 and _is_binary(y):
+        return np.asarray(y, dtype=bool)
     values = vector(y, "y")
     positive: Bools = values == 1
     if np.count_nonzero(positive) + np.count_nonzero(values == 0) < values.size:
@@ -88,6 +90,13 @@ def binary_outcome(y: ArrayLike) -> Bools:
             f"such as {odd[0]:g}; code the positive class as 1."
         )
     return positive
+
+
+def _is_binary(codes: NDArray[Any]) -> bool:
+    """Return whether codes are whole numbers, all of them 0 or 1."""
+    if codes.dtype.kind not in "biu" or not codes.size:
+        return False
+    return bool(codes.min() >= 0 and codes.max() <= 1)
 
 
 def binary_scores(y: ArrayLike, score: ArrayLike) -> tuple[Bools, Floats]:

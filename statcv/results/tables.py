@@ -26,6 +26,7 @@ from statcv.inference import (
     Scores,
     join_values,
     joined_groups,
+    know_intervals,
     make_estimate,
 )
 from statcv.inference.estimates.groups import among, group_estimate
@@ -171,11 +172,17 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     UndefinedMetricWarning
         If a metric is undefined, with the number of such metrics.
     """
-    rows = []
-    for metric, plain in zip(
-        result.chosen_metrics, result.without_predictors, strict=True
+    rows, metrics = [], result.chosen_metrics
+    headlines = [make_estimate(result.scores, one, level=level) for one in metrics]
+    defined = [
+        (metric, one.how, one.value)
+        for metric, one in zip(metrics, headlines, strict=True)
+        if not (one.how == "pooled" and one.n_undefined)
+    ]
+    know_intervals(result.scores, defined)
+    for metric, headline, plain in zip(
+        metrics, headlines, result.without_predictors, strict=True
     ):
-        headline = make_estimate(result.scores, metric, level=level)
         row = metric_row(result.scores, metric, headline, plain.value)
         if is_bootstrap(result.plan):
             parts = join_values(

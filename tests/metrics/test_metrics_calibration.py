@@ -473,3 +473,31 @@ def test_spiegelhalter_in_extreme_cases():
     assert (refuted.statistic, refuted.p_value) == (np.inf, 0)
     assert refuted.reason == "1 outcome of probability 0 occurred"
     assert spiegelhalter_test([0, 0, 1], [1.0, 0.1, 0.8]).p_value == 0
+
+
+# ---- many records ----
+
+
+@pytest.mark.parametrize("steep", [0.02, 0.5, 1.0, 4.0])
+@pytest.mark.parametrize("off", [-3.0, 0.0, 0.4])
+def test_many_records_have_the_coefficients_of_a_logistic_regression(steep, off):
+    rng = np.random.default_rng(7)
+    eta = rng.normal(size=3000) - 1
+    y = (steep * eta + off + rng.logistic(size=3000) > 0).astype(int)
+    p = expit(eta)
+    found = calibration(y, p)
+    assert calibration_slope(y, p) == pytest.approx(found.slope, rel=1e-9)
+    intercept = calibration_intercept(y, p)
+    assert intercept == pytest.approx(found.intercept, rel=1e-9, abs=1e-11)
+    assert expit(eta + intercept).sum() == pytest.approx(y.sum())
+
+
+def test_many_records_may_have_no_slope():
+    y = np.repeat([0, 1], 2000)
+    assert np.isnan(calibration_slope(y, np.linspace(0.1, 0.9, 4000)))
+    assert np.isnan(calibration_slope(y, np.full(4000, 0.3)))
+    assert calibration_intercept(y, np.full(4000, 0.3)) == pytest.approx(-logit(0.3))
+    one_wrong = np.r_[np.linspace(0.1, 0.9, 4000)[:-1], 0.1]
+    assert calibration_slope(y, one_wrong) == pytest.approx(
+        calibration(y, one_wrong).slope, rel=1e-9
+    )

@@ -320,8 +320,12 @@ def test_the_placements_of_a_class_have_the_area_as_their_mean():
     y, p = data("binary", tied=True)
     placed = placements(y == 1, p)
     area = METRICS["auroc"](y, p)
-    assert placed[y == 1].mean() == pytest.approx(area)
-    assert placed[y == 0].mean() == pytest.approx(area)
+    assert placed.area == pytest.approx(area)
+    assert placed.share[y == 1].mean() == pytest.approx(area)
+    assert placed.share[y == 0].mean() == pytest.approx(area)
+    tied = [one == other for one in p[y == 1] for other in p[y == 0]]
+    assert placed.tied == pytest.approx(np.mean(tied))
+    assert 0 < placed.tied < 1
 
 
 # ---- metrics of users ----

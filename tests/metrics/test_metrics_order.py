@@ -5,9 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statcv.metrics import auprc
+from statcv.metrics import auprc, auroc, auroc_by_group, round_significant
 from statcv.metrics.discrimination.curves import auprc_of_counts
-from statcv.metrics.discrimination.order import distinct_values, rising_order
+from statcv.metrics.discrimination.order import (
+    ByValue,
+    class_keys,
+    distinct_values,
+    rising_order,
+)
+from statcv.metrics.discrimination.ranking import begins_value, round_probabilities
 
 SHAPES = {
     "normal": lambda rng, n: rng.standard_normal(n),
@@ -59,3 +65,74 @@ def test_areas_of_counted_records_are_those_of_the_records(rows, method):
         return
     expected = auprc(np.array(y), np.array(score_of, dtype=float), method=method)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+# ---- which rising numbers are equal once they are rounded ----
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_numbers_begin_where_their_rounded_values_change(shape):
+    rising = np.sort(SHAPES[shape](np.random.default_rng(3), 3000))
+    for tie_tol in (1e-12, 3.3e-9, 1e-3, 0.0):
+        rounded = round_significant(rising, tie_tol)
+        new = np.append(True, rounded[1:] != rounded[:-1])
+        assert np.array_equal(begins_value(rising, tie_tol), new)
+
+
+@given(st.lists(st.integers(-40, 40), min_size=1), st.integers(-300, 290))
+def test_numbers_near_each_other_begin_where_their_rounded_values_change(steps, power):
+    rising = np.sort((1 + np.array(steps) * 1e-12) * 10.0**power)
+    rounded = round_significant(rising)
+    new = np.append(True, rounded[1:] != rounded[:-1])
+    assert np.array_equal(begins_value(rising), new)
+
+
+# ---- areas of many probabilities, from numbers that are sorted with their class ----
+
+
+def many(tied, n=20_000):
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 2, n)
+    p = 1 / (1 + np.exp(-rng.logistic(size=n) - y))
+    p[:3] = 0.0, 1.0, 1e-12
+    return y, round_probabilities(np.round(p, 2) if tied else p)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_records_of_two_classes_are_counted_by_value(tied):
+    y, p = many(tied)
+    keys = class_keys(y == 1, p)
+    keys.sort()
+    found = ByValue.of(keys)
+    values, place = np.unique(p, return_inverse=True)
+    assert np.array_equal(found.ones, np.bincount(place, y == 1, len(values)))
+    assert np.array_equal(found.zeros, np.bincount(place, y == 0, len(values)))
+
+
+@pytest.mark.parametrize("tied", [False, True])
+def test_areas_of_many_probabilities_are_those_of_other_scores(tied):
+    """Odds have the order of probabilities, but are not multiples of 1e-12."""
+    y, p = many(tied)
+    with np.errstate(divide="ignore"):
+        score = np.log(p / (1 - p))
+    assert class_keys(y == 1, p) is not None
+    assert class_keys(y == 1, score) is None
+    assert auroc(y, p) == pytest.approx(auroc(y, score), rel=1e-13)
+    assert auprc(y, p) == pytest.approx(auprc(y, score), rel=1e-12)
+    group = np.sort(np.random.default_rng(1).integers(0, 7, len(y)))
+    group[group == 3] = 4  # nobody is in group 3
+    y[group == 5] = 1
+    found, expected = (auroc_by_group(y, one, group, 7) for one in (p, score))
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+    assert np.isnan(found[[3, 5]]).all()
+    assert np.array_equal(p, many(tied)[1])  # is not sorted in place
+
+
+@pytest.mark.parametrize("odd", [np.nan, -0.1, 1.5, 0.1 + 1e-14])
+def test_other_numbers_are_not_sorted_with_their_class(odd):
+    y, p = many(tied=False)
+    for place in (0, 7000):
+        changed = p.copy()
+        changed[place] = odd
+        assert class_keys(y == 1, changed) is None
+    assert class_keys(y[:100] == 1, p[:100]) is None

@@ -230,8 +230,7 @@ def _over(
     records with each.
     """
     values = []
-    owners, rows = plan.tests.owners, plan.tests.values
-    positive: Floats = np.bincount(owners, y[rows], plan.n_splits).astype(np.float64)
+    positive = _sums(plan, y)
     negative = plan.tests.sizes - positive
     begin = np.searchsorted(plan.fits.repeat_of, np.arange(plan.repeats + 1))
     for first, last in pairwise(begin):
@@ -239,6 +238,12 @@ def _over(
         values.append(metric(score[some], positive[some], negative[some]))
     defined = [value for value in values if not np.isnan(value)]
     return float(np.mean(defined)) if defined else np.nan
+
+
+def _sums(plan: FoldPlan, values: NDArray[Any]) -> Floats:
+    """Return the sum of the values of the records that each split holds out."""
+    held = plan.tests
+    return np.asarray(np.bincount(held.owners, values[held.values], plan.n_splits))
 
 
 def _auroc(score: Floats, positive: Floats, negative: Floats) -> float:
@@ -273,23 +278,24 @@ def label_correlation(plan: FoldPlan, values: NDArray[Any]) -> float:
     -1.0
     """
     values = _standard(np.asarray(values, dtype=np.float64))
-    owners = plan.tests.owners
-    mean = plan.fits.mean_by_split(fit_means(plan, values))[owners]
-    known = np.isfinite(mean)
-    mean, value = mean[known], values[plan.tests.values[known]]
-    repeat = plan.fits.repeat_of[owners[known]]
-    count = np.maximum(np.bincount(repeat, minlength=plan.repeats), 1)
+    mean = plan.fits.mean_by_split(fit_means(plan, values))
+    known = np.isfinite(mean) & (plan.tests.sizes > 0)
+    mean, size = mean[known], plan.tests.sizes[known].astype(np.float64)
+    total, squares = (_sums(plan, one)[known] for one in (values, values**2))
+    repeat = plan.fits.repeat_of[known]
 
-    def centred(numbers: Floats) -> tuple[Floats, Floats]:
-        """Return deviations from the mean of the repeat, and their mean square."""
-        away = numbers - (np.bincount(repeat, numbers, plan.repeats) / count)[repeat]
-        return away, np.bincount(repeat, away**2, plan.repeats) / count
+    def summed(numbers: Floats) -> Floats:
+        return np.asarray(np.bincount(repeat, numbers, plan.repeats))
 
-    (mean, of_means), (value, of_values) = centred(mean), centred(value)
+    count = np.maximum(summed(size), 1)
+    mean = mean - (summed(size * mean) / count)[repeat]
+    centre = summed(total) / count
+    of_means = summed(size * mean**2) / count
+    of_values = summed(squares) / count - centre**2
     defined = (of_means > SAME**2) & (of_values > SAME**2)
     if not defined.any():
         return np.nan
-    product = np.bincount(repeat, mean * value, plan.repeats) / count
+    product = summed(mean * (total - size * centre[repeat])) / count
     r = product[defined] / np.sqrt(of_means[defined] * of_values[defined])
     return float(np.clip(r, -1, 1).mean())
 
@@ -329,9 +335,8 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     y = response.codes
     fits = plan.fits
     score = np.zeros(plan.n_splits) if fits.tournament else -training_means(plan, y)
-    repeat = fits.repeat_of[plan.tests.owners]
-    held = np.bincount(repeat, minlength=plan.repeats)
-    positive = np.bincount(repeat, y[plan.tests.values], plan.repeats)
+    held = np.bincount(fits.repeat_of, plan.tests.sizes, plan.repeats)
+    positive = np.bincount(fits.repeat_of, _sums(plan, y), plan.repeats)
     shares = positive[positive > 0] / held[positive > 0]
     share = float(shares.mean()) if len(shares) else np.nan
     area = 1 - mean_model_auroc(plan, y)

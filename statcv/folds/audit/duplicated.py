@@ -346,7 +346,16 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     place = np.minimum(np.searchsorted(shared, sums), len(shared) - 1)
     rows = np.flatnonzero(shared[place] == sums)
     twins = _Twins(rows, place[rows])
-    return None if twins.largest > MOST else twins
+    if twins.largest > MOST:
+        return None
+    # sums of different records may be equal by chance
+    alike = np.ascontiguousarray(X[rows] + 0.0).view(f"V{X.itemsize * X.shape[1]}")
+    _, code, times = np.unique(alike, return_inverse=True, return_counts=True)
+    code = code.reshape(-1)
+    rows, code = rows[times[code] > 1], code[times[code] > 1]
+    if not len(rows):
+        return None
+    return _Twins(rows, np.unique(code, return_inverse=True)[1])
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ the training sets of other records, through their predictions.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,21 +15,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Sensitivity
+from statcv.engine import Changes, Slopes
+from statcv.inference.estimates.pool import Pool
 from statcv.inference.estimates.values import (
     lacks_a_class,
     ranks_classes,
     values_by_repeat,
 )
-from statcv.inference.scores import Scores, mean_by
+from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.metrics.discrimination.order import rising_order
-from statcv.metrics.influence.derivative import Derivative
+from statcv.metrics.influence.derivative import Placements
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
-EDGE = 1e-15  # the least distance of a probability from 0 and 1 on the link scale
+UNSEEN = 1e-5  # of a standard error, that changes no digit of it
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,11 @@ class Influences:
         Whether a record was held out.
     ranked : tuple of pairs of numpy.ndarray
         The outcomes and pooled predictions of each repeat that a rank metric compares.
+    placed : tuple of Placements or None
+        Their placements, for an area under a ROC curve.
+    sampled : Changes or None
+        If the influences through the fits are not exact, those of some records that
+        are.
     """
 
     value: float
@@ -60,6 +66,8 @@ class Influences:
     unit: Numbers
     counted: NDArray[np.bool_]
     ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
+    placed: tuple[Placements | None, ...] = ()
+    sampled: Changes | None = None
 
     @cached_property
     def given_fits(self) -> float:
@@ -71,7 +79,7 @@ class Influences:
         """The variance that the fits add; it may be negative, or NaN if unknown."""
         if self.fits is None:
             return float("nan")
-        return self.variance(self.held + self.fits) - self.given_fits
+        return self._with_fits[0] - self.given_fits
 
     @property
     def total(self) -> float:
@@ -83,6 +91,45 @@ class Influences:
         """
         added = 0.0 if self.fits is None else max(self.excess, 0.0) / 2
         return self.given_fits + added
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the standard error would change no digit with exact influences.
+
+        It would not if the variance that the fits add is less than 0 in any case, or
+        known well enough.
+        """
+        if self.sampled is None:
+            return True
+        value, error = self._with_fits
+        if value + error < self.given_fits:
+            return True
+        return error <= 4 * UNSEEN * self.given_fits
+
+    @cached_property
+    def _with_fits(self) -> tuple[float, float]:
+        """The variance with the fits, and by how much it may be wrong.
+
+        What exact influences would add is estimated from the records of the sample, and
+        three of its standard errors are counted as an error.
+        """
+        assert self.fits is not None
+        moved = self.held + self.fits
+        value = self.variance(moved)
+        if self.sampled is None:
+            return value, 0.0
+        some, exact = self.sampled.sample, self.sampled.exact
+        assert some is not None and exact is not None
+        moved, off, sample = moved[some], exact - self.fits[some], self.sample[some]
+        for code in self._samples:
+            members = sample == code
+            off[members] -= off[members].mean() if members.any() else 0.0
+            moved[members] -= moved[members].mean() if members.any() else 0.0
+        more = (2 * moved + off) * off
+        times = len(self.held) / len(some)
+        value += times * float(more.sum())
+        error = 3 * times * float(np.sqrt(len(some)) * more.std())
+        return value, error + 2 * np.sqrt(max(value, 0.0)) * self.sampled.error
 
     def variance(self, moved: Floats) -> float:
         """Return the variance of a sum of influences of records, or clusters.
@@ -96,6 +143,8 @@ class Influences:
         ----------
         moved : numpy.ndarray, shape (n,)
         """
+        if self._plain:
+            return self._of_records(moved)
         known = self.counted | (moved != 0)
         parts = [known & (self.sample == code) for code in self._samples]
         centred = np.zeros(len(moved))
@@ -107,6 +156,23 @@ class Influences:
             more = (every - own) / ((own - 1) * (every - 1))
             total += more * self._squares(centred, members)
         return float(total)
+
+    def _of_records(self, moved: Floats) -> float:
+        """Return the variance if every record is a unit and was held out."""
+        every, codes = len(self.held), self._samples
+        if len(codes) == 1:
+            away = moved - moved.mean()
+            return float(every / (every - 1) * (away @ away))
+        sizes = np.bincount(self.sample)
+        means = np.bincount(self.sample, moved) / np.maximum(sizes, 1)
+        away = moved - means[self.sample]
+        squares = np.bincount(self.sample, away**2)[codes]
+        return float((squares * sizes[codes] / (sizes[codes] - 1)).sum())
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether every record is a unit by itself, and was held out."""
+        return self._by_record and self._all_counted
 
     @property
     def smallest(self) -> int:
@@ -128,6 +194,8 @@ class Influences:
 
     @cached_property
     def _by_record(self) -> bool:
+        if (self.unit[1:] > self.unit[:-1]).all():  # all differ
+            return True
         counts = np.bincount(self.unit[self.counted])
         return bool(counts.max(initial=0) <= 1)
 
@@ -173,11 +241,19 @@ class Influences:
     @cached_property
     def _samples(self) -> Numbers:
         """The codes of the samples."""
+        if self._all_counted:
+            return np.flatnonzero(np.bincount(self.sample))
         return np.flatnonzero(np.bincount(self.sample[self.counted]))
+
+    @cached_property
+    def _all_counted(self) -> bool:
+        return bool(self.counted.all())
 
     @cached_property
     def _sizes(self) -> list[int]:
         """The number of units of each sample."""
+        if self._plain:
+            return [int(size) for size in np.bincount(self.sample) if size]
         members = [self.counted & (self.sample == code) for code in self._samples]
         return list(map(self._units, members))
 
@@ -203,12 +279,6 @@ def influences(
 ) -> Influences | str:
     """Return the influence of each record on a metric of the pooled predictions.
 
-    Predictions are pooled by repeat, and the influences are averaged over repeats. If
-    each repeat is a single split, as for random splits, the predictions of a record are
-    averaged first. A mean over folds or pairs compares predictions of one fit only;
-    their linear predictors are standardised before they are pooled, since it does not
-    depend on their location and scale.
-
     Parameters
     ----------
     scores : Scores
@@ -224,191 +294,136 @@ def influences(
     Influences or str
         The influences, or the reason why there are none.
     """
+    return influences_on(scores, [(metric, how)], of_fits=of_fits)[0]
+
+
+def influences_on(
+    scores: Scores,
+    asked: Sequence[tuple[Metric, str]],
+    *,
+    of_fits: bool = True,
+    nearly: bool = False,
+) -> list[Influences | str]:
+    """Return the influence of each record on several metrics.
+
+    Predictions are pooled by repeat, and the influences are averaged over repeats. If
+    each repeat is a single split, as for random splits, the predictions of a record are
+    averaged first. A mean over folds or pairs compares predictions of one fit only;
+    their linear predictors are standardised before they are pooled, since it does not
+    depend on their location and scale.
+
+    Parameters
+    ----------
+    scores : Scores
+    asked : sequence of (Metric, str)
+        Metrics with derivatives, and the way in which each is stated.
+    of_fits : bool
+        Whether to compute the influence through the fits, if it is known.
+    nearly : bool
+        Whether the influences through the fits may be exact for some records only, if
+        that settles the standard errors.
+    """
+    pool = Pool(scores, scores.sensitivity if of_fits else None)
+    found = [_as_held_out(pool, metric, how) for metric, how in asked]
+    if pool.sensitivity is None:
+        return [one if isinstance(one, str) else one[0] for one in found]
+    nearly = nearly and scores.clusters is None
+    made = _through_fits(pool, found, nearly)
+    open_ = [
+        isinstance(one, Influences) and not one.is_settled and not isinstance(of, str)
+        for one, of in zip(made, found, strict=True)
+    ]
+    if any(open_):
+        rest = [of if again else "" for of, again in zip(found, open_, strict=True)]
+        exact = _through_fits(pool, rest, nearly=False)
+        made = [
+            new if again else old
+            for old, new, again in zip(made, exact, open_, strict=True)
+        ]
+    return made
+
+
+def _through_fits(
+    pool: Pool, found: Sequence[tuple[Influences, Slopes] | str], nearly: bool
+) -> list[Influences | str]:
+    """Add the influences through the fits to those as held-out records."""
+    known = [one for one in found if not isinstance(one, str)]
+    changes: list[Changes] = []
+    if known:
+        assert pool.sensitivity is not None
+        changes = pool.sensitivity.influences(
+            *pool.places, [slopes for _, slopes in known], one_step=True, nearly=nearly
+        )
+    rest = iter(changes)
+    made: list[Influences | str] = []
+    for one in found:
+        if isinstance(one, str):
+            made.append(one)
+            continue
+        moved = next(rest)
+        sampled = None if moved.sample is None else moved
+        made.append(replace(one[0], fits=moved.every, sampled=sampled))
+    return made
+
+
+def _as_held_out(
+    pool: Pool, metric: Metric, how: str
+) -> tuple[Influences, Slopes] | str:
+    """Return the influences as held-out records, and the slopes by the predictions."""
+    scores, sensitivity = pool.scores, pool.sensitivity
     n, left = len(scores.y), scores.left
-    sensitivity = scores.sensitivity if of_fits else None
     within = metric.rank and how != "pooled" and scores.predicted.ndim == 1
-    linear: Floats | None = None
-    if sensitivity is not None and within:
-        linear = np.full(len(left.row), np.nan)
-        known = np.flatnonzero(left.held)
-        linear[known] = sensitivity.standardised(left.fit[known], left.row[known])
-    held, parts = np.zeros(n), _parts(scores, metric, linear)
-    at, slopes = [], []
+    standardised = within and sensitivity is not None
+    parts = pool.standardised if standardised else pool.predicted
+    held, slopes, ranked, placed = np.zeros(n), [], [], []
+    alone = len(parts) == 1
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
         if ranks_classes(metric) and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        found = part.derivative(metric, sensitivity)
-        held[part.row] += found.weight / len(parts)
+        by = part.rising if metric.rank and part.predicted.ndim == 1 else part
+        found = by.derivative(metric, sensitivity)
+        if alone:
+            held[by.row] = found.weight
+        else:
+            held[by.row] += found.weight / len(parts)
+        if metric.rank:
+            ranked.append((by.y, by.read(metric)))
+            placed.append(found.placed)
         if sensitivity is not None:
-            where = part.fitted
-            times = np.bincount(left.row[where], None, n)[part.row]
-            shape = (-1, *[1] * (found.prediction.ndim - 1))
-            slope = np.zeros((n, *found.prediction.shape[1:]))
-            slope[part.row] = found.prediction / times.reshape(shape) / len(parts)
-            at.append(where)
-            slopes.append(slope[left.row[where]])
+            slope = by.by_prediction(found.prediction, left.row)
+            slopes.append(slope if alone else slope / len(parts))
     if not np.isfinite(held).all():
         return "the loss of a record is infinite"
-    fits = None
+    of_fits = Slopes(np.zeros(0))
     if sensitivity is not None:
-        where, slope = np.concatenate(at), np.concatenate(slopes)
-        if linear is None:
-            slope = sensitivity.likelihood.pull_back(left.predicted[where], slope)
+        slope = slopes[0] if alone else np.concatenate(slopes)
+        if not standardised:
+            slope = sensitivity.likelihood.pull_back(left.predicted[pool.where], slope)
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
-        own = None if linear is None else linear[where]
-        fits = sensitivity.influence(
-            left.fit[where],
-            left.row[where],
-            slope,
-            standardised=own,
-            one_step=True,
-        )
-    counted = np.zeros(n, dtype=bool)
-    counted[scores.row] = True
-    sample = np.zeros(n, dtype=np.intp)
-    if ranks_classes(metric):
-        sample = scores.y.astype(np.intp)
-    unit = np.arange(n) if scores.clusters is None else scores.clusters
-    if linear is None and not (scores.apart or scores.overlapping):
+        of_fits = Slopes(slope, pool.linear[pool.where] if standardised else None)
+    sample = pool.classes if ranks_classes(metric) else pool.one_sample
+    if not standardised and not (scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
+    elif metric.is_auroc:
+        value = float(np.mean([one.area for one in placed if one is not None]))
     else:
-        value = float(np.mean([part.value(metric) for part in parts]))
-    ranked = tuple((part.y, part.read(metric)) for part in parts) if metric.rank else ()
-    made = Influences(value, held, fits, sample, unit, counted, ranked)
+        rising = metric.rank and scores.predicted.ndim == 1
+        each = [part.rising if rising else part for part in parts]
+        value = float(np.mean([part.value(metric) for part in each]))
+    made = Influences(
+        value,
+        held,
+        None,
+        sample,
+        pool.unit,
+        pool.counted,
+        tuple(ranked),
+        tuple(placed),
+    )
     if made.smallest < 2:
         few = f"a single {made.kind}"
         return f"one class has {few}" if made.sample.any() else f"there is {few}"
-    return made
-
-
-_BY_RECORD = ("row", "y", "predicted", "baseline", "threshold")
-
-
-@dataclass(frozen=True, eq=False)
-class _Part:
-    """The pooled predictions of a repeat, each record once."""
-
-    row: Numbers
-    y: NDArray[np.generic]
-    predicted: Floats
-    baseline: Floats | None
-    threshold: Floats | None
-    fitted: Numbers
-    probabilities: bool
-    standardised: bool
-
-    def rising(self) -> _Part:
-        """Return the part in the order of its predictions, which is soon ranked."""
-        order = rising_order(self.predicted)
-        given = {name: getattr(self, name) for name in _BY_RECORD}
-        known: dict[str, Any] = {
-            name: None if values is None else values[order]
-            for name, values in given.items()
-        }
-        return replace(self, **known)
-
-    def read(self, metric: Metric) -> Floats:
-        """Return the predictions in the form that a metric reads."""
-        if self.standardised:
-            return self.predicted
-        return metric.readable(self.predicted, self.probabilities, self.threshold)
-
-    def value(self, metric: Metric) -> float:
-        """Return the metric."""
-        read = self.read(metric)
-        return float(metric(self.y, read, self.baseline, self.threshold))
-
-    def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
-        """Return the derivatives by the weights and by the predictions."""
-        read, rate = self.predicted, None
-        cut = self.threshold
-        if metric.reads in ("order", "classes") and not self.standardised:
-            read, cut, rate = self._on_link_scale(metric, sensitivity)
-        assert metric.derive is not None
-        named = {} if cut is None else {"threshold": cut}
-        found = metric.derive(self.y, read, self.baseline, **named)
-        if rate is None:
-            return found
-        return Derivative(found.weight, found.prediction * rate)
-
-    def _on_link_scale(
-        self, metric: Metric, sensitivity: Sensitivity | None
-    ) -> tuple[Floats, Floats | None, Floats]:
-        """Return predictions and thresholds on the link scale, and its slope."""
-        p, cut = self.predicted, self.threshold
-        if metric.rank:
-            p = metric.readable(p, self.probabilities)
-        if not self.probabilities or (p.ndim == 1 and _has_numbers(metric)):
-            if sensitivity is None:
-                return p, cut, np.ones_like(p)
-            like = sensitivity.likelihood
-            return like.link(p), cut, 1 / like.pull_back(p, np.ones_like(p))
-        p = np.clip(p, EDGE, 1 - EDGE)
-        if p.ndim == 2 and metric.reads == "classes":
-            return np.log(p), cut, 1 / p
-        if p.ndim == 2 or sensitivity is None:
-            from scipy.special import logit
-
-            cut = None if cut is None else logit(cut)
-            return logit(p), cut, 1 / (p * (1 - p))
-        like = sensitivity.likelihood
-        half = np.full(len(p), 0.5) if cut is None else cut
-        return like.link(p), like.link(half), 1 / like.pull_back(p, np.ones_like(p))
-
-
-def _has_numbers(metric: Metric) -> bool:
-    return "continuous" in metric.outcomes
-
-
-def _parts(scores: Scores, metric: Metric, linear: Floats | None) -> list[_Part]:
-    """Return the pooled predictions of each repeat, or of all if each is one split.
-
-    Parameters
-    ----------
-    scores : Scores
-    metric : Metric
-    linear : numpy.ndarray or None
-        What is pooled in place of the predictions: a number for each entry of
-        ``scores.left``.
-    """
-    left, every = scores.left, np.flatnonzero(scores.left.held)
-    if scores.apart:
-        return [_part(scores, metric, np.arange(len(scores.row)), every, linear)]
-    repeat = left.repeat[left.fit[every]]
-    parts = []
-    for where in scores.by_repeat:
-        own = every[repeat == scores.repeat[scores.split[where[0]]]]
-        parts.append(_part(scores, metric, where, own, linear))
-    return parts
-
-
-def _part(
-    scores: Scores,
-    metric: Metric,
-    where: Numbers,
-    fitted: Numbers,
-    linear: Floats | None,
-) -> _Part:
-    if linear is None:
-        row, predicted = mean_by(scores.row[where], scores.predicted[where])
-    else:
-        row, predicted = mean_by(scores.left.row[fitted], linear[fitted])
-    cut, baseline = scores.threshold, None
-    if metric.uses_baseline:
-        baseline = mean_by(scores.row[where], scores.baseline[scores.split[where]])[1]
-    if cut is not None and metric.cuts:
-        cut = mean_by(scores.row[where], cut[where])[1]
-    made = _Part(
-        row=row,
-        y=scores.y[row],
-        predicted=predicted,
-        baseline=baseline,
-        threshold=cut if metric.cuts else None,
-        fitted=fitted,
-        probabilities=scores.probabilities,
-        standardised=linear is not None,
-    )
-    return made.rising() if metric.rank and predicted.ndim == 1 else made
+    return made, of_fits

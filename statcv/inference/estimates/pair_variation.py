@@ -18,9 +18,9 @@ from statcv.inference.estimates.influences import Influences
 from statcv.inference.estimates.pairs import concordant_pairs
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, concordance_by_group, round_significant
-from statcv.metrics.discrimination.order import distinct_values
+from statcv.metrics import Metric, concordance_by_group
 from statcv.metrics.influence.concordance import concordance_counts
+from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.ranks import placements
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,10 @@ def pair_variation(
     kinds = _kinds(scores, metric)
     total = 0.0
     for sides in kinds:
-        each = [_interaction(y, read, sides) for y, read in found.ranked]
+        each = [
+            _interaction(y, read, sides, placed)
+            for (y, read), placed in zip(found.ranked, found.placed, strict=True)
+        ]
         weights = max(_concentration(scores, metric, how, sides), 0.0)
         total += float(np.mean(each)) * weights
     return total / len(kinds) ** 2
@@ -73,7 +76,9 @@ def _kinds(scores: Scores, metric: Metric) -> list[Sides]:
 # ---- the interaction ----
 
 
-def _interaction(y: NDArray[Any], read: Floats, sides: Sides) -> float:
+def _interaction(
+    y: NDArray[Any], read: Floats, sides: Sides, placed: Placements | None = None
+) -> float:
     """Return the variance of whether a pair is ranked correctly, less its records'.
 
     With two scores for a pair, as in Hand and Till's measure, it is the mean of the
@@ -81,23 +86,22 @@ def _interaction(y: NDArray[Any], read: Floats, sides: Sides) -> float:
     """
     if sides == NUMBERS:
         return _of_numbers(y, read)
+    if placed is not None:  # of two classes
+        return _of_classes(y == 1, placed)
     known = np.isin(y, sides)
     columns = [read[known]] if read.ndim == 1 else list(read[known][:, sides].T)
     high = y[known] == sides[1]
-    return float(np.mean([_of_classes(high, one) for one in columns]))
+    each = [_of_classes(high, placements(high, one)) for one in columns]
+    return float(np.mean(each))
 
 
-def _of_classes(high: NDArray[np.bool_], x: Floats) -> float:
-    placed = placements(high, x)
-    area = float(placed[high].mean())
-    value = distinct_values(round_significant(x))[1]
-    ones, zeros = (
-        np.bincount(value[side], minlength=value.max() + 1) / side.sum()
-        for side in (high, ~high)
-    )
-    square = area - float(ones @ zeros) / 4  # a tie counts one half
-    own = sum(float((placed[side] ** 2).mean()) for side in (high, ~high))
-    return max(square - own + area**2, 0.0)
+def _of_classes(high: NDArray[np.bool_], placed: Placements) -> float:
+    square = placed.area - placed.tied / 4  # a tie counts one half
+    squares = placed.share**2
+    both = float(squares.sum())
+    of_high, ones = float(squares @ high), int(np.count_nonzero(high))
+    own = of_high / ones + (both - of_high) / (len(high) - ones)
+    return max(square - own + placed.area**2, 0.0)
 
 
 def _of_numbers(y: NDArray[np.generic], x: Floats) -> float:

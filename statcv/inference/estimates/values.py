@@ -139,7 +139,7 @@ def part(scores: Scores, metric: Metric, where: NDArray[np.intp] | slice) -> Par
     cuts = thresholds(scores, metric)
     return Part(
         row=scores.row[where],
-        y=scores.y[scores.row[where]],
+        y=scores.outcome[where],
         read=readable(scores, metric, scores.predicted[where]),
         baseline=scores.baseline[scores.split[where]] if metric.uses_baseline else None,
         threshold=None if cuts is None else cuts[where],
@@ -154,7 +154,8 @@ def pooled_part(scores: Scores, metric: Metric, where: NDArray[np.intp]) -> Part
     above the mean threshold.
     """
     if not scores.overlapping:
-        return part(scores, metric, where)
+        every = len(where) == len(scores.row)
+        return part(scores, metric, slice(None) if every else where)
     rows, predicted = scores.by_record(where, metric.rank)
     place = np.unique(scores.row[where], return_inverse=True)[1]
     times, cuts = np.bincount(place), thresholds(scores, metric)

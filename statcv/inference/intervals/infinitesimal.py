@@ -8,12 +8,13 @@ record.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from statcv.inference.estimates.influences import Influences, influences
+from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.pair_variation import pair_variation
 from statcv.inference.estimates.pairs import NO_PAIRS, is_mirrored
 from statcv.inference.intervals.at_boundary import at_end
@@ -189,12 +190,46 @@ class _Variation:
     words: tuple[str, str]
 
 
+def know_variations(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) -> None:
+    """Compute the variances of several estimates together, for their intervals.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions, which keep the variances.
+    asked : sequence of (Metric, str, float)
+        Metrics for which :func:`infinitesimal_serves`, the way in which each is stated,
+        and its value.
+    """
+    some = [
+        (metric, how)
+        for metric, how, value in asked
+        if not (math.isnan(value) or at_end(metric, value))
+    ]
+    found = influences_on(scores, some, nearly=True)
+    for (metric, how), one in zip(some, found, strict=True):
+        make = partial(_from_influences, scores, metric, how, "varied", one)
+        scores.once(metric, ("variation", how, "varied"), make)
+
+
 def _variation(scores: Scores, metric: Metric, how: str, fits: str) -> _Variation | str:
     """Return the variance of an estimate, or the reason why it has none."""
-    of_fits = fits == "varied"
-    found = influences(scores, metric, how, of_fits=of_fits)
+    found = _influences(scores, metric, how, fits)
+    return _from_influences(scores, metric, how, fits, found)
+
+
+def _influences(
+    scores: Scores, metric: Metric, how: str, fits: str
+) -> Influences | str:
+    asked, of_fits = [(metric, how)], fits == "varied"
+    return influences_on(scores, asked, of_fits=of_fits, nearly=True)[0]
+
+
+def _from_influences(
+    scores: Scores, metric: Metric, how: str, fits: str, found: Influences | str
+) -> _Variation | str:
     if not isinstance(found, str) and how != "pooled" and found.value in SHARE:
-        found = influences(scores, metric, of_fits=of_fits)  # which may misrank some
+        found = _influences(scores, metric, "pooled", fits)  # which may misrank some
     if isinstance(found, str):
         return found
     variance = found.total

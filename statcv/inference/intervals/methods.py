@@ -5,7 +5,7 @@ A new interval is added as an entry of `INTERVALS`, from which all other code re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -30,6 +30,7 @@ from statcv.inference.intervals.infinitesimal import (
     infinitesimal_interval,
     infinitesimal_serves,
     influence_serves,
+    know_variations,
 )
 from statcv.inference.intervals.influence import influence_interval
 from statcv.inference.intervals.interval import Interval
@@ -374,6 +375,24 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
         if how in method.default_hows and method.serves(scores, metric, how):
             return method.name
     return None
+
+
+def know_intervals(scores: Scores, asked: Sequence[tuple[Metric, str, float]]) -> None:
+    """Compute what the default intervals of several estimates have in common.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    asked : sequence of (Metric, str, float)
+        The metrics, the way in which each is stated, and its value.
+    """
+    some = [
+        one
+        for one in asked
+        if default_interval(scores, *one[:2]) == "infinitesimal_jackknife"
+    ]
+    know_variations(scores, some)
 
 
 def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, ...]:

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.order import distinct_values
+from statcv.metrics.discrimination.order import (
+    ByValue,
+    class_keys,
+    distinct_values,
+)
 from statcv.metrics.discrimination.ranking import ends_of_ties, round_significant
 from statcv.metrics.inputs import (
     Bools,
@@ -150,6 +154,11 @@ def auprc(
     same_length(n, values.size, "score")
     if not positive.any() or np.isnan(values).any():
         return float("nan")
+    if method == "average_precision" and tie_tol == 1e-12:
+        keys = class_keys(positive, values)
+        if keys is not None:
+            keys.sort()
+            return ByValue.of(keys).average_precision
     return _area(*sweep(positive, values, tie_tol)[1:], method)
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from statcv.metrics.inputs import Floats, Ints
+from statcv.metrics.inputs import Bools, Floats, Ints
 
 _MANY = 2**13  # numbers that are sorted faster by their digits
 _HALF = np.uint32(16)  # bits
@@ -69,3 +71,80 @@ def distinct_values(values: Floats) -> tuple[Floats, Ints]:
     place = np.empty(len(rising), dtype=np.intp)
     place[order] = np.cumsum(new) - 1
     return rising[new], place
+
+
+# ---- probabilities of two classes, sorted by value and class ----
+
+_STEPS = 1e12  # in 1, of probabilities that are rounded to 12 decimals
+
+
+def class_keys(positive: Bools, p: Floats) -> Ints | None:
+    """Return whole numbers that rise with rounded probabilities, and then by class.
+
+    They are twice the number of steps of 1e-12, plus 1 for a positive record. To sort
+    them is faster than to find the order of the probabilities.
+
+    Parameters
+    ----------
+    positive : numpy.ndarray of bool, shape (n,)
+    p : numpy.ndarray, shape (n,)
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (n,), or None
+        None if there are few numbers, or if some are not between 0 and 1, or not
+        multiples of 1e-12.
+    """
+    if len(p) < _MANY or not (p[0] * _STEPS).is_integer():
+        return None
+    steps = p * _STEPS
+    np.rint(steps, out=steps)
+    if not (steps.min() >= 0 and steps.max() <= _STEPS):  # or NaN
+        return None
+    if not (steps / _STEPS == p).all():
+        return None
+    keys = steps.astype(np.int64)
+    keys *= 2
+    keys += positive
+    return keys
+
+
+@dataclass(frozen=True, eq=False)
+class ByValue:
+    """The records of two classes, counted by value in rising order.
+
+    Attributes
+    ----------
+    ones, zeros : numpy.ndarray, shape (values,)
+        The number of positive and of other records with each value.
+    """
+
+    ones: Ints
+    zeros: Ints
+
+    @classmethod
+    def of(cls, keys: Ints) -> ByValue:
+        """Count the records; the keys are those of :func:`class_keys`, and sorted."""
+        through = np.cumsum(keys & 1)
+        value = keys >> 1
+        last = np.flatnonzero(np.append(value[1:] != value[:-1], True))
+        ones = np.diff(through[last], prepend=0)
+        return cls(ones, np.diff(last + 1, prepend=0) - ones)
+
+    @property
+    def area(self) -> float:
+        """The area under the ROC curve; NaN if a class has no records."""
+        below = np.cumsum(self.zeros)
+        pairs = float(self.ones.sum()) * float(below[-1])
+        won = self.ones @ (below - self.zeros) + (self.ones @ self.zeros) / 2
+        return float(won) / pairs if pairs else float("nan")
+
+    @property
+    def average_precision(self) -> float:
+        """The average precision; NaN if there are no positive records."""
+        ones, zeros = self.ones[::-1], self.zeros[::-1]
+        found = np.cumsum(ones)
+        if not found[-1]:
+            return float("nan")
+        precision = found / (found + np.cumsum(zeros))
+        return float(ones @ precision) / float(found[-1])

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from statcv.errors import MetricError
-from statcv.metrics.discrimination.order import distinct_values, rising_order
+from statcv.metrics.discrimination.order import (
+    ByValue,
+    class_keys,
+    distinct_values,
+    is_rising,
+    rising_order,
+)
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -30,6 +36,7 @@ from statcv.metrics.inputs import (
 )
 
 _DECIMALS = 12
+_TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
 _DOUBLE_DIGITS = 16  # a double holds no more significant digits than these
 _IN_CACHE = 2**14  # numbers that are rounded while they stay in the cache
 _AT_ONCE = 2**20  # scores ranked together: enough to be fast, few enough to fit
@@ -97,6 +104,37 @@ def _round_in_place(values: Floats, digits: int) -> None:
         mantissa[carried] /= 10
         exponent[carried] += 1
     values[... if every else ordinary] = _shifted(mantissa, exponent - digits + 1)
+
+
+def begins_value(rising: Floats, tie_tol: float = 1e-12) -> Bools:
+    """Return whether each of some rising numbers differs from the one before it.
+
+    Numbers are equal if they are after `round_significant`; only numbers that are near
+    each other have to be rounded.
+
+    Parameters
+    ----------
+    rising : numpy.ndarray, shape (n,)
+        Numbers in rising order; NaN, which comes last, differs from all.
+    tie_tol : float, default 1e-12
+        As in `round_significant`.
+
+    Examples
+    --------
+    >>> begins_value(np.array([0.1, 0.3, 0.1 + 0.2, 0.4])).tolist()
+    [True, True, False, True]
+    """
+    new = np.ones(len(rising), dtype=bool)
+    one, other = rising[:-1], rising[1:]
+    size = np.maximum(np.abs(one), np.abs(other))
+    with np.errstate(invalid="ignore", over="ignore"):  # infinite numbers
+        size *= 40 * tie_tol  # more than a unit of the last digit that is kept
+        near = np.flatnonzero(~(other - one > size))
+    if len(near):
+        new[near + 1] = round_significant(one[near], tie_tol) != round_significant(
+            other[near], tie_tol
+        )
+    return new
 
 
 def round_probabilities(p: ArrayLike) -> Floats:
@@ -238,6 +276,10 @@ def auroc(y: ArrayLike, score: ArrayLike, *, tie_tol: float = 1e-12) -> Any:
 
 
 def _areas_of_rows(positive: Bools, rows: NDArray[Any], tie_tol: float) -> Floats:
+    if len(rows) == 1 and tie_tol == _TIE_TOL:
+        keys = class_keys(positive, rows[0])
+        if keys is not None:
+            return np.array([_area_of(keys)])
     values = round_significant(rows, tie_tol)
     if len(values) == 1:
         order = rising_order(values[0])[None]
@@ -294,9 +336,20 @@ def auroc_by_group(
         raise MetricError(
             f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
         )
+    keys = class_keys(positive, values) if tie_tol == _TIE_TOL else None
+    if keys is not None and is_rising(own):
+        bounds = np.searchsorted(own, np.arange(groups + 1)).tolist()
+        if groups * _FEW < len(own):
+            return np.array([_area_of(keys[a:b]) for a, b in pairwise(bounds)])
     own, values = own.astype(np.intp), round_significant(values, tie_tol)
     order = _order_in_groups(own, values)
     return _areas(own[order], values[order], positive[order], groups)
+
+
+def _area_of(keys: Ints) -> float:
+    """Return the area of records with some keys, which are sorted in place."""
+    keys.sort()
+    return ByValue.of(keys).area if len(keys) else np.nan
 
 
 def _order_in_groups(own: Ints, values: Floats) -> Ints:

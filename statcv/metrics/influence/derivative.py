@@ -9,12 +9,32 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.order import rising_order
-from statcv.metrics.inputs import Floats
+from statcv.metrics.discrimination.order import is_rising, rising_order
+from statcv.metrics.inputs import Floats, Ints
 
 WIDTH = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
 POWER = -0.25  # of the number of records, in the sd of the kernel
 SAME = 1e-12  # sd, relative to the size of predictions, of those that all tie
+
+
+@dataclass(frozen=True, eq=False)
+class Placements:
+    """How each record is placed among those of the other of two classes.
+
+    Attributes
+    ----------
+    share : numpy.ndarray, shape (n,)
+        The share of the other class that a record is on the right side of, where a tie
+        counts one half.
+    area : float
+        The area under the ROC curve.
+    tied : float
+        The share of the pairs of two classes that tie.
+    """
+
+    share: Floats
+    area: float
+    tied: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,10 +48,13 @@ class Derivative:
     prediction : numpy.ndarray, shape (n,) or (n, K)
         The derivative by each prediction. A metric that changes in steps as predictions
         change is smoothed first.
+    placed : Placements or None
+        The placements, for an area under a ROC curve.
     """
 
     weight: Floats
     prediction: Floats
+    placed: Placements | None = None
 
 
 class Derive(Protocol):
@@ -93,21 +116,39 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
     rows = np.atleast_2d(values)
     found = np.zeros((len(rows), len(at)))
     if width > 0 and len(points):
-        order = rising_order(points)
-        asked = order if at is points else rising_order(at)
+        order = None if is_rising(points) else rising_order(points)
+        asked = order
+        if at is not points:
+            asked = None if is_rising(at) else rising_order(at)
         middle = points.mean()
-        scaled, here = (points[order] - middle) / width, (at[asked] - middle) / width
+        scaled, here = (_in(points, order) - middle) / width, _in(at, asked)
+        here = (here - middle) / width
         # rising places are found much faster
-        first = np.searchsorted(scaled, here - 1, side="left")
         last = np.searchsorted(scaled, here + 1, side="right")
+        if at is points:  # a point is before all that reach not as far as it
+            first = np.cumsum(np.bincount(last))[: len(points)]
+        else:
+            first = np.searchsorted(scaled, here - 1, side="left")
         total = np.empty(len(points) + 1)
         total[0] = 0.0
         factors = (1 - here**2, 2 * here, -1.0)
         for row, one in zip(rows, found, strict=True):
-            moment, sums = row[order], np.zeros(len(at))
+            moment, sums = _in(row, order), np.zeros(len(at))
             for factor in factors:
                 np.cumsum(moment, out=total[1:])
-                sums += factor * (total[last] - total[first])
+                part = total.take(last)
+                part -= total.take(first)
+                part *= factor
+                sums += part
                 moment = moment * scaled
-            one[asked] = 0.75 * sums / width
+            sums *= 0.75 / width
+            if asked is None:
+                one[:] = sums
+            else:
+                one[asked] = sums
     return found if values.ndim > 1 else found[0]
+
+
+def _in(values: Floats, order: Ints | None) -> Floats:
+    """Return values in some order; as they are if it is None."""
+    return values if order is None else values[order]

@@ -11,10 +11,7 @@ from statcv.metrics.classification.classwise import casewise_log_loss
 from statcv.metrics.influence.derivative import Derivative
 from statcv.metrics.inputs import Floats
 from statcv.metrics.probabilities.recalibration import (
-    columns_of,
-    intercept_fit,
-    ones_of,
-    slope_fit,
+    recalibration,
 )
 
 Outcomes = NDArray[Any]
@@ -154,16 +151,16 @@ def _recalibration(y: Outcomes, p: Floats, slope: bool) -> Derivative:
     """Differentiate the equations that the maximum of the likelihood solves."""
     from scipy.special import expit
 
-    fit = slope_fit(y == 1, p) if slope else intercept_fit(y == 1, p)
-    if fit.reason:
+    fit = recalibration(y == 1, p, slope=slope)
+    if np.isnan(fit.intercept):
         return Derivative(np.full(len(p), np.nan), np.full(len(p), np.nan))
-    columns = columns_of(p) if slope else ones_of(p)
-    fitted = expit(fit.linear)
+    logit = np.log(p / (1 - p))
+    fitted = expit(fit.intercept + fit.slope * logit)
     residual, variance = y - fitted, fitted * (1 - fitted)
-    by_weight = fit.covariance @ (columns.T * residual)
-    steep = fit.beta[1] if slope else 1.0
-    score = -columns.T * (variance * steep)
-    if slope:
-        score[1] += residual
-    by_logit = fit.covariance @ score
-    return Derivative(by_weight[-1], by_logit[-1] / (p * (1 - p)))
+    total = variance.sum()
+    if not slope:
+        return Derivative(residual / total, -variance / total / (p * (1 - p)))
+    logit -= (variance @ logit) / total  # orthogonal to the intercept
+    level = 1 / (variance @ logit**2)
+    by_logit = level * (residual - fit.slope * variance * logit)
+    return Derivative(level * logit * residual, by_logit / (p * (1 - p)))

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.order import distinct_values, rising_order
-from statcv.metrics.discrimination.ranking import round_significant
+from statcv.metrics.discrimination.order import is_rising, rising_order
+from statcv.metrics.discrimination.ranking import begins_value
 from statcv.metrics.influence.derivative import (
     Derivative,
+    Placements,
     bandwidth,
     kernel_sums,
 )
@@ -21,7 +22,7 @@ from statcv.metrics.inputs import Floats
 # ---- areas under ROC curves ----
 
 
-def placements(positive: NDArray[np.bool_], x: Floats) -> Floats:
+def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     """Return the share of the other class that each record is on the right side of.
 
     Parameters
@@ -32,24 +33,37 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Floats:
 
     Examples
     --------
-    >>> placements(np.array([True, False, False]), np.array([0.4, 0.4, 0.1]))
-    array([0.75, 0.5 , 1.  ])
+    >>> found = placements(np.array([True, False, False]), np.array([0.4, 0.4, 0.1]))
+    >>> found.share, found.area, found.tied
+    (array([0.75, 0.5 , 1.  ]), 0.75, 0.5)
     """
-    x = round_significant(x)
-    order = rising_order(x)
-    ones, rising = positive[order], x[order]
-    new = np.append(True, rising[1:] != rising[:-1])[: len(x)]
-    first = np.flatnonzero(new)  # of records that tie
-    last = np.append(first[1:], len(x))
-    below = np.append(0, np.cumsum(~ones))
-    above = np.append(0, np.cumsum(ones))
-    zeros = np.repeat((below[first] + below[last]) / 2, last - first)
-    others = np.repeat((above[first] + above[last]) / 2, last - first)
-    found = np.empty(len(x))
-    found[order] = np.where(
-        ones, zeros / max(below[-1], 1), 1 - others / max(above[-1], 1)
-    )
-    return found
+    order = None if is_rising(x) else rising_order(x)
+    ones, rising = (positive, x) if order is None else (positive[order], x[order])
+    n, high = len(x), int(np.count_nonzero(ones))
+    above = np.cumsum(ones)
+    new = begins_value(rising)
+    tied = 0.0
+    if new.all():  # no ties
+        others: Floats = above.astype(np.float64)
+        zeros = np.arange(1, n + 1) - others
+    else:
+        first = np.flatnonzero(new)  # of records that tie
+        last = np.append(first[1:], n)
+        through = np.append(0, above)
+        of_ones = through[last] - through[first]
+        tied = float(of_ones @ (last - first - of_ones)) / max(high * (n - high), 1)
+        half = (through[first] + through[last]) / 2
+        others = np.repeat(half, last - first)
+        zeros = np.repeat((first + last) / 2 - half, last - first)
+    zeros /= max(n - high, 1)
+    others /= -max(high, 1)
+    others += 1
+    share = np.where(ones, zeros, others)
+    area = float(share @ ones) / high if high else float("nan")
+    if order is not None:
+        rising_share, share = share, np.empty(n)
+        share[order] = rising_share
+    return Placements(share, area, tied)
 
 
 def auroc_derivative(
@@ -70,14 +84,14 @@ def auroc_derivative(
         return Derivative(nan, nan)
     sizes = np.where(positive, ones, len(y) - ones)
     placed = placements(positive, x)
-    area = placed[positive].mean()
     width, slope = bandwidth(x), np.empty(len(x))
     for members, sign in ((positive, 1.0), (~positive, -1.0)):
         other = x[~members]
         slope[members] = sign * kernel_sums(
             x[members], other, np.ones(len(other)), width
         )
-    return Derivative((placed - area) / sizes, slope / (ones * (len(y) - ones)))
+    weight = (placed.share - placed.area) / sizes
+    return Derivative(weight, slope / (ones * (len(y) - ones)), placed)
 
 
 def hand_till_derivative(
@@ -149,25 +163,41 @@ class OfPrecision:
         if not ones:
             nan = np.full(len(x), np.nan)
             return Derivative(nan, nan)
-        values, place = distinct_values(round_significant(x))
-        hits = np.bincount(place, positive, len(values))
-        above = np.cumsum(np.bincount(place, None, len(values))[::-1])[::-1]
+        place = places_of(x)
+        values = int(place.max()) + 1
+        hits = np.bincount(place, positive, values)
+        above = np.cumsum(np.bincount(place, None, values)[::-1])[::-1]
         precision = np.cumsum(hits[::-1])[::-1] / above
-        share = np.full(len(values), 1.0 if self.method == "average_precision" else 0.5)
+        share = np.full(values, 1.0 if self.method == "average_precision" else 0.5)
         if self.method == "interpolated":  # constant below one positive record
             share[np.flatnonzero(hits)[-1]] = 1.0
         before = np.append(precision[1:], 1.0)
-        height = share * precision + (1 - share) * before
+        height = precision
+        if self.method != "average_precision":
+            height = share * precision + (1 - share) * before
         weight = positive * (height - hits @ height / ones)[place]
         # the sums over the positive records whose precisions a record changes
         parts = [(share, precision, above, place + 1)]
-        parts.append((1 - share, before, np.append(above[1:], np.inf), place))
+        if self.method != "average_precision":
+            later = np.append(above[1:], np.inf)
+            parts.append((1 - share, before, later, place))
         for part, level, count, reach in parts:
-            moved = np.append(0.0, np.cumsum(part * hits / count))
-            lost = np.append(0.0, np.cumsum(part * hits * level / count))
+            rate = part * hits / count
+            moved = np.append(0.0, np.cumsum(rate))
+            lost = np.append(0.0, np.cumsum(rate * level))
             weight += positive * moved[reach] - lost[reach]
         slope = _of_average_precision(positive, x, precision[place], above[place])
         return Derivative(weight / ones, slope / ones)
+
+
+def places_of(x: Floats) -> NDArray[np.intp]:
+    """Return which of the distinct numbers, in rising order, each one is."""
+    order = None if is_rising(x) else rising_order(x)
+    if order is None:
+        return np.asarray(np.cumsum(begins_value(x)) - 1)
+    place = np.empty(len(x), dtype=np.intp)
+    place[order] = np.cumsum(begins_value(x[order])) - 1
+    return place
 
 
 def _of_average_precision(

@@ -19,137 +19,23 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of
+from statcv.metrics.probabilities.logistic import (
+    COLLINEAR,
+    DECREMENT,
+    FLAT,
+    IN_CACHE,
+    RANK,
+    SEPARATED,
+    LogisticFit,
+    fit_logistic,
+    sandwich,
+)
 from statcv.metrics.records import (
     binary_probabilities,
     clusters_of,
     improper,
     sum_of_squares,
 )
-
-SEPARATED = "the classes are separated, so the likelihood has no maximum"
-COLLINEAR = "p has too few distinct values"
-
-_ITERATIONS = 200
-_HALVINGS = 60
-_LARGEST_STEP = 20.0  # largest change of a linear predictor in one iteration
-_DECREMENT = 1e-12  # a step with a smaller expected gain is the last
-_RIDGE = 1e-14  # keeps a step finite if all weights vanish
-_FLAT = 1e-10  # a mean weight π(1 - π) below this shows that the fit diverges
-_NOTHING = 1e-20  # a variance below this share of the model-based one is rounding
-_IN_CACHE = 2**14  # records, of which several arrays stay in the cache
-_RANK = 1e-10  # least share of a column's length orthogonal to the other columns
-
-
-@dataclass(frozen=True, eq=False)
-class LogisticFit:
-    """A fitted logistic regression.
-
-    Attributes
-    ----------
-    beta, covariance : ndarray of shape (k,) and (k, k)
-        Coefficients, and the inverse of their information matrix.
-    linear : ndarray of shape (n,)
-        Linear predictors, including the offset.
-    loss : float
-        Negative log-likelihood.
-    reason : str
-        Why there is no fit; empty if there is one. Without a fit all values except the
-        loss are NaN.
-    """
-
-    beta: Floats
-    covariance: Floats
-    linear: Floats
-    loss: float
-    reason: str = ""
-
-
-def fit_logistic(positive: Bools, columns: Floats, offset: Floats) -> LogisticFit:
-    """Fit a logistic regression with an offset to a binary outcome.
-
-    The columns, of shape (n, k), are first made orthonormal, so that a direction in
-    which the fit diverges can be recognised by its weights.
-    """
-    rows, back = np.linalg.qr(columns)
-    basis = np.ascontiguousarray(rows.T)
-    if (np.abs(np.diag(back)) <= _RANK * np.linalg.norm(columns, axis=0)).any():
-        return _no_fit(columns, COLLINEAR)
-    gamma = np.zeros(columns.shape[1])
-    eta, sign = offset, np.where(positive, 1.0, -1.0)
-    loss, residual, weight = _likelihood(sign, eta)
-    for _ in range(_ITERATIONS):
-        gradient = basis @ residual
-        information = (basis * weight) @ basis.T
-        step = np.linalg.solve(information + _RIDGE * np.eye(len(gamma)), gradient)
-        gain = float(gradient @ step)
-        move = step @ basis
-        scale = min(1.0, _LARGEST_STEP / max(float(np.abs(move).max()), 1e-300))
-        for _ in range(_HALVINGS):
-            new, residual, weight = _likelihood(sign, eta + scale * move)
-            if new <= loss + 1e-13 * max(loss, 1):
-                break
-            scale /= 2
-        gamma, eta, loss = gamma + scale * step, eta + scale * move, new
-        if gain <= _DECREMENT:
-            break
-    else:
-        reason = f"the likelihood has no maximum in {_ITERATIONS} iterations"
-        return _no_fit(columns, reason, loss)
-    information = (basis * weight) @ basis.T
-    if np.linalg.eigvalsh(information)[0] < _FLAT:
-        return _no_fit(columns, SEPARATED, loss)
-    unmix = np.linalg.inv(back)
-    covariance = unmix @ np.linalg.inv(information) @ unmix.T
-    return LogisticFit(unmix @ gamma, covariance, eta, loss)
-
-
-def sandwich(
-    fit: LogisticFit, positive: Bools, columns: Floats, codes: Ints
-) -> tuple[Floats, str]:
-    """Return the cluster-robust covariance, or NaN and the reason.
-
-    Scores are summed within the G clusters, with the correction G / (G - 1), which is
-    the default of `vcovCL` in R's sandwich for a glm.
-    """
-    from scipy.special import expit
-
-    n_clusters = int(codes.max(initial=-1)) + 1
-    if n_clusters <= columns.shape[1]:
-        few = f"{n_clusters} clusters are too few for {columns.shape[1]} coefficients"
-        return np.full_like(fit.covariance, np.nan), few
-    scores = columns * (positive - expit(fit.linear))[:, None]
-    covariance = fit.covariance @ sum_of_squares(scores, codes) @ fit.covariance
-    if (np.diag(covariance) <= _NOTHING * np.diag(fit.covariance)).any():
-        return np.full_like(covariance, np.nan), "the clusters do not differ"
-    return covariance, ""
-
-
-def _likelihood(sign: Floats, eta: Floats) -> tuple[float, Floats, Floats]:
-    """Return the negative log-likelihood, its residuals, and the weights π(1 - π).
-
-    Parameters
-    ----------
-    sign, eta : numpy.ndarray, shape (n,)
-        1 for a positive record and -1 for another one, and its linear predictor.
-    """
-    loss, residual, weight = 0.0, np.empty(len(eta)), np.empty(len(eta))
-    for start in range(0, len(eta), _IN_CACHE):
-        some = slice(start, start + _IN_CACHE)
-        along = sign[some] * eta[some]
-        odds = np.exp(-np.abs(along))
-        loss += float((np.log1p(odds) - np.minimum(along, 0.0)).sum())
-        larger = 1 / (1 + odds)
-        smaller = odds * larger
-        residual[some] = sign[some] * np.where(along > 0, smaller, larger)
-        weight[some] = larger * smaller
-    return loss, residual, weight
-
-
-def _no_fit(columns: Floats, reason: str, loss: float = np.nan) -> LogisticFit:
-    n, k = columns.shape
-    nan = np.full(k, np.nan)
-    return LogisticFit(nan, np.full((k, k), np.nan), np.full(n, np.nan), loss, reason)
-
 
 # ---- logistic regression on the logit of predicted probabilities ----
 
@@ -184,7 +70,10 @@ def separated(positive: Bools, p: Floats) -> str:
     With one covariate the classes are separated if their ranges do not overlap (Albert
     & Anderson 1984), which is checked on the logits themselves.
     """
-    logit = logit_of(p)
+    return _separated(positive, logit_of(p))
+
+
+def _separated(positive: Bools, logit: Floats) -> str:
     same = _SAME * max(1.0, float(np.abs(logit).max()))
     if np.ptp(logit) <= same:
         return "all values of p are equal, so there is no slope"
@@ -202,6 +91,112 @@ def slope_fit(positive: Bools, p: Floats) -> LogisticFit:
     if fit.reason in (SEPARATED, COLLINEAR):
         return _failed(2, f"{fit.reason}, up to rounding")
     return fit
+
+
+@dataclass(frozen=True, eq=False)
+class Recalibration:
+    """The coefficients of a logistic regression on the logit of probabilities.
+
+    Attributes
+    ----------
+    intercept, slope : float
+        The coefficients; a slope of 1 if it is not estimated. The intercept is NaN if
+        there is no fit, for the reasons that :class:`LogisticFit` gives.
+    """
+
+    intercept: float
+    slope: float
+
+
+def recalibration(positive: Bools, p: Floats, *, slope: bool) -> Recalibration:
+    """Fit the intercept with the slope fixed at 1, or both.
+
+    With many records Newton's steps begin at the probabilities themselves. Where these
+    steps do not soon become short the fit is that of :func:`fit_logistic`.
+    """
+    reason = undefined(positive, p)
+    if not reason and len(p) >= _MANY:
+        logit = np.log(p / (1 - p))
+        reason = _separated(positive, logit) if slope else ""
+        found = None if reason else _from_start(positive, p, logit, slope)
+        if found is not None:
+            return found
+    if slope:
+        return Recalibration(*map(float, slope_fit(positive, p).beta))
+    return Recalibration(float(intercept_fit(positive, p).beta[0]), 1.0)
+
+
+_MANY = 2**10  # records
+_SURE = 1e-20  # expected gain of a step that need not be made
+_STEPS = 8  # more than enough from probabilities that are near their best fit
+
+
+def _from_start(
+    positive: Bools, p: Floats, logit: Floats, slope: bool
+) -> Recalibration | None:
+    """Fit by Newton's method from slope 1; None if its steps do not soon end."""
+    middle = float(logit.mean())
+    away = logit - middle
+    squares = float(away @ away)
+    if slope and not squares > RANK**2 * float(logit @ logit) * len(p):
+        return None
+    a, b, last = middle, 1.0, np.inf
+    for step in range(_STEPS):
+        gradient, information = _sums_at(positive, p if not step else None, away, a, b)
+        if slope:
+            scale = np.sqrt([len(p), squares])
+            alike = information / scale / scale[:, None]
+            if np.linalg.eigvalsh(alike)[0] < FLAT:
+                return None
+        elif information[0, 0] < FLAT * len(p):
+            return None
+        k = 2 if slope else 1
+        move = np.linalg.solve(information[:k, :k], gradient[:k])
+        gain = float(gradient[:k] @ move)
+        if not gain <= last / 4:
+            return None
+        a, b = a + move[0], b + (move[1] if slope else 0.0)
+        # the next gain is the third power of this one, over the square of the last
+        if gain <= DECREMENT or (step and gain * (gain / last) ** 2 <= _SURE):
+            break
+        last = gain
+    else:
+        return None
+    return Recalibration(float(a - b * middle), float(b))
+
+
+def _sums_at(
+    positive: Bools, p: Floats | None, away: Floats, a: float, b: float
+) -> tuple[Floats, Floats]:
+    """Return the gradient of the log-likelihood, and minus its second derivatives.
+
+    They are those by a and b, where a + b t is the linear predictor at a distance t of
+    the logit from its mean. Fitted probabilities that are known are not computed.
+    """
+    gradient, information = np.zeros(2), np.zeros((2, 2))
+    for start in range(0, len(away), IN_CACHE):
+        some = slice(start, start + IN_CACHE)
+        t = away[some]
+        if p is None:
+            fitted = b * t
+            fitted += a
+            fitted = _expit(fitted)
+        else:
+            fitted = p[some]
+        weight = 1 - fitted
+        weight *= fitted
+        residual = positive[some] - fitted
+        heavy = weight * t
+        gradient += residual.sum(), residual @ t
+        mixed = heavy.sum()
+        information += [[weight.sum(), mixed], [mixed, heavy @ t]]
+    return gradient, information
+
+
+def _expit(eta: Floats) -> Floats:
+    from scipy.special import expit
+
+    return np.asarray(expit(eta))
 
 
 def _failed(k: int, reason: str) -> LogisticFit:
@@ -458,7 +453,7 @@ def calibration_slope(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_slope([0, 1, 0, 1, 1], [0.2, 0.3, 0.4, 0.5, 0.6]), 3)
     2.458
     """
-    return float(slope_fit(*binary_probabilities(y, p)).beta[1])
+    return recalibration(*binary_probabilities(y, p), slope=True).slope
 
 
 def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
@@ -491,7 +486,7 @@ def calibration_intercept(y: ArrayLike, p: ArrayLike) -> float:
     >>> round(calibration_intercept([0, 1, 0, 1, 1], [0.5] * 5), 3)
     0.405
     """
-    return float(intercept_fit(*binary_probabilities(y, p)).beta[0])
+    return recalibration(*binary_probabilities(y, p), slope=False).intercept
 
 
 def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:

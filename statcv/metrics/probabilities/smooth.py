@@ -12,14 +12,13 @@ from statcv.arguments import check_level, is_whole
 from statcv.errors import MetricError, plural
 from statcv.metrics.areas.placements import normal_quantile
 from statcv.metrics.inputs import Bools, Floats, Ints, one_of, vector
-from statcv.metrics.probabilities.recalibration import (
+from statcv.metrics.probabilities.logistic import (
     COLLINEAR,
     LogisticFit,
     fit_logistic,
     sandwich,
-    separated,
-    undefined,
 )
+from statcv.metrics.probabilities.recalibration import separated, undefined
 from statcv.metrics.records import binary_probabilities, clusters_of, improper
 
 _OUTER = {3: 0.1, 4: 0.05, 5: 0.05}  # Harrell's outer quantile by number of knots

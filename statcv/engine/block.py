@@ -1,0 +1,352 @@
+"""Some fits that share the rows of a basis, and how they change with its records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.information import information, inverted, solve
+from statcv.engine.partition import MANY, MOST, Partition
+from statcv.engine.rows import Rows
+from statcv.engine.scale import Moments, Scale
+from statcv.models.firth import firth_changes
+from statcv.models.likelihood import Bernoulli, Likelihood
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
+ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
+FEW = 16  # fits, whose products with all rows cost less than gathering rows
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some fits that share a basis, with what is computed from them once.
+
+    Attributes
+    ----------
+    numbers : numpy.ndarray of int, shape (fits,)
+        The numbers of the fits.
+    rows : Rows
+        The matrices of all records.
+    y : numpy.ndarray, shape (n,)
+        The coded outcome.
+    beta : numpy.ndarray, shape (fits, p) or (fits, p, classes)
+        The coefficients.
+    penalty : numpy.ndarray, shape (fits, p)
+        The ridge of each coefficient; infinite for one that is 0.
+    times : numpy.ndarray, shape (fits, n)
+        By what each fit multiplies the weights of the records.
+    given : numpy.ndarray, shape (n,), or None
+        The weights of the records; None if all are 1.
+    class_weights : numpy.ndarray, shape (fits, classes), or None
+        The weights that the model gives to classes.
+    likelihood : Likelihood
+        The likelihood that the fits maximise.
+    """
+
+    numbers: Numbers
+    rows: Rows
+    y: NDArray[Any]
+    beta: Floats
+    penalty: Floats
+    times: NDArray[np.bool_] | Floats
+    given: Floats | None
+    class_weights: Floats | None
+    likelihood: Likelihood
+
+    @property
+    def has_one_predictor(self) -> bool:
+        """Whether each fit has one linear predictor, and no penalty of Firth."""
+        return self.beta.ndim == 2 and self.likelihood != Bernoulli(firth=True)
+
+    # ---- weights ----
+
+    @cached_property
+    def trained(self) -> Floats:
+        """The training weights without those that the model gives to classes."""
+        return self._trained(slice(None))
+
+    def _trained(self, some: slice) -> Floats:
+        times = self.times[:, some].astype(np.float64)
+        return times if self.given is None else times * self.given[some]
+
+    @cached_property
+    def counts(self) -> Floats:
+        """The training weights, shape (fits, n)."""
+        return self._counts(slice(None))
+
+    def _counts(self, some: slice) -> Floats:
+        trained = self._trained(some)
+        if self.class_weights is None:
+            return trained
+        return trained * self.class_weights[:, self.y[some]]
+
+    # ---- sums over all records, and what follows for each ----
+
+    @cached_property
+    def eta(self) -> Floats:
+        """The linear predictors, shape (fits, n) or (fits, n, classes)."""
+        return self.rows.along(self.beta)
+
+    def predictors(self, owner: Numbers, row: Numbers) -> Floats:
+        """Return the linear predictors of some records, of fits that have one each.
+
+        Parameters
+        ----------
+        owner, row : numpy.ndarray of int, shape (m,)
+            The fit, in rising order, and the record of each prediction.
+        """
+        found = np.empty(len(row))
+        if self.partition is not None and (self.partition.owner[row] == owner).all():
+            return np.take(self.partition.own, row, out=found)
+        if self._reads_all(row):
+            by_row = np.empty(len(self.y))
+            for some, fits in self._owners(owner, row):
+                eta = self.rows.part(some).along(self.beta)
+                by_row[some] = eta[fits, np.arange(len(fits))]
+            return np.take(by_row, row, out=found)
+        for fit, some in self._parts(owner):
+            found[some] = self.rows.values(fit, row[some], self.beta[fit])
+        return found
+
+    def _reads_all(self, row: Numbers) -> bool:
+        """Return whether few fits predict most records, and none of them twice."""
+        if len(self.numbers) > FEW or 2 * len(row) <= len(self.y):
+            return False
+        return bool(np.bincount(row).max(initial=0) <= 1)
+
+    def _owners(self, owner: Numbers, row: Numbers) -> Iterator[tuple[slice, Numbers]]:
+        """Yield records with the fit that predicts each of them, 0 if none does."""
+        every = np.zeros(len(self.y), dtype=np.intp)
+        every[row] = owner
+        for some in self._pieces():
+            yield some, every[some]
+
+    def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
+        """Yield the predictions of each fit, as many at a time as stay in the cache."""
+        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
+        step = max(1, AT_ONCE // max(self.rows.basis.shape[1], 1))
+        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
+            for first in range(start, stop, step):
+                yield fit, slice(first, min(first + step, stop))
+
+    def _pieces(self) -> Iterator[slice]:
+        """Yield the records, as many at a time as stay in the cache."""
+        n = len(self.rows.basis)
+        step = max(256, AT_ONCE // max(len(self.numbers), 1))
+        for first in range(0, n, step):
+            yield slice(first, min(first + step, n))
+
+    @cached_property
+    def scale(self) -> Scale:
+        """The scale of the linear predictors, of fits that have one each."""
+        return self._totals[0] if self.partition is None else self.partition.scale
+
+    @cached_property
+    def partition(self) -> Partition | None:
+        """The fits as those of a partition of many records; None if they are not.
+
+        Each record has to be left out by one fit, and to have its weight in others.
+        """
+        fits, n = self.times.shape
+        few = n < MANY or not 1 < fits <= FEW
+        if few or self.rows.own is not None or not self.has_one_predictor:
+            return None
+        if self.class_weights is not None or self.times.dtype != bool:
+            return None
+        if (
+            np.count_nonzero(self.times) != (fits - 1) * n
+            or self.times.all(axis=0).any()
+        ):
+            return None
+        owner = np.zeros(n, dtype=np.uint8)
+        for fit, trained in enumerate(self.times):
+            owner[~trained] = fit
+        return Partition(
+            basis=self.rows.basis,
+            y=self.y,
+            beta=self.beta,
+            penalty=self.penalty,
+            given=self.given,
+            owner=owner,
+            likelihood=self.likelihood,
+        )
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the penalised information, shape (fits, p, p)."""
+        return inverted(self._totals[1], self.penalty)
+
+    @cached_property
+    def _totals(self) -> tuple[Scale, Floats]:
+        """The scale and the information, from one pass over the records."""
+        fits, r = len(self.beta), self.rows.basis.shape[1]
+        moments, total = Moments.none(self.rows, self.beta), np.zeros((fits, r, r))
+        for some in self._pieces():
+            part, trained = self.rows.part(some), self._trained(some)
+            eta = part.along(self.beta)
+            moments.add(part, eta, trained)
+            curved = self.likelihood.curvature(self.y[None, some], eta)
+            curved *= trained if self.class_weights is None else self._counts(some)
+            total += information(part.basis, curved)
+        return moments.scale(), self.rows.between(total)
+
+    @cached_property
+    def pull(self) -> Floats:
+        """The derivative of the log-likelihood by each linear predictor."""
+        if self.beta.ndim == 2:
+            pull = np.empty(self.times.shape)
+            for some in self._pieces():
+                eta = self.rows.part(some).along(self.beta)
+                np.multiply(
+                    self._counts(some),
+                    self.likelihood.residual(self.y[None, some], eta),
+                    out=pull[:, some],
+                )
+            return pull
+        counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
+        return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """The leverage of each record, shape (fits, n)."""
+        found = np.empty(self.times.shape)
+        for some in self._pieces():
+            eta = self.rows.part(some).along(self.beta)
+            found[:, some] = self._leverage(some, eta, self._counts(some))
+        return found
+
+    @cached_property
+    def reach(self) -> Floats:
+        """The pull, as long as a Newton step without the record."""
+        reach = np.empty(self.times.shape)
+        for some in self._pieces():
+            eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
+            left = 1 - self._leverage(some, eta, counts)
+            counts *= self.likelihood.residual(self.y[None, some], eta)
+            np.divide(counts, left, out=reach[:, some])
+        return reach
+
+    def _leverage(self, some: slice, eta: Floats, counts: Floats) -> Floats:
+        """Return the leverage of some records.
+
+        It is the weight in the information times x'H⁻¹x, for which the mean of H⁻¹ over
+        the fits is taken where the fits differ too little to matter.
+        """
+        part = self.rows.part(some)
+        curved = self.likelihood.curvature(self.y[None, some], eta)
+        curved *= counts
+        mean, apart = self._mean_inverse
+        if apart < 1:
+            common = curved * part.quadratic(mean)
+            if apart * common.max(initial=0.0) < ALIKE:
+                return np.minimum(common, MOST)
+        curved *= part.quadratic(self.inverse)
+        return np.clip(curved, 0.0, MOST)
+
+    @cached_property
+    def _mean_inverse(self) -> tuple[Floats, float]:
+        """The mean of the inverse information, and by how much those of fits differ.
+
+        The difference is the largest of x'H⁻¹x between a fit and the mean, relative to
+        the mean, for any row x; infinite if it is not known.
+        """
+        mean = self.inverse.mean(axis=0)
+        if self.rows.own is not None:
+            return mean[None], np.inf
+        used = np.diag(mean) > 0
+        inverse = self.inverse[:, used][:, :, used]
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(mean[used][:, used]))
+        except np.linalg.LinAlgError:
+            return mean[None], np.inf
+        ratio = np.linalg.eigvalsh(root @ inverse @ root.T)
+        return mean[None], float(np.abs(ratio - 1).max(initial=0.0))
+
+    def by_coefficients(
+        self, owner: Numbers, row: Numbers, slopes: Sequence[Floats]
+    ) -> list[Floats]:
+        """Return the derivatives by the coefficients of functions of predictions.
+
+        Parameters
+        ----------
+        owner, row : numpy.ndarray of int, shape (m,)
+            The fit, in rising order, and the record of each prediction.
+        slopes : sequence of numpy.ndarray, shape (m,) or (m, classes)
+            The derivatives of each function by the linear predictors.
+        """
+        targets = [np.zeros_like(self.beta) for _ in slopes]
+        if self.beta.ndim == 2 and self._reads_all(row):
+            by_row = np.zeros((len(slopes), len(self.y)))
+            for one, slope in zip(by_row, slopes, strict=True):
+                one[row] = slope
+            part = self.partition
+            if part is not None and (part.owner[row] == owner).all():
+                return list(part.by_coefficients(by_row))
+            for some, fits in self._owners(owner, row):
+                apart = np.zeros((len(self.numbers), len(fits)))
+                for one, target in zip(by_row, targets, strict=True):
+                    apart[fits, np.arange(len(fits))] = one[some]
+                    target += self.rows.part(some).sums(apart)
+            return targets
+        for fit, some in self._parts(owner):
+            for slope, target in zip(slopes, targets, strict=True):
+                target[fit] += self.rows.some(fit, row[some], slope[some])
+        return targets
+
+    def add_changes(
+        self, totals: Floats, targets: Sequence[Floats], one_step: bool
+    ) -> None:
+        """Add, in place, derivatives by the weight of each record, over the fits.
+
+        Parameters
+        ----------
+        totals : numpy.ndarray, shape (m, n)
+        targets : sequence of numpy.ndarray, shape (fits, p)
+            The derivatives by the coefficients, of m functions.
+        one_step : bool
+            Whether changes are as long as a Newton step without the record.
+        """
+        solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
+        rate = self.reach if one_step else self.pull
+        for some in self._pieces():
+            part = self.rows.part(some)
+            for total, one in zip(totals, solved, strict=True):
+                total[some] += np.einsum("bn,bn->n", part.along(one), rate[:, some])
+
+    def changes(self, target: Floats) -> Floats:
+        """Return the derivative by the weight of each record in each fit, (fits, n).
+
+        Parameters
+        ----------
+        target : numpy.ndarray, shape (fits, p) or (fits, p, classes)
+            The derivative by the coefficients.
+        """
+        if self.beta.ndim == 3:
+            return self._changes_of_classes(target)
+        if self.likelihood == Bernoulli(firth=True):
+            parts = zip(self.counts, self.beta, target, strict=True)
+            changes = [
+                firth_changes(self.rows.matrix(fit), self.y, *part)
+                for fit, part in enumerate(parts)
+            ]
+            return np.stack(changes)
+        solved = np.einsum("bpq,bq->bp", self.inverse, target)
+        return np.asarray(self.rows.along(solved) * self.pull)
+
+    def _changes_of_classes(self, target: Floats) -> Floats:
+        shares = self.likelihood.curvature(self.y[None], self.eta)
+        matrix = self.rows.information_of_classes(shares, self.counts)
+        fits, _, classes = target.shape
+        flat = target.transpose(0, 2, 1).reshape(fits, -1)
+        solved = solve(matrix, np.tile(self.penalty, classes), flat)
+        solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
+        return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))

@@ -1,0 +1,312 @@
+"""Many records of which every fit leaves out its own, so that the fits are alike.
+
+The influence of a record through the fits is Σ x'c_f r_f / (1 - h_f) over the fits f
+that were trained on it, where c_f is what the fit's information makes of the metric's
+derivative by its coefficients. The residual r_f and the leverage h_f differ little
+between fits, so that for all records the residual of the mean fit stands for all, and
+no leverage is taken. What this leaves out is computed for a sample of the records, to
+which no approximation applies but that of the information: it is taken at the mean
+fit, and corrected by the same sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine.information import information, inverted, quadratic
+from statcv.engine.rows import Rows
+from statcv.engine.scale import Moments, Scale
+from statcv.models.likelihood import Likelihood
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+MOST = 0.8  # leverage; with more, a Newton step goes astray
+MANY = 2**17  # records, whose fits are alike
+PIECE = 2**12  # records that stay in the cache
+SAMPLE, SHARE = 2**15, 32  # the least size of the sample, and one in so many records
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """Fits to the same rows, each of which leaves out records that no other does.
+
+    Attributes
+    ----------
+    basis : numpy.ndarray, shape (n, p)
+        The rows of all records.
+    y : numpy.ndarray, shape (n,)
+        The coded outcome.
+    beta, penalty : numpy.ndarray, shape (fits, p)
+        The coefficients and their ridge.
+    given : numpy.ndarray, shape (n,), or None
+        The weights of the records; None if all are 1.
+    owner : numpy.ndarray of int, shape (n,)
+        The fit that was not trained on each record.
+    likelihood : Likelihood
+        The likelihood that the fits maximise.
+    """
+
+    basis: Floats
+    y: NDArray[Any]
+    beta: Floats
+    penalty: Floats
+    given: Floats | None
+    owner: NDArray[np.uint8]
+    likelihood: Likelihood
+
+    # ---- what does not depend on a metric ----
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the linear predictors in the training sets."""
+        return self._sums.scale
+
+    @property
+    def own(self) -> Floats:
+        """The linear predictor of each record in the fit that leaves it out."""
+        return self._sums.own
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """The inverse of the penalised information of each fit, (fits, p, p)."""
+        return inverted(self._information, self.penalty)
+
+    @cached_property
+    def doubt(self) -> float:
+        """By how much influences may be wrong because the information may be.
+
+        It is a factor of the lengths of c_f in the metric of the information, and
+        comes from what the two halves of the sample say of the information.
+        """
+        apart = (self._corrections[0] - self._corrections[1]) / 2
+        pull = self._sums.pull[self.sample]
+        squares = information(self.basis[self.sample], pull[None] ** 2)
+        squares *= len(self.basis) / len(self.sample)
+        mean = self._information.mean(axis=0)
+        used = np.isfinite(self.penalty).all(axis=0) & (np.diag(mean) > 0)
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(mean[used][:, used]))
+        except np.linalg.LinAlgError:
+            return np.inf
+        wrong, size = (
+            np.abs(np.linalg.eigvalsh(root @ one[:, used][:, :, used] @ root.T)).max()
+            for one in (apart, squares)
+        )
+        return float(wrong * np.sqrt(size))
+
+    @cached_property
+    def _information(self) -> Floats:
+        """The information of each fit, at the mean fit and corrected by the sample."""
+        held = self._sums.information
+        return np.asarray(held.sum(axis=0) - held + np.mean(self._corrections, axis=0))
+
+    @cached_property
+    def _corrections(self) -> tuple[Floats, Floats]:
+        """What either half of the sample adds to the information of each fit."""
+        apart = self._curvature - self._curvature_of(self.beta.mean(axis=0)[None])
+        apart *= self._trained
+        times = 2 * len(self.basis) / len(self.sample)
+        rows = self.basis[self.sample]
+        one, other = (information(rows[i::2], apart[:, i::2]) * times for i in (0, 1))
+        return one, other
+
+    @cached_property
+    def sample(self) -> Numbers:
+        """The records of the sample, in order: one from each of many ranges."""
+        n = len(self.basis)
+        size = min(n, max(SAMPLE, n // SHARE))
+        place = np.arange(size) + np.random.default_rng(0).uniform(size=size)
+        return np.minimum((place * (n / size)).astype(np.intp), n - 1)
+
+    @cached_property
+    def reach(self) -> Floats:
+        """The pull of the sample, as long as a Newton step without it, (fits, s)."""
+        rows = self.basis[self.sample]
+        leverage = quadratic(rows, self.inverse) * self._curvature * self._trained
+        eta, y = self.beta @ rows.T, self.y[None, self.sample]
+        pull = self.likelihood.residual(y, eta) * self._trained
+        return np.asarray(pull / (1 - np.clip(leverage, 0.0, MOST)))
+
+    @cached_property
+    def _curvature(self) -> Floats:
+        return self._curvature_of(self.beta)
+
+    def _curvature_of(self, beta: Floats) -> Floats:
+        eta = beta @ self.basis[self.sample].T
+        return self.likelihood.curvature(self.y[None, self.sample], eta)
+
+    @cached_property
+    def _trained(self) -> Floats:
+        """The training weights of the sample, shape (fits, s)."""
+        fits = np.arange(len(self.beta))[:, None]
+        inside: Floats = (self.owner[self.sample] != fits).astype(np.float64)
+        if self.given is not None:
+            inside *= self.given[self.sample]
+        return inside
+
+    @cached_property
+    def _sums(self) -> _Sums:
+        """The sums over the records that each fit leaves out, from one pass."""
+        (n, p), fits = self.basis.shape, len(self.beta)
+        own, pull = np.empty(n), np.empty(n)
+        (total, moment), whole = np.zeros((2, fits)), np.zeros((p, p))
+        made = np.zeros((fits, p + 2, p))  # the information, and two sums of rows
+        centre, mean = self.basis[self.sample].mean(axis=0), self.beta.mean(axis=0)
+        middle, largest = self.beta @ centre, np.zeros(fits)
+        for start, order, bounds, part in self._pieces():
+            place, eta = start + order, part @ mean
+            np.maximum(largest, np.abs(eta).max(), out=largest)
+            residual = self.likelihood.residual(self.y[place], eta)
+            curved = self.likelihood.curvature(self.y[place], eta)
+            for fit, (a, b) in enumerate(pairwise(bounds)):
+                np.dot(part[a:b], self.beta[fit], out=eta[a:b])
+            own[place] = eta
+            eta -= np.repeat(middle, np.diff(bounds))
+            away, weights = part - centre, np.ones(len(part))
+            if self.given is None:
+                whole += away.T @ away
+            else:
+                weights = self.given[place]
+                whole += (away.T * weights) @ away
+                residual, curved, eta = (
+                    one * weights for one in (residual, curved, eta)
+                )
+            pull[place] = residual
+            side = np.empty((len(part), p + 2))
+            np.multiply(part, curved[:, None], out=side[:, :p])
+            side[:, p], side[:, p + 1] = weights, eta
+            for fit, (a, b) in enumerate(pairwise(bounds)):
+                made[fit] += side[a:b].T @ part[a:b]
+                total[fit] += weights[a:b].sum()
+                moment[fit] += eta[a:b].sum()
+        held, sums = (
+            made[:, :p],
+            made[:, p:] - np.stack([total, moment], axis=1)[:, :, None] * centre,
+        )
+        rest = sums[:, 0].sum(axis=0) - sums[:, 0]
+        along = self.beta @ whole - sums[:, 1]
+        first, weight = np.einsum("bp,bp->b", self.beta, rest), total.sum() - total
+        moments = Moments(
+            rows=Rows(self.basis),
+            beta=self.beta,
+            middle=middle[:, None],
+            total=weight,
+            first=first,
+            second=np.einsum("bp,bp->b", self.beta, along),
+            largest=largest,
+            sums=rest + weight[:, None] * centre,
+            products=along + first[:, None] * centre,
+        )
+        return _Sums(own, pull, held, moments.scale())
+
+    def _pieces(self) -> Iterator[tuple[int, Numbers, list[int], Floats]]:
+        """Yield the records in pieces, each in the order of the fits.
+
+        These are the first record of a piece, the order of its records, where those of
+        each fit begin, and the rows in that order.
+        """
+        fits = len(self.beta)
+        for start in range(0, len(self.basis), PIECE):
+            owner = self.owner[start : start + PIECE]
+            order = np.argsort(owner, kind="stable")
+            counts = np.bincount(owner, minlength=fits)
+            part = self.basis[start : start + PIECE].take(order, axis=0)
+            yield start, order, [0, *np.cumsum(counts).tolist()], part
+
+    # ---- what depends on a metric ----
+
+    def by_coefficients(self, slopes: Floats) -> Floats:
+        """Return the derivatives by the coefficients of functions of predictions.
+
+        Parameters
+        ----------
+        slopes : numpy.ndarray, shape (m, n)
+            The derivatives by the linear predictor of each record.
+
+        Returns
+        -------
+        numpy.ndarray, shape (m, fits, p)
+        """
+        found = np.zeros((len(slopes), *self.beta.shape))
+        for start, order, bounds, part in self._pieces():
+            some = slopes[:, start : start + PIECE].take(order, axis=1)
+            for fit, (a, b) in enumerate(pairwise(bounds)):
+                found[:, fit] += some[:, a:b] @ part[a:b]
+        return found
+
+    def changes(self, targets: Floats) -> list[Changes]:
+        """Return the derivatives by the weight of each record, summed over the fits.
+
+        Parameters
+        ----------
+        targets : numpy.ndarray, shape (m, fits, p)
+            The derivatives by the coefficients, of m functions.
+        """
+        solved = np.einsum("bpq,mbq->mbp", self.inverse, targets)
+        every = np.empty((len(targets), len(self.basis)))
+        rest = solved.sum(axis=1, keepdims=True) - solved
+        for start, order, bounds, part in self._pieces():
+            place, moved = start + order, np.empty((len(targets), len(part)))
+            for fit, (a, b) in enumerate(pairwise(bounds)):
+                moved[:, a:b] = rest[:, fit] @ part[a:b].T
+            moved *= self._sums.pull[place]
+            for row, one in zip(every, moved, strict=True):
+                row[place] = one
+        length = np.sqrt(np.maximum(np.einsum("mbp,mbp->mb", solved, targets), 0.0))
+        error, rows = self.doubt * length.sum(axis=1), self.basis[self.sample].T
+        return [
+            Changes(one, float(off), self.sample, ((c @ rows) * self.reach).sum(axis=0))
+            for one, off, c in zip(every, error, solved, strict=True)
+        ]
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """The derivatives of a function of predictions by the weight of each record.
+
+    Attributes
+    ----------
+    every : numpy.ndarray, shape (n,)
+        The derivatives, or what is near them.
+    error : float
+        By how much the root of the sum of their squares may be wrong if those of the
+        sample are exact.
+    sample : numpy.ndarray of int, shape (s,), or None
+        Some of the records; None if all derivatives are exact.
+    exact : numpy.ndarray, shape (s,), or None
+        The derivatives by the weights of these.
+    """
+
+    every: Floats
+    error: float = 0.0
+    sample: Numbers | None = None
+    exact: Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """What one pass over the records finds.
+
+    Attributes
+    ----------
+    own, pull : numpy.ndarray, shape (n,)
+        The linear predictor of each record in the fit that leaves it out, and the
+        derivative of its log-likelihood in the mean fit.
+    information : numpy.ndarray, shape (fits, p, p)
+        The information of the mean fit in the records that each fit leaves out.
+    scale : Scale
+        The scale of the linear predictors in the training sets.
+    """
+
+    own: Floats
+    pull: Floats
+    information: Floats
+    scale: Scale

@@ -1,0 +1,264 @@
+"""The predictions that a metric pools, and its derivatives by them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Sensitivity
+from statcv.inference.scores import Scores, mean_by
+from statcv.metrics import Metric
+from statcv.metrics.discrimination.order import rising_order
+from statcv.metrics.influence.derivative import Derivative
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+EDGE = 1e-15  # the least distance of a probability from 0 and 1 on the link scale
+
+
+@dataclass(frozen=True, eq=False)
+class Pool:
+    """The predictions that are pooled, in the forms that metrics read.
+
+    Attributes
+    ----------
+    scores : Scores
+    sensitivity : Sensitivity or None
+        How the predictions change with the training records, if that is asked for.
+    """
+
+    scores: Scores
+    sensitivity: Sensitivity | None
+
+    @cached_property
+    def counted(self) -> NDArray[np.bool_]:
+        """Whether each record was held out."""
+        counted = np.zeros(len(self.scores.y), dtype=bool)
+        counted[self.scores.row] = True
+        return counted
+
+    @cached_property
+    def unit(self) -> Numbers:
+        """The record or cluster, within which influences are summed."""
+        clusters = self.scores.clusters
+        return np.arange(len(self.scores.y)) if clusters is None else clusters
+
+    @cached_property
+    def classes(self) -> Numbers:
+        """The class of each record."""
+        return self.scores.y.astype(np.intp)
+
+    @cached_property
+    def one_sample(self) -> Numbers:
+        """The sample of each record if all are one sample."""
+        return np.zeros(len(self.scores.y), dtype=np.intp)
+
+    @cached_property
+    def linear(self) -> Floats:
+        """The standardised linear predictors of ``scores.left``; NaN if dropped."""
+        assert self.sensitivity is not None
+        left = self.scores.left
+        if left.held.all():
+            return self.sensitivity.standardised(left.fit, left.row)
+        linear, known = np.full(len(left.row), np.nan), np.flatnonzero(left.held)
+        linear[known] = self.sensitivity.standardised(left.fit[known], left.row[known])
+        return linear
+
+    @cached_property
+    def predicted(self) -> list[Pooled]:
+        """The predictions of each repeat, or of all if each is one split."""
+        return [self._part(*one) for one in self._repeats]
+
+    @cached_property
+    def standardised(self) -> list[Pooled]:
+        """The same for the standardised linear predictors."""
+        return [self._part(*one, self.linear) for one in self._repeats]
+
+    @cached_property
+    def where(self) -> Numbers | slice:
+        """The positions in ``scores.left`` of the predictions of all parts."""
+        if len(self._repeats) == 1:
+            return self._repeats[0][1]
+        place = np.arange(len(self.scores.left.row))
+        return np.concatenate([place[fitted] for _, fitted in self._repeats])
+
+    @property
+    def places(self) -> tuple[Numbers, Numbers]:
+        """The fit and the record of the predictions of all parts."""
+        left = self.scores.left
+        return left.fit[self.where], left.row[self.where]
+
+    @cached_property
+    def _repeats(self) -> list[tuple[Numbers | slice, Numbers | slice]]:
+        """The positions of the predictions of each part, and those of the fits."""
+        scores, left = self.scores, self.scores.left
+        every = slice(None) if left.held.all() else np.flatnonzero(left.held)
+        if scores.apart or len(scores.by_repeat) == 1:
+            return [(slice(None), every)]
+        if isinstance(every, slice):
+            every = np.arange(len(left.row))
+        repeat = left.repeat[left.fit[every]]
+        return [
+            (where, every[repeat == scores.repeat[scores.split[where[0]]]])
+            for where in scores.by_repeat
+        ]
+
+    def _part(
+        self,
+        where: Numbers | slice,
+        fitted: Numbers | slice,
+        linear: Floats | None = None,
+    ) -> Pooled:
+        scores, row = self.scores, self.scores.row[where]
+        values = scores.predicted[where] if linear is None else linear[fitted]
+        of_fits = scores.left.row[fitted]
+        alone = not (scores.apart or scores.overlapping) and len(of_fits) == len(row)
+        if not alone:
+            row, values = mean_by(row if linear is None else of_fits, values)
+        return Pooled(
+            row=row,
+            y=scores.y[row],
+            predicted=values,
+            scores=scores,
+            where=where,
+            fitted=fitted,
+            alone=alone,
+            standardised=linear is not None,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """The pooled predictions of a repeat, each record once.
+
+    Attributes
+    ----------
+    row, y, predicted : numpy.ndarray, shape (m,)
+        The records, their outcomes, and what is pooled of each.
+    scores : Scores
+    where, fitted : numpy.ndarray of int, or slice
+        The positions of the predictions in ``scores``, and in ``scores.left``.
+    alone : bool
+        Whether one fit predicts each record, so that the records are those of both.
+    standardised : bool
+        Whether standardised linear predictors are pooled in place of predictions.
+    order : numpy.ndarray, shape (m,), or None
+        The order in which the records were, if they were sorted.
+    """
+
+    row: Numbers
+    y: NDArray[np.generic]
+    predicted: Floats
+    scores: Scores
+    where: Numbers | slice
+    fitted: Numbers | slice
+    alone: bool
+    standardised: bool
+    order: Numbers | None = None
+
+    @cached_property
+    def rising(self) -> Pooled:
+        """The part in the order of its predictions, which is soon ranked."""
+        order = rising_order(self.predicted)
+        known = {name: getattr(self, name)[order] for name in ("row", "y", "predicted")}
+        return replace(self, **known, order=order)
+
+    def beside(self, values: Floats | None) -> Floats | None:
+        """Return the mean of what belongs to the predictions of each record."""
+        if values is None:
+            return None
+        values = values[self.where]
+        if not self.alone:
+            values = mean_by(self.scores.row[self.where], values)[1]
+        return values if self.order is None else values[self.order]
+
+    def baseline(self, metric: Metric) -> Floats | None:
+        """Return the baselines, if the metric uses them."""
+        scores = self.scores
+        if not metric.uses_baseline:
+            return None
+        return self.beside(scores.baseline[scores.split])
+
+    def threshold(self, metric: Metric) -> Floats | None:
+        """Return the thresholds, if there are any and the metric depends on them."""
+        return self.beside(self.scores.threshold) if metric.cuts else None
+
+    def by_prediction(self, slope: Floats, row: Numbers) -> Floats:
+        """Return the derivatives by the prediction of each fit.
+
+        Parameters
+        ----------
+        slope : numpy.ndarray, shape (m,) or (m, classes)
+            The derivatives by what is pooled of each record.
+        row : numpy.ndarray of int
+            The records of ``scores.left``.
+        """
+        if self.alone:
+            if self.order is None:
+                return slope
+            back = np.empty_like(slope)
+            back[self.order] = slope
+            return back
+        own, n = row[self.fitted], len(self.scores.y)
+        every = np.zeros((n, *slope.shape[1:]))
+        times = np.bincount(own, None, n)[self.row]
+        every[self.row] = slope / times.reshape(-1, *[1] * (slope.ndim - 1))
+        return np.asarray(every[own])
+
+    def read(self, metric: Metric) -> Floats:
+        """Return the predictions in the form that a metric reads."""
+        if self.standardised:
+            return self.predicted
+        known = self.threshold(metric)
+        return metric.readable(self.predicted, self.scores.probabilities, known)
+
+    def value(self, metric: Metric) -> float:
+        """Return the metric."""
+        cut, base = self.threshold(metric), self.baseline(metric)
+        return float(metric(self.y, self.read(metric), base, cut))
+
+    def derivative(self, metric: Metric, sensitivity: Sensitivity | None) -> Derivative:
+        """Return the derivatives by the weights and by the predictions."""
+        read, rate = self.predicted, None
+        cut = self.threshold(metric)
+        if metric.reads in ("order", "classes") and not self.standardised:
+            read, cut, rate = self._on_link_scale(metric, cut, sensitivity)
+        assert metric.derive is not None
+        named = {} if cut is None else {"threshold": cut}
+        found = metric.derive(self.y, read, self.baseline(metric), **named)
+        if rate is None:
+            return found
+        return replace(found, prediction=found.prediction * rate)
+
+    def _on_link_scale(
+        self, metric: Metric, cut: Floats | None, sensitivity: Sensitivity | None
+    ) -> tuple[Floats, Floats | None, Floats]:
+        """Return predictions and thresholds on the link scale, and its slope."""
+        p = self.predicted
+        probabilities = self.scores.probabilities
+        if metric.rank:
+            p = metric.readable(p, probabilities)
+        if not probabilities or (p.ndim == 1 and _has_numbers(metric)):
+            if sensitivity is None:
+                return p, cut, np.ones_like(p)
+            like = sensitivity.likelihood
+            return like.link(p), cut, 1 / like.pull_back(p, np.ones_like(p))
+        p = np.clip(p, EDGE, 1 - EDGE)
+        if p.ndim == 2 and metric.reads == "classes":
+            return np.log(p), cut, 1 / p
+        if p.ndim == 2 or sensitivity is None:
+            from scipy.special import logit
+
+            cut = None if cut is None else logit(cut)
+            return logit(p), cut, 1 / (p * (1 - p))
+        like = sensitivity.likelihood
+        half = np.full(len(p), 0.5) if cut is None else cut
+        return like.link(p), like.link(half), 1 / like.pull_back(p, np.ones_like(p))
+
+
+def _has_numbers(metric: Metric) -> bool:
+    return "continuous" in metric.outcomes
