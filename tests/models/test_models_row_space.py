@@ -40,7 +40,7 @@ def exact(training, C):
     """Return class probabilities as a function of rows, by scikit-learn."""
     fitted = LogisticRegression(
         C=C,
-        tol=1e-13,
+        tol=1e-10,
         max_iter=10_000,
         solver="newton-cholesky",
         fit_intercept=training.intercept is not None,

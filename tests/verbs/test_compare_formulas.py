@@ -89,6 +89,7 @@ def test_a_dot_leaves_the_stratifier_out_of_every_formula(frame):
     assert len(plans) == 1
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.DistributionalBiasWarning")
 def test_a_random_splitter_splits_once(frame):
     from sklearn.model_selection import KFold
 
