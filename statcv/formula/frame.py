@@ -233,14 +233,16 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
         return all(is_number(self[name].dtype) for name in self.names)
 
     def table(self) -> NDArray[Any] | None:
-        """Return many short columns of numbers as one array; None for others.
+        """Return many columns of numbers as one array; None for others.
 
-        Columns of one dtype usually lie together in memory. A frame of several, or a
-        small one, is quicker to read as a whole.
+        They are short, or lie together in memory, as columns of one dtype usually do.
+        A frame of several dtypes, or a small one, is quicker to read as a whole.
         """
         n = len(self.frame)
         many, small = len(self.names) >= MANY, n * len(self.every) <= SMALL
-        if not (many or small) or n > SHORT or self.rows is not None:
+        if not (many or small) or self.rows is not None:
+            return None
+        if n > SHORT and not self._lie_together():
             return None
         numbers = all(map(is_number, self._dtypes))
         if not (many or numbers):
@@ -250,6 +252,17 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
         else:
             values = self.frame.iloc[:, self._places].to_numpy()
         return values if is_number(values.dtype) else None
+
+    def _lie_together(self) -> bool:
+        """Return whether the columns have one dtype, and equal distances in memory."""
+        places = self._places
+        if len(self._kinds) > 1 or not isinstance(places, slice):
+            return False
+        first, second, last = (
+            self.frame.iloc[:, place].to_numpy().__array_interface__["data"][0]
+            for place in (places.start, places.start + 1, places.stop - 1)
+        )
+        return bool(last - first == (second - first) * (len(self.names) - 1))
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:

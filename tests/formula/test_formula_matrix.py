@@ -318,28 +318,31 @@ def test_many_columns_that_are_not_finite_are_named():
         make_design("x0 ~ .", data, scope={})
 
 
-def wide(layout, p=60):
+def wide(layout, p=60, times=1):
     """Return a frame of many numeric columns, as they may lie in memory."""
-    values = np.random.default_rng(3).normal(size=(7, p)).round(3)
+    values = np.random.default_rng(3).normal(size=(7 * times, p)).round(3)
     frame = pd.DataFrame(values, columns=[f"x{j}" for j in range(p)])
     if layout == "separate":
         frame = pd.DataFrame({name: frame[name].to_numpy() for name in frame})
         frame["x7"] = frame["x7"].to_numpy().copy()
     if layout == "several dtypes":
         frame = frame.astype({f"x{j}": "float32" for j in range(0, p, 3)})
-        frame["x4"] = np.arange(7)
+        frame["x4"] = np.arange(7 * times)
     if layout == "beside text":
-        frame.insert(20, "note", list("abcdefg"))
-    outcome = pd.Series([0, 1, 1, 0, 1, 0, 1], name="y")
+        frame.insert(20, "note", list("abcdefg") * times)
+    if layout == "backwards":
+        frame = frame.iloc[:, ::-1]
+    outcome = pd.Series([0, 1, 1, 0, 1, 0, 1] * times, name="y")
     return pd.concat([frame.iloc[:, :11], outcome, frame.iloc[:, 11:]], axis=1)
 
 
 @pytest.mark.parametrize(
-    "layout", ["together", "separate", "several dtypes", "beside text"]
+    "layout", ["together", "separate", "several dtypes", "beside text", "backwards"]
 )
 @pytest.mark.parametrize("formula", ["y ~ .", "y ~ . - x3 - x58", "y ~ x50 + . - 1"])
-def test_many_columns_are_those_of_the_frame_however_they_lie(layout, formula):
-    frame = wide(layout)
+@pytest.mark.parametrize("times", [1, 2000])
+def test_many_columns_are_those_of_the_frame_however_they_lie(layout, formula, times):
+    frame = wide(layout, times=times)
     text = " - note" if layout == "beside text" else ""
     design = make_design(formula + text, frame, scope={})
     names = [name for name in frame if name not in ("y", "note")]
@@ -350,7 +353,7 @@ def test_many_columns_are_those_of_the_frame_however_they_lie(layout, formula):
     expected = frame[names].to_numpy(dtype=float)
     if "- 1" not in formula:
         names = ["Intercept", *names]
-        expected = np.column_stack([np.ones(7), expected])
+        expected = np.column_stack([np.ones(7 * times), expected])
     assert design.names == tuple(names)
     np.testing.assert_array_equal(design.matrix, expected)
     assert design.formula.columns == tuple(n for n in names if n != "Intercept")

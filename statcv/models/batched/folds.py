@@ -335,10 +335,10 @@ class Block:
 def _rare_columns(X: Matrix, weights: Matrix | None, most: int) -> Numbers:
     """Return the columns that are not 0 in so many weighted rows or fewer."""
     rare, count = np.arange(X.shape[1]), np.zeros(X.shape[1], dtype=np.intp)
-    for start in range(0, len(X), ROWS):
-        if not len(rare):
-            break
-        rows = slice(start, start + ROWS)
+    start, step = 0, min(ROWS, max(AT_ONCE, most + 1))  # enough for most columns
+    while start < len(X) and len(rare):
+        rows = slice(start, start + step)
+        start, step = start + step, ROWS
         every = len(rare) == X.shape[1]
         used = (X[rows] if every else X[rows][:, rare]) != 0
         if weights is not None:

@@ -302,9 +302,9 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     else:
         return None
     p, width = passes.X.shape[1], passes.family.width
-    least = passes.unit * found.scale.reshape(-1, p).min(axis=0)
+    least, quick = found.scale.reshape(-1, p).min(axis=0), passes.precisions[0]
     combined = np.sqrt((passes.family.basis**2).sum(axis=1).max())
-    reach = passes.longest(least) * float(combined)
+    reach = quick.longest(quick.unit * least) * float(combined)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
     for start in range(0, len(folds), MOST):

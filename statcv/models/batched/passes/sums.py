@@ -17,7 +17,7 @@ from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
 
 CACHED = 2**20  # bytes of a block of rows
-LEAST = 2000  # records from which the units of columns are taken
+LEAST = 1000  # records from which the units of columns are taken
 HEAVY = 64  # coefficients whose products cost more than some gradients
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
@@ -173,7 +173,7 @@ class Passes:
 
     def longest(self, scale: Matrix) -> float:
         """Return the greatest length of a row whose entries are divided by a scale."""
-        most, inverse = 0.0, 1 / scale**2
+        most, inverse = 0.0, (1 / scale**2).astype(self.X.dtype)
         for rows in self.blocks(1):
             most = max(most, float((self.X[rows] ** 2 @ inverse).max(initial=0.0)))
         return float(np.sqrt(most))
