@@ -194,18 +194,19 @@ class _Memory:
 
     Attributes
     ----------
-    steps, taken, turned : numpy.ndarray, shape (m, k, q)
+    rows : numpy.ndarray, shape (3, m, REMEMBERED, q)
         The steps, what they took, and that times the inverses at the start.
-    upper : numpy.ndarray, shape (m, k, k)
-        Products of each step with what it and later ones took.
-    inner : numpy.ndarray, shape (m, k, k)
-        Products of ``taken`` with ``turned``.
+    squares : numpy.ndarray, shape (2, m, REMEMBERED, REMEMBERED)
+        Products of each step with what it and later ones took; and of what two steps
+        took, with the inverses between them.
+    count : int
+        The number of steps.
     """
 
     def __init__(self, inverse: Any, fits: int, size: int) -> None:
-        self.inverse = inverse
-        self.steps = self.taken = self.turned = np.zeros((fits, 0, size))
-        self.upper = self.inner = np.zeros((fits, 0, 0))
+        self.inverse, self.count = inverse, 0
+        self.rows = np.empty((3, fits, REMEMBERED, size))
+        self.squares = np.zeros((2, fits, REMEMBERED, REMEMBERED))
         self.before: Matrix | None = None
         self.latest: tuple[Matrix, Matrix, Matrix] | None = None
 
@@ -224,39 +225,40 @@ class _Memory:
             step, taken, scale = self.latest
             self._grow(step, taken, (self.before - plain) * scale)
         self.before, self.latest = plain, None
-        if not self.steps.shape[1]:
+        if not self.count:
             return np.asarray(plain)
-        along, across = _times(self.steps, gradient), _times(self.turned, gradient)
-        solved = np.linalg.solve(self.upper, along[:, :, None])
-        first = np.asarray(solved[:, :, 0], dtype=float)
-        right = first + _times(self.inner, first) - across
-        second = np.linalg.solve(self.upper.swapaxes(1, 2), right[:, :, None])
-        back = np.matmul(second.swapaxes(1, 2), self.steps)[:, 0]
-        return np.asarray(plain + back - np.matmul(first[:, None], self.turned)[:, 0])
+        steps, _, turned = self.rows[:, :, : self.count]
+        upper, inner = self.squares[:, :, : self.count, : self.count]
+        along, across = _times(steps, gradient), _times(turned, gradient)
+        first = np.linalg.solve(upper, along[:, :, None])[:, :, 0]
+        right = first + _times(inner, first) - across
+        second = np.linalg.solve(upper.swapaxes(1, 2), right[:, :, None])
+        back = np.matmul(second.swapaxes(1, 2), steps)[:, 0]
+        return np.asarray(plain + back - np.matmul(first[:, None], turned)[:, 0])
 
     def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
-        kept = slice(max(0, self.steps.shape[1] + 1 - REMEMBERED), None)
-        m, k = len(step), self.steps[:, kept].shape[1]
-        upper, inner = np.zeros((m, k + 1, k + 1)), np.zeros((m, k + 1, k + 1))
-        upper[:, :k, :k] = self.upper[:, kept, kept]
-        inner[:, :k, :k] = self.inner[:, kept, kept]
-        self.steps = np.concatenate([self.steps[:, kept], step[:, None]], axis=1)
-        self.taken = np.concatenate([self.taken[:, kept], taken[:, None]], axis=1)
-        self.turned = np.concatenate([self.turned[:, kept], turned[:, None]], axis=1)
-        upper[:, :, k] = _times(self.steps, taken)
+        if self.count == REMEMBERED:
+            self.rows[:, :, :-1] = self.rows[:, :, 1:]
+            self.squares[:, :, :-1, :-1] = self.squares[:, :, 1:, 1:]
+            self.count -= 1
+        k = self.count
+        self.count += 1
+        self.rows[:, :, k] = step, taken, turned
+        steps, took, _ = self.rows[:, :, : self.count]
+        upper, inner = self.squares[:, :, : self.count, : self.count]
+        upper[:, k, :k], upper[:, :, k] = 0.0, _times(steps, taken)
         upper[:, k, k] = 1.0
-        inner[:, :, k] = inner[:, k, :] = _times(self.taken, turned)
-        self.upper, self.inner = upper, inner
+        inner[:, :, k] = inner[:, k] = _times(took, turned)
 
     def forgotten(self) -> _Memory:
         """Return the memory without steps, as they may be due to rounding."""
-        return _Memory(self.inverse, len(self.steps), self.steps.shape[2])
+        return _Memory(self.inverse, self.rows.shape[1], self.rows.shape[3])
 
     def part(self, chosen: NDArray[Any]) -> _Memory:
         """Return what is remembered of some fits."""
         made = _Memory(self.inverse.part(chosen), 0, 0)
-        for name in ("steps", "taken", "turned", "upper", "inner"):
-            setattr(made, name, getattr(self, name)[chosen])
+        made.rows, made.squares = self.rows[:, chosen], self.squares[:, chosen]
+        made.count = self.count
         if self.before is not None:
             made.before = self.before[chosen]
         return made
