@@ -1,0 +1,131 @@
+"""What a call takes besides its fits.
+
+    python benchmarks/calls.py [terms] [wrapped] [summary]
+
+``terms``: leave-one-out of 250 records with five terms that learn from data, compared
+with five plain columns. ``wrapped``: the share of a call that is not spent in the fits
+and predictions of an estimator of scikit-learn. ``summary``: seconds of ``print`` and
+``summary()`` of ten folds of a million records. One BLAS thread; medians.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+import statcv as scv
+
+PLAIN = "a + b + c + d + e"
+TERMS = "scale(a) + scale(b) + poly(c, 2) + center(d) + bs(e, df=4)"
+ROUNDS = 15
+MANY = 1_000_000
+
+
+def seconds(call: Callable[[], Any]) -> float:
+    """Return the time of one call."""
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
+
+
+def sample(n: int, names: list[str]) -> pd.DataFrame:
+    """Draw covariates, of which the first has an effect on both outcomes."""
+    rng = np.random.default_rng(n)
+    X = rng.normal(size=(n, len(names)))
+    frame = pd.DataFrame(X, columns=names)
+    above = X[:, 0] + rng.logistic(size=n) > 0
+    return frame.assign(y=above.astype(int), z=X[:, 0] + rng.normal(size=n))
+
+
+def terms() -> None:
+    """Compare terms that learn with plain columns, in turns."""
+    frame = sample(250, list("abcde"))
+    models: dict[str, tuple[str, Any]] = {
+        "ridge": ("y", scv.models.Logit(C=1.0)),
+        "unpenalised": ("y", scv.models.Logit()),
+        "least squares": ("z", scv.models.Linear()),
+    }
+    for name, (outcome, model) in models.items():
+
+        def call(right: str, outcome: str = outcome, model: Any = model) -> Any:
+            formula = f"{outcome} ~ {right}"
+            found = scv.cv(formula, frame, model=model, scheme="loocv", progress=False)
+            return found.predictions
+
+        times: dict[str, list[float]] = {PLAIN: [], TERMS: []}
+        for _ in range(ROUNDS + 1):
+            for right, own in times.items():
+                own.append(seconds(lambda right=right: call(right)))
+        plain, learnt = (statistics.median(own[1:]) for own in times.values())
+        print(f"terms, {name}: {learnt / plain:.2f} times plain columns")
+
+
+def wrapped() -> None:
+    """Compare a call with the bare fits and predictions of its folds, in turns."""
+    from sklearn.base import clone
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+    names = [f"x{j}" for j in range(20)]
+    frame = sample(1_000, names)
+    X, y = frame[names].to_numpy(), frame["y"].to_numpy()
+    for model in (
+        GradientBoostingClassifier(n_estimators=25, random_state=1),
+        RandomForestClassifier(40, random_state=1),
+    ):
+        plan = scv.fold_plan("y", data=frame, k=5, seed=1)
+
+        def ours(model: Any = model, plan: Any = plan) -> Any:
+            found = scv.cv("y ~ . - z", frame, model=model, scheme=plan, progress=False)
+            return found.predictions
+
+        def bare(model: Any = model, plan: Any = plan) -> None:
+            for split in range(5):
+                train, test = plan.train(split), plan.test(split)
+                clone(model).fit(X[train], y[train]).predict_proba(X[test])
+
+        ours()
+        pairs = [(seconds(ours), seconds(bare)) for _ in range(ROUNDS)]
+        share = statistics.median(1 - alone / whole for whole, alone in pairs)
+        fit = statistics.median(alone for _, alone in pairs) / 5
+        name = type(model).__name__
+        print(f"wrapped, {name}: {share:.1%} around fits of {fit:.2f} s")
+
+
+def summary() -> None:
+    """Time print and summary of many records, each of a new result."""
+    frame = sample(MANY, [f"x{j}" for j in range(20)]).drop(columns="z")
+    str(scv.cv("y ~ .", frame.iloc[:1_000], seed=1).summary())
+    shown: dict[str, Callable[[Any], str]] = {
+        "print": repr,
+        "summary": lambda result: str(result.summary()),
+    }
+    made: dict[str, list[float]] = {"cv": [], "print": [], "summary": []}
+    for _ in range(3):
+        for what, show in shown.items():
+            started = time.perf_counter()
+            result = scv.cv("y ~ .", frame, seed=1, progress=False)
+            made["cv"].append(time.perf_counter() - started)
+            made[what].append(seconds(lambda show=show, one=result: show(one)))
+    for what, times in made.items():
+        print(f"{what} at n = {MANY:,}: {statistics.median(times):.2f} s")
+
+
+def main() -> None:
+    """Run the parts that were asked for, or all."""
+    parts = {"terms": terms, "wrapped": wrapped, "summary": summary}
+    warnings.simplefilter("ignore")
+    with threadpool_limits(1, user_api="blas"):
+        for name in sys.argv[1:] or parts:
+            parts[name]()
+
+
+if __name__ == "__main__":
+    main()
