@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -133,19 +133,7 @@ class Metric:
         >>> METRICS["auprc"].of_random_order()([0, 1], [0.2, 0.8])
         0.75
         """
-        return self._mean_over_orders
-
-    @cached_property
-    def _mean_over_orders(self) -> Metric | None:
-        if self.in_random_order is None:
-            return None
-        return replace(
-            self,
-            name=f"{self.name}{RANDOM_ORDER}",
-            function=self.in_random_order,
-            in_random_order=None,
-            derive=None,
-        )
+        return None if self.in_random_order is None else _mean_over_orders(self)
 
     def check_outcome(self, kind: str, name: str) -> None:
         """Raise MetricError if the metric does not apply to this kind of outcome."""
@@ -266,3 +254,15 @@ class Metric:
         if self.cuts and threshold is not None:
             return self.function(y, prediction, threshold=threshold)
         return self.function(y, prediction)
+
+
+@lru_cache(maxsize=64)
+def _mean_over_orders(metric: Metric) -> Metric:
+    assert metric.in_random_order is not None
+    return replace(
+        metric,
+        name=f"{metric.name}{RANDOM_ORDER}",
+        function=metric.in_random_order,
+        in_random_order=None,
+        derive=None,
+    )
