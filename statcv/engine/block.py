@@ -162,14 +162,13 @@ class Block:
             return None
         if self.class_weights is not None or self.times.dtype != bool:
             return None
-        if (
-            np.count_nonzero(self.times) != (fits - 1) * n
-            or self.times.all(axis=0).any()
-        ):
-            return None
-        owner = np.zeros(n, dtype=np.uint8)
+        owner, times = np.zeros((2, n), dtype=np.uint8)
         for fit, trained in enumerate(self.times):
-            owner[~trained] = fit
+            out = (~trained).view(np.uint8)
+            times += out
+            owner += out * np.uint8(fit)
+        if (times != 1).any():
+            return None
         return Partition(
             basis=self.rows.basis,
             y=self.y,

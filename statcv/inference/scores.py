@@ -257,12 +257,17 @@ class Scores:
     @cached_property
     def all_classes(self) -> NDArray[np.bool_]:
         """Whether each split holds out records of every class, shape (n_splits,)."""
-        y = self.outcome
-        counts = [
-            np.bincount(self.split, y == code, self.n_splits)
-            for code in range(self.n_classes)
-        ]
-        return np.asarray((np.array(counts) > 0).all(axis=0))
+        return np.asarray((self.class_counts > 0).all(axis=0))
+
+    @cached_property
+    def class_counts(self) -> NDArray[np.intp]:
+        """The number of records of each class in each split, (classes, n_splits)."""
+        through = np.zeros(len(self.row) + 1, dtype=np.intp)
+        counts = np.empty((self.n_classes, self.n_splits), dtype=np.intp)
+        for code in range(self.n_classes):
+            np.cumsum(self.outcome == code, out=through[1:])
+            counts[code] = np.diff(through[self.starts])
+        return counts
 
     @cached_property
     def all_differ(self) -> bool:
@@ -373,7 +378,7 @@ class Scores:
 # what depends on splits, rows, repeats and outcome, but not on the predictions
 _LAYOUT = {
     *("starts", "by_repeat", "repeat_number", "overlapping", "outcome"),
-    *("all_classes", "all_differ", "by_split", "apart"),
+    *("all_classes", "class_counts", "all_differ", "by_split", "apart"),
 }
 
 

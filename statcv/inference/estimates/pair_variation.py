@@ -155,11 +155,11 @@ def _all_pairs(scores: Scores, sides: Sides) -> float:
 
 def _pairs_by_split(scores: Scores, sides: Sides) -> Floats:
     """Return how many pairs each split holds out."""
-    y, splits = scores.y[scores.row], scores.n_splits
     if sides == NUMBERS:
-        return concordance_by_group(y, y, scores.split, splits)[1]
-    low, high = (np.bincount(scores.split, y == side, splits) for side in sides)
-    return np.asarray(low * high, dtype=float)
+        y = scores.outcome
+        return concordance_by_group(y, y, scores.split, scores.n_splits)[1]
+    low, high = scores.class_counts[list(sides)].astype(float)
+    return np.asarray(low * high)
 
 
 # ---- rank metrics that are not shares of pairs ----
@@ -175,7 +175,7 @@ def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     known = np.flatnonzero(np.isfinite(values))
     if len(known) < 2:
         return 0.0
-    codes = scores.y[scores.row].astype(np.intp)
+    codes = scores.outcome.astype(np.intp)
     classes = np.bincount(scores.y[found.counted].astype(np.intp))
     explained, moved = np.zeros(scores.n_splits), found.held[scores.row]
     for code, size in enumerate(classes):

@@ -117,11 +117,12 @@ class Pool:
         values = scores.predicted[where] if linear is None else linear[fitted]
         of_fits = scores.left.row[fitted]
         alone = not (scores.apart or scores.overlapping) and len(of_fits) == len(row)
+        whole = isinstance(where, slice)
         if not alone:
             row, values = mean_by(row if linear is None else of_fits, values)
         return Pooled(
             row=row,
-            y=scores.y[row],
+            y=scores.outcome if whole and alone else scores.y[row],
             predicted=values,
             scores=scores,
             where=where,

@@ -9,15 +9,15 @@ import numpy as np
 from statcv.metrics.inputs import Bools, Floats, Ints
 
 _MANY = 2**13  # numbers that are sorted faster by their digits
-_HALF = np.uint32(16)  # bits
-_LARGEST = 2.0**32 - 1
+_BITS = 64  # of a whole number
+_EXACT = 52  # bits of a fraction
 
 
 def rising_order(values: Floats) -> Ints:
     """Return the positions of numbers in rising order; of equal ones, in turn.
 
-    Many numbers are first sorted by 32 bits of their place between the least and the
-    largest, 16 at a time, which leaves few of them to be exchanged.
+    Many numbers are first sorted by their place between the least and the largest, in
+    as many bits as their positions leave of 64, which leaves few to be exchanged.
 
     Parameters
     ----------
@@ -35,11 +35,18 @@ def rising_order(values: Floats) -> Ints:
         low, span = values.min(), np.ptp(values)
     if not 0 < span < np.inf:  # or NaN
         return np.argsort(values, kind="stable")
-    place = ((values - low) * (_LARGEST / span)).astype(np.uint32)
-    order = np.argsort(place.astype(np.uint16), kind="stable")
-    upper = (place >> _HALF).astype(np.uint16)
-    order = order[np.argsort(upper[order], kind="stable")]
-    return np.asarray(order[np.argsort(values[order], kind="stable")])
+    bits = (len(values) - 1).bit_length()
+    largest = 2.0 ** min(_BITS - bits, _EXACT) - 1
+    place = ((values - low) * (largest / span)).astype(np.uint64)
+    place <<= np.uint64(bits)
+    place |= np.arange(len(values), dtype=np.uint64)
+    place.sort()
+    place &= np.uint64(2**bits - 1)
+    order = place.astype(np.intp)
+    rising = values[order]
+    if is_rising(rising):
+        return order
+    return np.asarray(order[np.argsort(rising, kind="stable")])
 
 
 def is_rising(values: Floats) -> bool:

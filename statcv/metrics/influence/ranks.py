@@ -85,11 +85,10 @@ def auroc_derivative(
     sizes = np.where(positive, ones, len(y) - ones)
     placed = placements(positive, x)
     width, slope = bandwidth(x), np.empty(len(x))
-    for members, sign in ((positive, 1.0), (~positive, -1.0)):
-        other = x[~members]
-        slope[members] = sign * kernel_sums(
-            x[members], other, np.ones(len(other)), width
-        )
+    low, high = np.flatnonzero(~positive), np.flatnonzero(positive)
+    of_low, of_high = x[low], x[high]
+    slope[high] = kernel_sums(of_high, of_low, np.ones(len(low)), width)
+    slope[low] = -kernel_sums(of_low, of_high, np.ones(len(high)), width)
     weight = (placed.share - placed.area) / sizes
     return Derivative(weight, slope / (ones * (len(y) - ones)), placed)
 
