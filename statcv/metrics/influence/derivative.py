@@ -14,6 +14,7 @@ from statcv.metrics.inputs import Floats, Ints
 
 WIDTH = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
 POWER = -0.25  # of the number of records, in the sd of the kernel
+_IN_CACHE = 2**13  # places whose sums stay in the cache
 SAME = 1e-12  # sd, relative to the size of predictions, of those that all tie
 
 
@@ -129,24 +130,30 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
             first = np.cumsum(np.bincount(last))[: len(points)]
         else:
             first = np.searchsorted(scaled, here - 1, side="left")
-        total = np.empty(len(points) + 1)
-        total[0] = 0.0
-        factors = (1 - here**2, 2 * here, -1.0)
+        totals = np.zeros((3, len(points) + 1))
         for row, one in zip(rows, found, strict=True):
-            moment, sums = _in(row, order), np.zeros(len(at))
-            for factor in factors:
+            moment = _in(row, order)
+            for total in totals:
                 np.cumsum(moment, out=total[1:])
-                part = total.take(last)
-                part -= total.take(first)
-                part *= factor
-                sums += part
                 moment = moment * scaled
-            sums *= 0.75 / width
-            if asked is None:
-                one[:] = sums
-            else:
-                one[asked] = sums
+            for begin in range(0, len(at), _IN_CACHE):
+                some = slice(begin, begin + _IN_CACHE)
+                sums = _between(totals, first[some], last[some], here[some])
+                sums *= 0.75 / width
+                one[some if asked is None else asked[some]] = sums
     return found if values.ndim > 1 else found[0]
+
+
+def _between(totals: Floats, first: Ints, last: Ints, here: Floats) -> Floats:
+    """Return Σ 1 - (t - h)² over ranges of points t, from sums of 1, t and t²."""
+    sums = None
+    for total, factor in zip(totals, (1 - here**2, 2 * here, -1.0), strict=True):
+        part = total.take(last)
+        part -= total.take(first)
+        part *= factor
+        sums = part if sums is None else sums + part
+    assert sums is not None
+    return sums
 
 
 def _in(values: Floats, order: Ints | None) -> Floats:
