@@ -42,7 +42,7 @@ def rising_order(values: Floats) -> Ints:
     place |= np.arange(len(values), dtype=np.uint64)
     place.sort()
     place &= np.uint64(2**bits - 1)
-    order = place.astype(np.intp)
+    order: Ints = place.astype(np.intp)
     rising = values[order]
     if is_rising(rising):
         return order

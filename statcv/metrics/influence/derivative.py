@@ -146,13 +146,12 @@ def kernel_sums(at: Floats, points: Floats, values: Floats, width: float) -> Flo
 
 def _between(totals: Floats, first: Ints, last: Ints, here: Floats) -> Floats:
     """Return Σ 1 - (t - h)² over ranges of points t, from sums of 1, t and t²."""
-    sums = None
+    sums = np.zeros(len(here))
     for total, factor in zip(totals, (1 - here**2, 2 * here, -1.0), strict=True):
         part = total.take(last)
         part -= total.take(first)
         part *= factor
-        sums = part if sums is None else sums + part
-    assert sums is not None
+        sums += part
     return sums
 
 
