@@ -105,12 +105,10 @@ def climb(
         Whether the gradient vanishes there.
     """
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
-    vicinity = ROUGH * float(np.sqrt(theta.shape[1]))
+    source = _Source(problem, rough)
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    quick: Gradients = rough or problem
-    precise, farthest, since = rough is None, np.inf, 0
     for _ in range(STEPS if rough is None else 2 * STEPS):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
@@ -119,9 +117,9 @@ def climb(
         close = (size * np.maximum(rate, slower.clip(max=1.0)) <= enough) | (
             size <= noise
         )
-        close &= (rises >= 0) & precise
+        close &= (rises >= 0) & source.precise
         halt = going & (close | ~(rises > 0))
-        idle = (rate > STALLED) & (slower > STALLED) & (since >= IDLE)
+        idle = (rate > STALLED) & (slower > STALLED)
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
             done[which[halt]] = close[halt]
@@ -129,37 +127,95 @@ def climb(
             if not going.any():
                 break
             if np.count_nonzero(going) < CROWDED * len(going):
-                problem, quick = problem.part(going), quick.part(going)
-                rough = None if rough is None else rough.part(going)
-                memory, which = memory.part(going), which[going]
-                theta, gradient, step = theta[going], gradient[going], step[going]
-                rises, size, rate = rises[going], size[going], rate[going]
-                idle, going = idle[going], going[going]
-        largest = float(size[going].max())
-        if rough is None:
-            exact = False
-        elif precise:
-            idle |= (rate > STALLED) & (size <= DIGITS * farthest)
-            exact = bool(idle[going].any())
-        else:
-            near = size * rate.clip(max=1.0) <= vicinity
-            near |= idle & (size <= NEARBY * np.sqrt(theta.shape[1]))
-            exact = bool(near[going].all())
-        step, ahead = _ahead(problem if exact else quick, theta, step, rises, going)
-        if not exact:
+                source, memory = source.part(going), memory.part(going)
+                which, theta, gradient = which[going], theta[going], gradient[going]
+                step, rises, size = step[going], rises[going], size[going]
+                rate, idle, going = rate[going], idle[going], going[going]
+        anew = source.is_used_up(size[going], rate[going], idle[going], theta.shape[1])
+        step, ahead = _ahead(source.gradients(anew), theta, step, rises, going)
+        if not anew:
             memory.add(step, gradient - ahead)
+        elif source.near is not None or idle[going].any():
+            memory = memory.forgotten()
         theta, gradient = theta + step, ahead
-        before, slower, since = size, rate, since + 1
-        if exact and rough is not None:
-            if idle[going].any():
-                memory = memory.forgotten()
-            if precise and largest > GAIN * farthest:  # digits are too few
-                quick, rough = problem, None
-            else:
-                quick = rough.around(theta, gradient)
-            precise, farthest, since = True, largest, 0
+        before, slower = size, rate
+        source.move(anew, theta, gradient, float(size[going].max()))
     found[which[going]] = theta[going]
     return found, done
+
+
+class _Source:
+    """Where gradients come from, as the optimum comes nearer.
+
+    The first are of single precision, if there are such. In the vicinity of the
+    optimum a precise gradient is computed once, to which later ones add what differs
+    from there. When the digits of these are used up, another place is taken.
+
+    Attributes
+    ----------
+    problem : Gradients
+        Precise gradients.
+    rough : RoughGradients or None
+        Gradients of single precision; None if they are of no use.
+    """
+
+    def __init__(self, problem: Gradients, rough: RoughGradients | None) -> None:
+        self.problem, self.rough = problem, rough
+        self.near: Gradients | None = None
+        self.farthest, self.steps = np.inf, 0
+
+    @property
+    def precise(self) -> bool:
+        """Whether the latest gradients are precise."""
+        return self.rough is None or self.near is not None
+
+    def is_used_up(
+        self, size: Matrix, rate: Matrix, idle: NDArray[np.bool_], coordinates: int
+    ) -> bool:
+        """Return whether the next gradient is to be computed precisely.
+
+        Parameters
+        ----------
+        size, rate : numpy.ndarray, shape (m,)
+            The length of each fit's step, and its share of that of the step before.
+        idle : numpy.ndarray of bool, shape (m,)
+            Whether the latest steps came no nearer.
+        coordinates : int
+            The number of coordinates.
+        """
+        if self.rough is None:
+            return False
+        idle = idle & (self.steps >= IDLE)
+        if self.near is not None:
+            idle |= (rate > STALLED) & (size <= DIGITS * self.farthest)
+            return bool(idle.any())
+        each = size / np.sqrt(coordinates)
+        return bool(
+            ((each * rate.clip(max=1.0) <= ROUGH) | idle & (each <= NEARBY)).all()
+        )
+
+    def gradients(self, anew: bool) -> Gradients:
+        """Return the gradients for the next step, precise ones if anew."""
+        return self.problem if anew else self.near or self.rough or self.problem
+
+    def move(self, anew: bool, theta: Matrix, gradient: Matrix, size: float) -> None:
+        """Take a place whose gradient was computed anew, after a step of some size."""
+        self.steps += 1
+        if not anew or self.rough is None:
+            return
+        if self.near is not None and size > GAIN * self.farthest:  # too few digits
+            self.rough = self.near = None
+        else:
+            self.near = self.rough.around(theta, gradient)
+        self.farthest, self.steps = size, 0
+
+    def part(self, chosen: NDArray[Any]) -> _Source:
+        """Return the gradients of some of the fits."""
+        rough = None if self.rough is None else self.rough.part(chosen)
+        near = None if self.near is None else self.near.part(chosen)
+        made = _Source(self.problem.part(chosen), rough)
+        made.near, made.farthest, made.steps = near, self.farthest, self.steps
+        return made
 
 
 def _ahead(
