@@ -145,7 +145,7 @@ def test_blocks_of_rows_and_a_sample_first_change_nothing(monkeypatch, kind):
 @pytest.mark.parametrize("C", [0.01, 1.0])
 def test_products_of_single_precision_cost_no_digits(C):
     records = sample(5, 500, 90)
-    assert records.X.shape[1] >= sums.HEAVY
+    assert records.X.shape[1] >= anchor.HEAVY
     folds, model = folds_of("fifths", records), Logit(C=C)
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()

@@ -24,7 +24,6 @@ from statcv.metrics.influence.derivative import Placements
 from statcv.metrics.influence.ranks import placements
 
 Floats = NDArray[np.float64]
-Numbers = NDArray[np.intp]
 Sides = tuple[int, int]
 
 NUMBERS: Sides = (-1, -1)  # stands for pairs of records with different numbers

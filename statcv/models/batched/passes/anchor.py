@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.passes.quasi_newton import Identity, climb
-from statcv.models.batched.passes.sums import HEAVY, Passes
+from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle
 
+HEAVY = 64  # coefficients whose products cost more than some gradients
 SAMPLE = 40  # records of the sample for each coefficient, and
 LEAST = 2000  # in all
 NEWTON_STEPS = 30

@@ -18,7 +18,6 @@ from statcv.models.newton import column_units
 
 CACHED = 2**20  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
-HEAVY = 64  # coefficients whose products cost more than some gradients
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
