@@ -224,7 +224,7 @@ def test_update_keeps_a_fresh_seed(spector):
     res = scv.cv("GRADE ~ GPA", spector, scheme="rloocv", repeats=1)
     assert res.update().plan.fingerprint == res.plan.fingerprint
     with pytest.raises(ArgumentError, match="k=4"):
-        res.update(scheme="kfold", k=4, metrics="brier").update(scheme="loocv")
+        res.update(scheme="stratified_kfold", k=4).update(scheme="loocv")
 
 
 def test_functions_of_the_caller_reach_the_formula(spector):
