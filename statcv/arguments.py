@@ -28,6 +28,24 @@ def is_whole(value: object) -> TypeGuard[int]:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
+def check_whole(value: object, name: str, least: int, most: float = math.inf) -> None:
+    """Raise an error if a value is not an integer within the range.
+
+    Examples
+    --------
+    >>> check_whole(1, "k", least=2)
+    Traceback (most recent call last):
+    ...
+    statcv.errors.ArgumentError: k is at least 2, not 1
+    """
+    if not is_whole(value):
+        raise ArgumentTypeError(f"{name} is an integer, not {type(value).__name__}")
+    if value < least:
+        raise ArgumentError(f"{name} is at least {least}, not {value}")
+    if value > most:
+        raise ArgumentError(f"{name} is at most {most}, not {value}")
+
+
 # ---- confidence levels ----
 
 

@@ -28,7 +28,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from statcv.arguments import is_whole, resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.engine import (
     check_jobs,
     one_thread,
@@ -358,16 +358,6 @@ def unreadable(file: str | os.PathLike[str]) -> CheckpointError:
 
 
 # ---- checks of sizes, amounts and lists of numbers ----
-
-
-def check_whole(value: object, name: str, least: int, most: float = math.inf) -> None:
-    """Raise an error if a value is not an integer within the range."""
-    if not is_whole(value):
-        raise ArgumentTypeError(f"{name} is an integer, not {type(value).__name__}")
-    if value < least:
-        raise ArgumentError(f"{name} is at least {least}, not {value}")
-    if value > most:
-        raise ArgumentError(f"{name} is at most {most}, not {value}")
 
 
 def check_amount(value: object, name: str, most: float = math.inf) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_whole
 from statcv.errors import ArgumentError, suggestion
 from statcv.metrics import auroc
 from statcv.studies.austin2024.estimates import (
@@ -18,7 +19,7 @@ from statcv.studies.austin2024.estimates import (
     summarise,
 )
 from statcv.studies.austin2024.samples import learner_of, stream_of
-from statcv.studies.running import Directory, check_whole, simulate
+from statcv.studies.running import Directory, simulate
 
 MODEL = "logit 1"
 SHORT = (

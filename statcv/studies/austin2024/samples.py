@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_whole
 from statcv.errors import ArgumentError, StatcvWarning, suggestion
 from statcv.models import Linear, Logit, Neighbors
 from statcv.results.result import CVResult
 from statcv.studies.inference.population import Population
-from statcv.studies.running import check_whole
 from statcv.verbs.cv import cv
 
 Floats = NDArray[np.float64]

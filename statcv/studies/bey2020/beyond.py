@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_whole
 from statcv.folds import by_hash, by_quantile
 from statcv.results.result import CVResult
 from statcv.studies.bey2020.importance import fold_models, trained_on
@@ -39,7 +40,7 @@ from statcv.studies.bey2020.strategies import (
 from statcv.studies.bey2020.violins import Rotations, check_rotations, population_of
 from statcv.studies.ehr import EhrPopulation, Inexact, Pseudonyms
 from statcv.studies.ehr.population import COVARIATES
-from statcv.studies.running import Directory, check_whole
+from statcv.studies.running import Directory
 
 Floats = NDArray[np.float64]
 

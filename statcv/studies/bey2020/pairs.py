@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError
 from statcv.plots.base import COLOURS
 from statcv.studies.bey2020.samples import Seeds, matched_population
 from statcv.studies.ehr.population import COVARIATES
-from statcv.studies.running import check_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

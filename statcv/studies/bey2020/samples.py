@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_whole
 from statcv.models import XGBoost
 from statcv.studies import running
 from statcv.studies.ehr import (
@@ -24,7 +25,7 @@ from statcv.studies.ehr import (
     random_population,
     simulate_ehr,
 )
-from statcv.studies.running import Directory, Study, check_whole, run
+from statcv.studies.running import Directory, Study, run
 
 MATCHED = 341
 _ROOM = 12_441  # separates these streams of a seed from others

@@ -17,9 +17,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.studies.running import FloatArray, check_numbers, check_whole
+from statcv.studies.running import FloatArray, check_numbers
 
 EIGENVALUES = (1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8)
 """The paper's variances: of nine rotated directions, and of x10."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import check_whole
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.strata import written
 from statcv.studies.ehr.duplicates import IntArray
@@ -21,7 +22,7 @@ from statcv.studies.ehr.population import (
     SITE_SHIFT,
     stream,
 )
-from statcv.studies.running import FloatArray, check_amount, check_whole
+from statcv.studies.running import FloatArray, check_amount
 
 CENTURY = 36_525  # days
 HASHED = {"id_hash": "patient_id", "dob_hash": "birth_date"}

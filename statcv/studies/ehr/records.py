@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, ArgumentTypeError
 from statcv.folds.strata import Key, check_key
 from statcv.studies.ehr.duplicates import (
@@ -33,7 +33,7 @@ from statcv.studies.ehr.population import (
     stream,
 )
 from statcv.studies.ehr.pseudonyms import Pseudonyms, pseudonymised, with_hashes
-from statcv.studies.running import FloatArray, check_whole
+from statcv.studies.running import FloatArray
 
 
 def simulate_ehr(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.datasets import fetch_cfs, fetch_ptb, load_irae
 from statcv.datasets.irae import CD4, DIVERSITY, OUTCOME
 from statcv.errors import (
@@ -28,7 +28,6 @@ from statcv.errors import (
 )
 from statcv.models import Logit, XGBoost
 from statcv.results.result import CVResult
-from statcv.studies.running import check_whole
 from statcv.verbs.cv import CVCall
 
 PREVALENCE, PSEUDOCOUNT = 0.25, 1e-6

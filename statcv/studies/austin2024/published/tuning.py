@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.arguments import resolve_seed
+from statcv.arguments import check_whole, resolve_seed
 from statcv.errors import ArgumentError, suggestion
 from statcv.inference.tests.signed_rank import signed_rank
 from statcv.metrics import round_significant
@@ -29,7 +29,7 @@ from statcv.studies.austin2024.published.analyses import (
     seed_of,
     standardised,
 )
-from statcv.studies.running import Directory, Study, check_whole, run, within
+from statcv.studies.running import Directory, Study, run, within
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
