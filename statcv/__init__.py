@@ -10,7 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from statcv import errors, folds, inference, metrics, models, plots, studies
+    from statcv import (
+        errors,
+        folds,
+        inference,
+        metrics,
+        models,
+        plots,
+        sites,
+        studies,
+    )
     from statcv.datasets import (
         available_data,
         fetch_cfs,
@@ -41,6 +50,7 @@ _ROOMS = {
         "metrics",
         "models",
         "plots",
+        "sites",
         "studies",
     )
 } | {"splitters": "statcv.folds.sklearn"}
@@ -87,6 +97,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "sites",
     "splitters",
     "stratifier_bias",
     "studies",

@@ -92,6 +92,14 @@ class MissingPackageError(StatcvError, ImportError):
     """An optional package that this call needs is not installed."""
 
 
+class MessageError(StatcvError, ValueError):
+    """A message between sites that is forged, damaged, or of another version."""
+
+
+class SiteError(StatcvError, RuntimeError):
+    """A site that refuses to take part, is missing, or has other data than agreed."""
+
+
 class StatcvWarning(UserWarning):
     """Base of every warning that statcv gives."""
 

@@ -1,7 +1,7 @@
 """Records that stay together: values, quantile bins, hashes."""
 
 from statcv.folds.strata.by_quantile import even_cuts, is_numeric
-from statcv.folds.strata.hashing import Key, check_key
+from statcv.folds.strata.hashing import Key, check_key, keyed_digest
 from statcv.folds.strata.hashing_sql import sql_bins, sql_fold
 from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import as_number
@@ -13,6 +13,7 @@ __all__ = [
     "count_missing",
     "even_cuts",
     "is_numeric",
+    "keyed_digest",
     "sql_bins",
     "sql_fold",
     "written",

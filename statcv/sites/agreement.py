@@ -1,0 +1,309 @@
+"""What sites agree on before any of them reads its records."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from statcv.arguments import check_whole, resolve_seed
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    FormulaError,
+    ModelError,
+    suggestion,
+)
+from statcv.folds import Stratifier, by_hash
+from statcv.formula import Design, make_design
+from statcv.models import Linear, Logit
+from statcv.sites.plan import CELL, Levels, SitesPlan, described
+
+METRICS: Final = {
+    "logit": (
+        "auroc",
+        "brier",
+        "log_loss",
+        "calibration_intercept",
+        "calibration_slope",
+        "oe_ratio",
+    ),
+    "linear": ("rmse", "mse", "mae", "r2"),
+}
+DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
+TRIAL: Final = 200  # made-up rows, from which the columns of the design are read
+
+
+def agree(
+    formula: str,
+    *,
+    k: int = 5,
+    stratify: str | Sequence[str] | Stratifier | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    model: str | Logit | Linear = "logit",
+    rebalance: bool = False,
+    metrics: str | Sequence[str] | None = None,
+    decisions: Sequence[float] = DECISIONS,
+    cell: int = CELL,
+    bins: int = 128,
+    rounds: int = 40,
+    permutations: int = 199,
+    sites: Sequence[str] = (),
+    seed: int | np.random.Generator | None = 0,
+) -> SitesPlan:
+    """Make the plan of a cross-validation over sites, before any data are read.
+
+    Parameters
+    ----------
+    formula : str
+        Formula that names its columns. Terms that learn from data, such as ``scale``
+        and ``bs``, are not available, since no site knows the data of all.
+    k : int, default 5
+        Number of folds.
+    stratify : str, list of str, by_hash or by_quantile, optional
+        What keeps records together and gives the fold on which sites agree. A name
+        stands for :func:`statcv.by_hash` with the key of the environment;
+        :func:`statcv.by_quantile` needs ``thresholds=``. Unless given, each site
+        allocates its own records at random.
+    levels : mapping, optional
+        For each column that is not a number, its levels in order. The second level of
+        the outcome is positive; unless given, it is 1 of 0 and 1.
+    model : {"logit", "ridge", "firth", "linear"} or Logit or Linear
+        The model; ``"ridge"`` has C = 1.
+    rebalance : bool
+        Whether each site drops training records of its larger class, in the order of a
+        hash, so that all training sets have equal class counts.
+    metrics : str or sequence of str, optional
+        Metrics; all that are available unless given. The first is the headline.
+    decisions : sequence of float
+        Probabilities at which the net benefit is stated.
+    cell : int, default 5
+        Least number of records behind any count that leaves a site.
+    bins : int, default 128
+        Number of bins of the linear predictor in which a site counts its records.
+    rounds : int, default 40
+        Budget of rounds.
+    permutations : int, default 199
+        Number of permutations of the test of no association.
+    sites : sequence of str
+        Names of the sites; unless given, any sites may join.
+    seed : int, numpy.random.Generator or None
+        Seed of whatever is random.
+
+    Returns
+    -------
+    SitesPlan
+        The plan, which every site signs; its ``to_json`` writes it without the key.
+
+    Raises
+    ------
+    FormulaError
+        If a term learns from data, or a column that is not a number has no levels.
+    ArgumentError, ModelError
+        If another argument is not available for sites.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> plan = sites.agree(
+    ...     "ill ~ age + sex", k=5, levels={"sex": ["f", "m"]},
+    ...     stratify=scv.by_hash("patient_id", key="our secret"),
+    ... )
+    >>> plan.columns
+    ('Intercept', 'age', 'sex[T.m]')
+    >>> plan.scheme, plan.key_name, plan.binary
+    ('kfold', '8d3fd3', True)
+    """
+    check_whole(k, "k", least=2)
+    check_whole(cell, "cell", least=1)
+    check_whole(bins, "bins", least=8)
+    check_whole(rounds, "rounds", least=5)
+    check_whole(permutations, "permutations", least=0)
+    chosen = _model(model)
+    given = {name: tuple(values) for name, values in (levels or {}).items()}
+    for name, values in given.items():
+        if len(values) < 2 or len(set(values)) < len(values):
+            raise ArgumentError(
+                f"levels={{{name!r}: …}} needs at least two levels, all different."
+            )
+    outcome, design = _trial(formula, given, chosen["kind"] == "logit")
+    if chosen["kind"] == "logit":
+        given.setdefault(outcome, (0, 1))
+    if rebalance and chosen["kind"] != "logit":
+        raise ArgumentError("rebalance=True needs an outcome with two classes.")
+    source = stratify if isinstance(stratify, Stratifier) else None
+    if stratify is not None and source is None:
+        source = by_hash(stratify)  # type: ignore[arg-type]
+    shares = tuple(sorted({float(share) for share in decisions}))
+    if not all(0 < share < 1 for share in shares):
+        raise ArgumentError("decisions must be probabilities between 0 and 1.")
+    names = tuple(map(str, sites))
+    if names and (len(set(names)) < len(names)):
+        raise ArgumentError("two sites have the same name.")
+    return SitesPlan(
+        formula=formula,
+        outcome=outcome,
+        levels=given,
+        columns=design.names,
+        k=int(k),
+        stratify=described(source),
+        model=chosen,
+        rebalance=bool(rebalance),
+        metrics=_metrics(metrics, chosen["kind"]),
+        decisions=shares if chosen["kind"] == "logit" else (),
+        cell=int(cell),
+        bins=int(bins),
+        rounds=int(rounds),
+        permutations=int(permutations),
+        seed=resolve_seed(seed),
+        sites=names,
+        source=source,
+    )
+
+
+def _model(model: Any) -> dict[str, Any]:
+    """Return what a plan says of its model."""
+    named: dict[str, Logit | Linear] = {
+        "logit": Logit(),
+        "ridge": Logit(C=1.0),
+        "firth": Logit(firth=True),
+        "linear": Linear(),
+    }
+    if isinstance(model, str):
+        if model not in named:
+            raise ModelError(
+                f"model={model!r} is not available over sites; one of "
+                f"{', '.join(named)}." + suggestion(model, list(named))
+            )
+        model = named[model]
+    if isinstance(model, Linear):
+        return {"kind": "linear", "C": None, "firth": False}
+    if isinstance(model, Logit) and not model.standardize:
+        strength = float(model.C) if model.penalised and model.C else None
+        return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
+    raise ModelError(
+        f"{getattr(model, 'label', type(model).__name__)} is not available over "
+        "sites: logistic regression (unpenalised, ridge on columns as they are, or "
+        "Firth's) and least squares are."
+    )
+
+
+def _metrics(metrics: str | Sequence[str] | None, kind: str) -> tuple[str, ...]:
+    if metrics is None:
+        return METRICS[kind]
+    names = (metrics,) if isinstance(metrics, str) else tuple(metrics)
+    for name in names:
+        if name not in METRICS[kind]:
+            raise ArgumentError(
+                f"metric {name!r} is not available over sites for this outcome; one of "
+                f"{', '.join(METRICS[kind])}." + suggestion(name, METRICS[kind])
+            )
+    return names
+
+
+# ---- the columns of the design, from made-up rows ----
+
+
+def _trial(
+    formula: str, levels: Mapping[str, Levels], classes: bool
+) -> tuple[str, Design]:
+    """Return the outcome, and the design of made-up rows with the agreed levels."""
+    names = columns_of(formula)
+    outcome = names[0]
+    if classes and len(levels.get(outcome, (0, 1))) != 2:
+        raise ArgumentError(
+            f"the outcome {outcome} has {len(levels[outcome])} levels; logistic "
+            "regression over sites takes two."
+        )
+    if not classes and outcome in levels:
+        raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")
+    design, other = (
+        make_design(formula, _rows(names, levels, classes, trial), scope=SCOPE)
+        for trial in range(2)
+    )
+    if design.terms.stateful:
+        raise FormulaError(
+            f"{formula!r} has a term that learns from the data (such as center, scale, "
+            "poly, bs or cr), which no site has in full. Use constants, such as "
+            "I((age - 60) / 10), or columns that each site makes in the same way."
+        )
+    if design.names != other.names:
+        raise FormulaError(
+            f"{formula!r} makes a factor of numbers; give its levels, such as "
+            "levels={'stage': [1, 2, 3]}."
+        )
+    return outcome, design
+
+
+def _rows(
+    names: Sequence[str], levels: Mapping[str, Levels], classes: bool, trial: int
+) -> pd.DataFrame:
+    """Make up rows with random numbers and the agreed levels."""
+    rng = np.random.default_rng(trial)
+    frame = pd.DataFrame({name: 0.1 + 0.8 * rng.random(TRIAL) for name in names})
+    for name in names[1:]:
+        if name in levels:
+            codes = rng.permutation(np.arange(TRIAL) % len(levels[name]))
+            frame[name] = pd.Categorical(np.array(levels[name], dtype=object)[codes])
+            frame[name] = frame[name].cat.set_categories(list(levels[name]))
+    if classes:
+        frame[names[0]] = rng.permutation(np.arange(TRIAL) % 2)
+    return frame
+
+
+def columns_of(formula: str) -> list[str]:
+    """Return the columns that a formula names, the outcome first."""
+    from patsy import ModelDesc, PatsyError
+
+    if not isinstance(formula, str):
+        raise ArgumentTypeError(f"formula must be text, not {type(formula).__name__}.")
+    try:
+        described_ = ModelDesc.from_formula(formula)
+    except (PatsyError, SyntaxError) as error:
+        raise FormulaError(f"{formula!r} cannot be read: {error}") from None
+    sides = (described_.lhs_termlist, described_.rhs_termlist)
+    left, right = (
+        _of_code([factor.name() for term in terms for factor in term.factors])
+        for terms in sides
+    )
+    if len(left) != 1:
+        raise FormulaError(
+            f"{formula!r} needs one column as its outcome, such as 'ill ~ age + sex'."
+        )
+    if "." in right:
+        raise FormulaError(
+            "'.' has no meaning before there are data; name the columns."
+        )
+    return [*left, *(name for name in right if name not in left)]
+
+
+def _of_code(codes: Sequence[str]) -> list[str]:
+    """Return the names of columns in pieces of Python, in order."""
+    found: dict[str, None] = {}
+    for code in codes:
+        if code == ".":
+            found["."] = None
+            continue
+        tree = ast.parse(code, mode="eval")
+        called = {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call)
+            for part in ast.walk(node.func)
+        }
+        called |= {
+            id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and id(node) not in called:
+                found[node.id] = None
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Q":
+                quoted = node.args[0]
+                if isinstance(quoted, ast.Constant):
+                    found[str(quoted.value)] = None
+    return list(found)

@@ -1,0 +1,182 @@
+"""The coordinator: it adds up what sites send, and publishes the sums."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import MessageError, SiteError, listed
+from statcv.sites.cells import Cells, masses
+from statcv.sites.messages import Message
+from statcv.sites.plan import MINIMUM_SITES, SitesPlan
+from statcv.sites.progress import END, JOIN, SCORE, Progress
+from statcv.sites.scores import unpacked
+from statcv.sites.site import REFUSE
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Coordinator:
+    """The coordinator of a run, who sees sums of sites and no record.
+
+    Attributes
+    ----------
+    plan : SitesPlan
+    """
+
+    plan: SitesPlan
+
+    def __post_init__(self) -> None:
+        self.progress = Progress(self.plan)
+        self.roster: dict[str, str] = {}
+        self.answers: dict[str, dict[str, Message]] = {}
+        self.bytes_up: dict[str, int] = {}
+        self.bytes_down = 0
+
+    def start(self) -> bytes:
+        """Return the first message, which asks sites to join."""
+        return bytes(Message(JOIN, {"plan": self.plan.fingerprint, "round": 0}))
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything is known."""
+        return self.progress.phase == END
+
+    def step(self, replies: Sequence[bytes]) -> bytes:
+        """Add up the answers of all sites, and return the message that publishes them.
+
+        Parameters
+        ----------
+        replies : sequence of bytes
+            One answer of each site to the last message, in any order.
+
+        Raises
+        ------
+        SiteError
+            If a site refuses, is missing, or answers another question; the sentence
+            names the site.
+        MessageError
+            If an answer is damaged.
+        """
+        phase = self.progress.phase
+        read = self._read(replies)
+        if phase == JOIN:
+            self.roster = {
+                site: str(one.header.get("checksum", "")) for site, one in read.items()
+            }
+        self.answers[phase] = read
+        sums = self._sums(phase, read)
+        digests = {
+            str(Message.of(reply).header["site"]): hashlib.sha256(reply).hexdigest()
+            for reply in replies
+        }
+        header = {
+            "plan": self.plan.fingerprint,
+            "round": self.progress.round + 1,
+            "sites": self.roster,
+            "answers": digests,
+        }
+        published = Message(phase, header, sums)
+        self.progress.advance(Message.of(bytes(published)))
+        sent = bytes(Message(self.progress.phase, header, sums))
+        self.bytes_down += len(sent)
+        return sent
+
+    def _read(self, replies: Sequence[bytes]) -> dict[str, Message]:
+        """Read the answers, ordered by site."""
+        read: dict[str, Message] = {}
+        for reply in replies:
+            one = Message.of(reply)
+            site = str(one.header.get("site", "?"))
+            if one.kind == REFUSE:
+                raise SiteError(_refused(site, str(one.header.get("why", ""))))
+            if one.header.get("plan") != self.plan.fingerprint:
+                raise SiteError(f"site {site} answers another plan; send it this one.")
+            if one.kind != self.progress.phase or (
+                one.header.get("round") != self.progress.round
+            ):
+                raise SiteError(
+                    f"site {site} answers {one.kind!r} of round "
+                    f"{one.header.get('round')}, and {self.progress.phase!r} of round "
+                    f"{self.progress.round} was asked; let it answer the last message."
+                )
+            if site in read:
+                raise SiteError(f"two answers come from site {site}.")
+            read[site] = one
+            self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
+        expected = set(self.plan.sites) or set(self.roster) or set(read)
+        if absent := sorted(expected - set(read)):
+            raise SiteError(
+                f"no answer of site {listed(absent)}; the run goes on when it answers, "
+                "and cannot go on without it."
+            )
+        if other := sorted(set(read) - expected):
+            raise SiteError(f"site {listed(other)} does not take part in this run.")
+        if len(read) < MINIMUM_SITES:
+            raise SiteError(
+                f"{len(read)} sites take part, and at least {MINIMUM_SITES} must, "
+                "since with two each could subtract its own numbers from the sums."
+            )
+        return dict(sorted(read.items()))
+
+    def _sums(self, phase: str, read: Mapping[str, Message]) -> dict[str, Floats]:
+        """Return the sums over sites."""
+        sums: dict[str, Floats] = {}
+        for name, shape in self.progress.shapes().items():
+            if name == "counts":
+                continue
+            total = np.zeros(shape)
+            for site, one in read.items():
+                try:
+                    total = total + one.array(name, shape)
+                except MessageError as error:
+                    raise MessageError(f"site {site}: {error}") from None
+            sums[name] = total
+        if phase == SCORE and self.plan.binary:
+            spread = [
+                [
+                    np.sum(
+                        [cells.spread(mass) for cells in self.fold_cells(fold, code)], 0
+                    )
+                    for code, mass in enumerate(self.masses)
+                ]
+                for fold in range(self.plan.k)
+            ]
+            sums["counts"] = np.array(spread)
+        return sums
+
+    @property
+    def masses(self) -> list[Floats]:
+        """How the records of each class are taken to be spread over bins."""
+        return [masses(self.pooled_cells(code)) for code in (0, 1)]
+
+    def pooled_cells(self, code: int, sites: Sequence[str] = ()) -> list[Cells]:
+        """Return the counts of a class at some sites; at all unless given."""
+        cells = self._cells("pooled", 2)
+        return [cells[site][code] for site in sites or cells]
+
+    def fold_cells(
+        self, fold: int, code: int, sites: Sequence[str] = ()
+    ) -> list[Cells]:
+        """Return the counts of a class in a fold."""
+        cells, k = self._cells("folds", 2 * self.plan.k), self.plan.k
+        return [cells[site][code * k + fold] for site in sites or cells]
+
+    def _cells(self, name: str, number: int) -> dict[str, list[Cells]]:
+        made, bins = {}, len(self.progress.edges) + 1
+        for site, one in self.answers[SCORE].items():
+            try:
+                made[site] = unpacked(one.arrays, name, number, bins)
+            except MessageError as error:
+                raise MessageError(f"site {site}: {error}") from None
+        return made
+
+
+def _refused(site: str, why: str) -> str:
+    sentence = why.removeprefix(f"site {site}: ")
+    return f"site {site} refuses: {sentence}"

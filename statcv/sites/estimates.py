@@ -1,0 +1,271 @@
+"""Estimates with intervals, of all sites together and of each, from published sums."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import MetricError, suggestion
+from statcv.inference import Estimate, Interval
+from statcv.inference.intervals.infinitesimal import METHOD, WITH_FITS, wilson_limits
+from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
+from statcv.metrics import get_metric
+from statcv.sites.cells import Area, Cells, area_of, delong_variance
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.plan import SitesPlan
+from statcv.sites.progress import SCORE, VARY
+from statcv.sites.scores import loss_names
+from statcv.sites.variation import Variation, variations
+
+Floats = NDArray[np.float64]
+
+HOWS = ("per_fold", "pooled")
+
+
+@dataclass(frozen=True, eq=False)
+class Some:
+    """The sums of some sites, as if these were all.
+
+    Attributes
+    ----------
+    run : Coordinator
+        A run that has ended.
+    sites : tuple of str
+    """
+
+    run: Coordinator
+    sites: tuple[str, ...] = field(default=())
+
+    @property
+    def plan(self) -> SitesPlan:
+        """The plan."""
+        return self.run.plan
+
+    @cached_property
+    def by_class(self) -> Floats:
+        """Numbers of held-out records of each fold and class."""
+        return self._sum("join", "by_class")
+
+    @cached_property
+    def losses(self) -> Floats:
+        """Sums of losses in each fold."""
+        return self._sum(SCORE, "losses")
+
+    def _sum(self, phase: str, name: str) -> Floats:
+        answers = self.run.answers[phase]
+        total = np.sum([answers[site].arrays[name] for site in self.sites], axis=0)
+        return np.asarray(total, dtype=np.float64)
+
+    @cached_property
+    def masses(self) -> list[Floats]:
+        """How positive and negative records are taken to be spread over bins."""
+        return self.run.masses[::-1]
+
+    def _folds(self, fold: int, code: int) -> list[Cells]:
+        return self.run.fold_cells(fold, code, self.sites)
+
+    def _pooled(self, code: int) -> list[Cells]:
+        return self.run.pooled_cells(code, self.sites)
+
+    @cached_property
+    def pooled_area(self) -> Area:
+        """The area under the ROC curve of the pooled predictions."""
+        return area_of(self._pooled(1), self._pooled(0), self.masses)
+
+    @cached_property
+    def fold_areas(self) -> list[Area]:
+        """The area under the ROC curve of each fold."""
+        return [
+            area_of(self._folds(fold, 1), self._folds(fold, 0), self.masses)
+            for fold in range(self.plan.k)
+        ]
+
+    def spread(self, code: int) -> Floats:
+        """Return the counts of a class by bin."""
+        mass = self.masses[1 - code]
+        return np.asarray(sum(cells.spread(mass) for cells in self._pooled(code)))
+
+    def value(self, metric: str, how: str) -> float:
+        """Return the value of a metric."""
+        if metric == "auroc":
+            if how == "pooled":
+                return self.pooled_area.value
+            return float(np.nanmean([area.value for area in self.fold_areas]))
+        if how == "per_fold":
+            return float(np.nanmean(self.fold_values(metric)))
+        return _value(
+            metric, self.by_class.sum(axis=0), self._named(self.losses.sum(0))
+        )
+
+    def fold_values(self, metric: str) -> Floats:
+        """Return the value of a metric in each fold."""
+        if metric == "auroc":
+            return np.array([area.value for area in self.fold_areas])
+        return np.array(
+            [
+                _value(metric, sizes, self._named(sums))
+                for sizes, sums in zip(self.by_class, self.losses, strict=True)
+            ]
+        )
+
+    def _named(self, sums: Floats) -> dict[str, float]:
+        return dict(zip(loss_names(self.plan), sums.tolist(), strict=True))
+
+    def se(self, metric: str, how: str) -> float:
+        """Return the standard error with the fits as given."""
+        if metric == "auroc":
+            if how == "pooled":
+                return math.sqrt(delong_variance(self.spread(1), self.spread(0)))
+            each = [
+                delong_variance(*self._fold_spread(fold)) for fold in range(self.plan.k)
+            ]
+            return math.sqrt(np.mean(each) / self.plan.k)
+        found = self._given(metric)
+        return math.sqrt(found) if found > 0 else float("nan")
+
+    def _fold_spread(self, fold: int) -> tuple[Floats, Floats]:
+        ones, zeros = (
+            np.asarray(sum(cells.spread(mass) for cells in self._folds(fold, code)))
+            for code, mass in zip((1, 0), self.masses, strict=True)
+        )
+        return ones, zeros
+
+    def _given(self, metric: str) -> float:
+        """Return the variance of a mean over records of these sites."""
+        number = self.plan.metrics.index(metric)
+        answers = self.run.answers[VARY]
+        first = self._sum(VARY, "first")[number, 0].sum()
+        second = self._sum(VARY, "second")[number, 0]
+        matrix = np.zeros((4, 4))
+        matrix[np.triu_indices(4)] = second
+        matrix = matrix + np.triu(matrix, 1).T
+        n = self.by_class.sum()
+        every = sum(answers[site].arrays["units"][0] for site in self.sites)
+        about = np.array([1.0, 1.0, -first / n, -first / n])
+        share = self.run.progress.by_class.sum() / n
+        return float(every / (every - 1) * about @ matrix @ about * share**2)
+
+    @cached_property
+    def variations(self) -> dict[str, Variation]:
+        """The variance of each metric over all sites."""
+        return variations(self.plan, self.by_class, self.run.progress.varied)
+
+
+def _value(metric: str, sizes: Floats, sums: dict[str, float]) -> float:
+    """Return a metric that is a function of sums."""
+    n = float(sizes.sum())
+    if metric == "oe_ratio":
+        return float(sizes[1]) / sums["predicted"]
+    if metric == "rmse":
+        return math.sqrt(sums["mse"] / n)
+    if metric == "r2":
+        total = sums["observed_squared"] - sums["observed"] ** 2 / n
+        return 1 - sums["mse"] / total
+    if metric.startswith("calibration"):
+        return float("nan")
+    return sums[metric] / n
+
+
+def make_estimate(
+    some: Some,
+    metric: str | None,
+    how: str | None,
+    level: float,
+    interval: str | None,
+) -> Estimate:
+    """Return an estimate over all sites, with its interval."""
+    plan = some.plan
+    metric = plan.metrics[0] if metric is None else metric
+    if metric not in plan.metrics:
+        raise MetricError(
+            f"metric {metric!r} is not in the plan, and cannot be had afterwards; the "
+            f"plan has {', '.join(plan.metrics)}." + suggestion(metric, plan.metrics)
+        )
+    headline = "per_fold" if metric == "auroc" else "pooled"
+    how = headline if how is None else how
+    if how not in HOWS:
+        raise MetricError(f"how must be one of {', '.join(HOWS)}, not {how!r}.")
+    known = get_metric(metric)
+    values = some.fold_values(metric)
+    value = some.value(metric, how)
+    if metric.startswith("calibration"):
+        fit = some.run.progress.recalibrated
+        value = fit.alone if metric.endswith("intercept") else fit.slope
+        if how == "per_fold":
+            raise MetricError(f"{known.label} over sites is pooled.")
+    make = partial(_interval, some, metric, how, value, level, interval, headline)
+    return Estimate(
+        metric=metric,
+        label=known.label,
+        how=how,
+        value=value,
+        level=level,
+        n_undefined=int(np.isnan(values).sum()) if how == "per_fold" else 0,
+        n_values=plan.k if how == "per_fold" else 1,
+        sd=float(np.std(values, ddof=1)) if how == "per_fold" else float("nan"),
+        make=make,
+        bounds=known.bounds,
+    )
+
+
+def _interval(
+    some: Some,
+    metric: str,
+    how: str,
+    value: float,
+    level: float,
+    interval: str | None,
+    headline: str,
+) -> Interval:
+    """Compute an interval by the infinitesimal jackknife, or with fits as given."""
+    if interval not in (None, "infinitesimal_jackknife", "delong", "records"):
+        raise MetricError(
+            f"interval={interval!r} is not available over sites; one of "
+            "infinitesimal_jackknife, delong (auroc), records (other metrics)."
+        )
+    ranked = metric == "auroc"
+    if interval in ("delong", "records") or (interval is None and how != headline):
+        if (interval == "delong") != ranked and interval is not None:
+            raise MetricError(f"interval={interval!r} is not available for {metric}.")
+        method = "DeLong" if ranked else "records"
+        se = some.se(metric, how)
+        return symmetric(value, se, level, method, RECORDS_ONLY)
+    if how != headline:
+        raise MetricError(
+            f"the infinitesimal jackknife over sites is that of the "
+            f"{headline.replace('_', ' ')} estimate."
+        )
+    found = some.variations[metric]
+    assumes = WITH_FITS.format(unit="records") + (
+        "; records of one person at two sites count as independent"
+    )
+    if not ranked:
+        se = math.sqrt(found.total)
+        return symmetric(value, se, level, METHOD, assumes, df=found.df)
+    rate = found.total / (found.area * (1 - found.area))
+    lower, upper = wilson_limits(value, rate, level, found.df)
+    own = value * (1 - value)
+    se = math.sqrt(rate * own)
+    return Interval(lower, upper, se, METHOD, assumes, found.df, "wilson", spread=own)
+
+
+def no_skill(some: Some, metric: str) -> float:
+    """Return the value of a metric without predictors, under the plan."""
+    if metric == "auroc":
+        return 0.5
+    if metric == "r2":
+        return 0.0
+    if metric in ("rmse", "mse"):
+        sums, n = some.losses.sum(axis=0), float(some.by_class.sum())
+        variance = float(sums[4] / n - (sums[3] / n) ** 2)
+        return math.sqrt(variance) if metric == "rmse" else variance
+    if metric not in ("brier", "log_loss"):
+        return float("nan")
+    share = float(some.by_class[:, 1].sum() / some.by_class.sum())
+    if metric == "brier":
+        return share * (1 - share)
+    return -share * math.log(share) - (1 - share) * math.log(1 - share)

@@ -1,0 +1,172 @@
+"""Messages between sites and coordinator: a JSON header and arrays of numbers.
+
+A message is text and numbers alone. Nothing in it can be run, and what is read is
+checked before any of it is used: version, length, names, types and shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import MessageError
+
+VERSION: Final = 1
+MAGIC: Final = b"statcv sites %d\n" % VERSION
+LARGEST: Final = 2**22  # bytes of a message
+TYPES: Final = ("<f8", "<f4", "|u1", "<u2", "<u4", "<u8")
+_LENGTH = 4  # bytes that give the length of the header
+_MOST_AXES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Message:
+    """One message.
+
+    Attributes
+    ----------
+    kind : str
+        What the message is, such as ``"fit"``.
+    header : dict
+        Values of JSON.
+    arrays : dict of numpy.ndarray
+        Numbers: floats, or integers from 0.
+
+    Examples
+    --------
+    >>> sent = Message("fit", {"round": 2}, {"gradient": np.array([0.5, -1.0])})
+    >>> got = Message.of(bytes(sent))
+    >>> got.kind, got.header, got.arrays["gradient"].tolist()
+    ('fit', {'round': 2}, [0.5, -1.0])
+    """
+
+    kind: str
+    header: Mapping[str, Any] = field(default_factory=dict)
+    arrays: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+
+    def __bytes__(self) -> bytes:
+        stored = {name: _stored(array) for name, array in self.arrays.items()}
+        listed = [
+            [name, array.dtype.str, list(array.shape)] for name, array in stored.items()
+        ]
+        head = {"kind": self.kind, "header": dict(self.header), "arrays": listed}
+        text = canonical(head)
+        parts = [MAGIC, len(text).to_bytes(_LENGTH, "big"), text]
+        made = b"".join([*parts, *(array.tobytes() for array in stored.values())])
+        if len(made) > LARGEST:
+            raise MessageError(
+                f"a message of {len(made)} bytes is longer than the limit of {LARGEST}."
+            )
+        return made
+
+    @classmethod
+    def of(cls, data: bytes) -> Message:
+        """Read a message.
+
+        Raises
+        ------
+        MessageError
+            If it is not a message of this version, is too long, or is not well formed.
+        """
+        if len(data) > LARGEST:
+            raise MessageError(
+                f"a message of {len(data)} bytes is longer than the limit of {LARGEST}."
+            )
+        if not data.startswith(MAGIC):
+            raise MessageError(
+                f"not a message of version {VERSION}; all sites need the same version."
+            )
+        begin = len(MAGIC) + _LENGTH
+        length = int.from_bytes(data[len(MAGIC) : begin], "big")
+        head = _header(data[begin : begin + length])
+        arrays, place = {}, begin + length
+        for name, dtype, shape in head["arrays"]:
+            kind = np.dtype(dtype)
+            size = math.prod(shape)
+            if place + size * kind.itemsize > len(data):
+                raise MessageError("the message is cut short.")
+            arrays[name] = np.frombuffer(data, kind, size, place).reshape(shape)
+            place += size * kind.itemsize
+        if place != len(data):
+            raise MessageError("the message is longer than its arrays.")
+        return cls(head["kind"], head["header"], arrays)
+
+    def array(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return an array of finite numbers of the expected shape as floats.
+
+        Raises
+        ------
+        MessageError
+            If there is none, or it has another shape or numbers that are not finite.
+        """
+        found = self.arrays.get(name)
+        if found is None or found.shape != shape:
+            has = "is missing" if found is None else f"has shape {found.shape}"
+            raise MessageError(f"array {name!r} {has}; expected shape {shape}.")
+        floats = found.astype(np.float64)
+        if not np.isfinite(floats).all():
+            raise MessageError(f"array {name!r} has numbers that are not finite.")
+        return floats
+
+
+def canonical(value: Any) -> bytes:
+    r"""Return JSON with sorted keys and no spaces, which is the same everywhere.
+
+    >>> canonical({"b": [1, 2.5], "a": "é"})
+    b'{"a":"\xc3\xa9","b":[1,2.5]}'
+    """
+    text = json.dumps(
+        value,
+        sort_keys=True,
+        ensure_ascii=False,
+        separators=(",", ":"),
+        allow_nan=False,
+    )
+    return text.encode()
+
+
+def counts(values: Any) -> NDArray[Any]:
+    """Return integers from 0 in the shortest type that holds them."""
+    array = np.asarray(values)
+    top = int(array.max(initial=0))
+    for name in ("|u1", "<u2", "<u4"):
+        if top <= np.iinfo(name).max:
+            return array.astype(name)
+    return array.astype("<u8")
+
+
+def _stored(array: NDArray[Any]) -> NDArray[Any]:
+    kept = np.ascontiguousarray(array)
+    if kept.dtype.str not in TYPES:
+        kept = counts(kept) if kept.dtype.kind in "iub" else kept.astype("<f8")
+    return kept
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    """Read the header of a message, or raise."""
+    try:
+        head = json.loads(text.decode(), parse_constant=_refuse_constant)
+        listed = [
+            (str(name), str(dtype), [int(n) for n in shape])
+            for name, dtype, shape in head["arrays"]
+        ]
+        made = {"kind": head["kind"], "header": head["header"], "arrays": listed}
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise MessageError("the header of the message cannot be read.") from None
+    formed = isinstance(made["kind"], str) and isinstance(made["header"], dict)
+    for _, dtype, shape in listed:
+        formed &= dtype in TYPES and len(shape) <= _MOST_AXES
+        formed &= all(0 <= n <= LARGEST for n in shape)
+    if not formed or len({name for name, *_ in listed}) < len(listed):
+        raise MessageError("the header of the message is not well formed.")
+    return made
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(name)

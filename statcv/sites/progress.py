@@ -1,0 +1,166 @@
+"""Where a computation stands: a function of the plan and of what was published.
+
+Sites and coordinator follow the same published sums, so that each knows by itself what
+is to be sent next, and at which coefficients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import MessageError
+from statcv.sites.cells import score_edges
+from statcv.sites.fits import Fits
+from statcv.sites.messages import Message
+from statcv.sites.plan import SitesPlan
+from statcv.sites.scores import Recalibrated, loss_names
+from statcv.sites.variation import MOMENTS, Published
+
+Floats = NDArray[np.float64]
+
+JOIN, FIT, SCORE, CALIBRATE, SLOPE, VARY, END = PHASES = (
+    "join",
+    "fit",
+    "score",
+    "calibrate",
+    "slope",
+    "vary",
+    "end",
+)
+RECALIBRATION: Final = 7  # sums of a step
+
+
+@dataclass(eq=False)
+class Progress:
+    """What is known after some rounds.
+
+    Attributes
+    ----------
+    plan : SitesPlan
+    phase : str
+        What sites send next.
+    round : int
+        Number of rounds that were published.
+    fits : Fits
+    recalibrated : Recalibrated
+    by_class, trained : numpy.ndarray
+        Numbers of held-out and training records, from the round of joining.
+    held : numpy.ndarray
+        Sum of the held-out linear predictors and of their squares.
+    """
+
+    plan: SitesPlan
+    phase: str = JOIN
+    round: int = 0
+    recalibrated: Recalibrated = field(default_factory=Recalibrated)
+
+    def __post_init__(self) -> None:
+        self.fits = Fits.start(self.plan)
+        self.by_class = np.zeros((self.plan.k, 2))
+        self.trained = np.zeros(self.plan.k + 1)
+        self.held = np.zeros(2)
+        self.edges = np.zeros(0)
+        self.scored: dict[str, Floats] = {}
+        self.targets = np.zeros(0)
+
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the sums of the current phase."""
+        k, q, m = self.plan.k, self.plan.n_columns, len(self.plan.metrics)
+        if self.phase == JOIN:
+            return {"by_class": (k, 2), "trained": (k + 1,)}
+        if self.phase == FIT:
+            return {**self.fits.shapes(), "held": (2,)}
+        if self.phase == SCORE:
+            names = len(loss_names(self.plan))
+            made: dict[str, tuple[int, ...]] = {
+                "losses": (k, names),
+                "moments": (k, 2, q),
+            }
+            if self.plan.binary:
+                made["counts"] = (k, 2, len(self.edges) + 1)
+                made["recalibration"] = (RECALIBRATION,)
+            return made
+        if self.phase == CALIBRATE:
+            return {"recalibration": (RECALIBRATION,)}
+        if self.phase == SLOPE:
+            return {"targets": (m, k, q)}
+        if self.phase == VARY:
+            return {
+                "first": (m, 2, 2),
+                "second": (m, 2, MOMENTS),
+                "shares": (2, 2),
+                "units": (3,),
+            }
+        return {}
+
+    def advance(self, message: Message) -> None:
+        """Go on from the sums that a message publishes.
+
+        Raises
+        ------
+        MessageError
+            If an array is missing or has another shape.
+        ModelError
+            If the fits have no solution.
+        """
+        sums = {
+            name: message.array(name, shape) for name, shape in self.shapes().items()
+        }
+        self.round += 1
+        if self.phase == JOIN:
+            self.by_class, self.trained = sums["by_class"], sums["trained"]
+            self.phase = FIT
+        elif self.phase == FIT:
+            self.held = sums.pop("held")
+            self.fits.advance(sums, self.trained)
+            if not self.fits.open.any() or self.round > self.plan.rounds // 2:
+                self._end_fits()
+        elif self.phase == SCORE:
+            self.scored = sums
+            self.phase = SLOPE
+            if self.plan.binary:
+                self._recalibrate(sums["recalibration"])
+        elif self.phase == CALIBRATE:
+            self._recalibrate(sums["recalibration"])
+        elif self.phase == SLOPE:
+            self.targets = sums["targets"]
+            self.phase = VARY
+        elif self.phase == VARY:
+            self.varied: Mapping[str, Floats] = sums
+            self.phase = END
+        else:
+            raise MessageError("the computation has ended.")
+
+    def _end_fits(self) -> None:
+        self.phase = SCORE
+        if self.plan.binary:
+            n = int(self.by_class.sum())
+            total, squares = self.held.tolist()
+            self.edges = score_edges(
+                total, squares, n, self.plan.bins, self.plan.decisions
+            )
+
+    def _recalibrate(self, sums: Floats) -> None:
+        self.recalibrated.advance(sums)
+        self.phase = CALIBRATE if self.recalibrated.open else SLOPE
+
+    @property
+    def published(self) -> Published:
+        """What variances are computed from."""
+        none = np.zeros((self.plan.k, 2, 1))
+        return Published(
+            plan=self.plan,
+            fits=self.fits,
+            by_class=self.by_class,
+            trained=self.trained,
+            losses=self.scored["losses"],
+            moments=self.scored["moments"],
+            edges=self.edges,
+            counts=self.scored.get("counts", none),
+            recalibrated=self.recalibrated,
+        )

@@ -1,0 +1,495 @@
+"""The result of a cross-validation over sites, which reads as that of one data set."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from statcv.arguments import check_level
+from statcv.errors import MetricError, plural
+from statcv.inference import Estimate, HTest, RandomEffects, random_effects
+from statcv.metrics import get_metric
+from statcv.results.summary import Summary, column
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.estimates import Some, make_estimate, no_skill
+from statcv.sites.plan import SitesPlan
+from statcv.sites.progress import JOIN, SCORE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class SitesResult:
+    """The estimates over all sites, each computed from sums.
+
+    A result is returned by :func:`statcv.sites.run`.
+
+    Attributes
+    ----------
+    run : Coordinator
+        The run that has ended.
+    seconds : float
+        Time from the first message to the last.
+    files : int
+        Number of files that were exchanged, if the transport uses files.
+    """
+
+    run: Coordinator
+    seconds: float = float("nan")
+    files: int = field(default=0)
+
+    @property
+    def plan(self) -> SitesPlan:
+        """The plan that all sites signed."""
+        return self.run.plan
+
+    @cached_property
+    def all(self) -> Some:
+        """The sums of all sites."""
+        return Some(self.run, tuple(self.run.answers[JOIN]))
+
+    # ---- fits ----
+
+    @cached_property
+    def coefficients(self) -> pd.DataFrame:
+        """The coefficients of each fit, with one row per fold, as in ``CVResult``."""
+        fits = self.run.progress.fits
+        table = pd.DataFrame(fits.beta[: self.plan.k], columns=list(self.plan.columns))
+        table.insert(0, "fold", np.arange(1, self.plan.k + 1))
+        table.insert(0, "repeat", 1)
+        return table
+
+    @cached_property
+    def model(self) -> pd.DataFrame:
+        """The fit of all records: ``estimate`` and ``se`` of each coefficient."""
+        fits = self.run.progress.fits
+        variance = np.diag(np.linalg.inv(fits.information[-1]))
+        if not self.plan.binary:
+            sums = self.all.losses.sum(axis=0)
+            variance = variance * sums[0] / (self.n - self.plan.n_columns)
+        return pd.DataFrame(
+            {"estimate": fits.beta[-1], "se": np.sqrt(variance)},
+            index=pd.Index(self.plan.columns, name="term"),
+        )
+
+    @cached_property
+    def folds(self) -> pd.DataFrame:
+        """The folds: numbers of training and held-out records, and convergence."""
+        progress, k = self.run.progress, self.plan.k
+        table = pd.DataFrame(
+            {
+                "repeat": 1,
+                "fold": np.arange(1, k + 1),
+                "n_train": progress.trained[:k].astype(int),
+                "n_test": progress.by_class.sum(axis=1).astype(int),
+            }
+        )
+        if self.plan.binary:
+            counts = progress.by_class.astype(int)
+            table["test_0"], table["test_1"] = counts[:, 0], counts[:, 1]
+        table["converged"] = ~progress.fits.open[:k]
+        return table
+
+    @cached_property
+    def sites(self) -> pd.DataFrame:
+        """The sites: their records, and the bytes that each has sent."""
+        join = self.run.answers[JOIN]
+        rows = {
+            site: [int(one.arrays["by_class"].sum()), self.run.bytes_up[site]]
+            for site, one in join.items()
+        }
+        table = pd.DataFrame.from_dict(rows, "index", columns=["records", "bytes_sent"])
+        return table.rename_axis("site")
+
+    @property
+    def n(self) -> int:
+        """Number of records."""
+        return int(self.all.by_class.sum())
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds, each of them one answer of every site."""
+        return self.run.progress.round
+
+    def predict(self, new: Any) -> pd.Series[float]:
+        """Predict records that the caller holds, by the fit of all records.
+
+        Parameters
+        ----------
+        new : data frame
+            Rows with the predictors of the plan, at the caller's own site.
+        """
+        from statcv.sites.records import new_matrix
+
+        X, index = new_matrix(self.plan, new)
+        eta = X @ self.run.progress.fits.beta[-1]
+        return pd.Series(expit(eta) if self.plan.binary else eta, index)
+
+    # ---- estimates ----
+
+    def estimate(
+        self,
+        metric: str | None = None,
+        how: str | None = None,
+        level: float = 0.95,
+        interval: str | None = None,
+    ) -> Estimate:
+        """Estimate a metric over all sites, with a confidence interval.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Name of a metric of the plan; the headline unless given.
+        how : {"per_fold", "pooled"}, optional
+            As in :meth:`statcv.results.result.CVResult.estimate`. auROC is the mean
+            over folds unless given, and other metrics are pooled.
+        level : float, default 0.95
+            Confidence level.
+        interval : {"infinitesimal_jackknife", "delong", "records"}, optional
+            Method of the interval: the infinitesimal jackknife unless given, which
+            counts the variation of the fits; or one that takes them as given.
+
+        Returns
+        -------
+        Estimate
+
+        Raises
+        ------
+        MetricError
+            If the plan does not have the metric.
+        """
+        check_level(level)
+        return make_estimate(self.all, metric, how, level, interval)
+
+    def bound(self, how: str = "per_fold") -> float:
+        """Return the largest possible error of the auROC from counts in intervals.
+
+        Parameters
+        ----------
+        how : {"per_fold", "pooled"}
+        """
+        self._needs_classes("the bound")
+        if how == "pooled":
+            return self.all.pooled_area.bound
+        return float(np.mean([area.bound for area in self.all.fold_areas]))
+
+    def metrics(self, level: float = 0.95) -> pd.DataFrame:
+        """Return all metrics of the plan with their intervals, one row each."""
+        rows = []
+        for name in self.plan.metrics:
+            one = self.estimate(name, level=level)
+            values = self.all.fold_values(name)
+            rows.append(
+                {
+                    "metric": name,
+                    "how": one.how,
+                    "estimate": one.value,
+                    "lower": one.lower,
+                    "upper": one.upper,
+                    "interval": one.interval_in_words,
+                    "no_skill": no_skill(self.all, name),
+                    "per_fold": float(values.mean()),
+                    "per_fold_sd": float(values.std(ddof=1)),
+                    "n_folds": self.plan.k,
+                    "error": self.bound() if name == "auroc" else 0.0,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    def test(self) -> HTest:
+        """Test that predictions and outcome are not associated within sites and folds.
+
+        Each site permutes its outcomes within its folds, with the fits as given, and
+        the pairs that are ranked correctly are summed over sites.
+        """
+        self._needs_classes("the test")
+        if not self.plan.permutations:
+            raise MetricError(
+                "the plan has no permutations; agree on permutations=199."
+            )
+        answers = self.run.answers[SCORE].values()
+        twice = np.sum([one.arrays["ranks"].astype(float) for one in answers], axis=0)
+        pairs = sum(
+            float(one.arrays["by_class"].astype(float).prod(axis=1).sum())
+            for one in self.run.answers[JOIN].values()
+        )
+        share = twice / 2 / pairs
+        observed, others = float(share[0]), share[1:]
+        p = (1 + int((others >= observed).sum())) / (1 + len(others))
+        return HTest(
+            method="Permutation test within sites and folds",
+            about=f"{self.plan.formula}; {plural(len(self.all.sites), 'site')}",
+            label="auROC within sites and folds",
+            estimate=observed,
+            null=0.5,
+            alternative="greater",
+            statistic=observed,
+            statistic_name="auROC within sites and folds",
+            p_value=p,
+            assumes=(
+                "outcomes are exchangeable within a fold of a site if nothing is "
+                "associated; the fits are taken as given"
+            ),
+            replicates=others,
+        )
+
+    # ---- between sites ----
+
+    def by_site(self, metric: str | None = None, level: float = 0.95) -> pd.DataFrame:
+        """Return the estimate of each site, and that without it, one row per site.
+
+        The fits are those of all sites and are taken as given. ``estimate`` compares
+        the records of the site with each other; ``without`` is the estimate of the
+        other sites.
+        """
+        name, how = self._named(metric)
+        rows = []
+        for site in self.all.sites:
+            own = Some(self.run, (site,))
+            rest = Some(self.run, tuple(s for s in self.all.sites if s != site))
+            value, se = own.value(name, how), own.se(name, how)
+            limits = _limits(value, se, level, get_metric(name).bounds)
+            rows.append(
+                {
+                    "site": site,
+                    "n": int(own.by_class.sum()),
+                    "estimate": value,
+                    "lower": limits[0],
+                    "upper": limits[1],
+                    "se": se,
+                    "without": rest.value(name, how),
+                }
+            )
+        return pd.DataFrame(rows).set_index("site")
+
+    def heterogeneity(
+        self, metric: str | None = None, level: float = 0.95
+    ) -> RandomEffects:
+        """Combine the sites' estimates by a random-effects model.
+
+        Metrics between 0 and 1 are combined on the logit scale (REML, with the interval
+        of Hartung and Knapp), as in
+        :meth:`statcv.results.result.CVResult.heterogeneity`.
+        """
+        name, _ = self._named(metric)
+        table = self.by_site(name, level)
+        if get_metric(name).bounds != (0.0, 1.0):
+            return random_effects(table["estimate"], table["se"], level)
+        value = table["estimate"].to_numpy()
+        logits = np.log(value / (1 - value))
+        found = random_effects(logits, table["se"] / (value * (1 - value)), level)
+        return replace(
+            found,
+            estimate=float(expit(found.estimate)),
+            lower=float(expit(found.lower)),
+            upper=float(expit(found.upper)),
+            prediction_lower=float(expit(found.prediction_lower)),
+            prediction_upper=float(expit(found.prediction_upper)),
+        )
+
+    def _named(self, metric: str | None) -> tuple[str, str]:
+        one = self.estimate(metric)
+        if one.metric.startswith("calibration"):
+            raise MetricError(
+                f"{one.label} is not available by site: its sums are those of all."
+            )
+        return one.metric, one.how
+
+    # ---- curves ----
+
+    @cached_property
+    def roc(self) -> pd.DataFrame:
+        """The ROC curve of the pooled predictions at the edges between bins."""
+        self._needs_classes("the ROC curve")
+        made = {}
+        for name, code in (("tpr", 1), ("fpr", 0)):
+            counts = self.all.spread(code)
+            above = counts.sum() - np.cumsum(counts)
+            made[name] = np.append(1.0, above / counts.sum())
+        threshold = np.append(-np.inf, [*self.run.progress.edges, np.inf])
+        table = pd.DataFrame({"threshold": expit(threshold), **made})
+        return table[["threshold", "fpr", "tpr"]]
+
+    @cached_property
+    def calibration(self) -> pd.DataFrame:
+        """Observed and predicted shares in ten groups of about equal size."""
+        self._needs_classes("calibration")
+        edges, groups = self.run.progress.edges, 10
+        ones, zeros = self.all.spread(1), self.all.spread(0)
+        total = np.cumsum(ones + zeros) / (ones + zeros).sum()
+        group = np.minimum((total * groups - 1e-9).astype(int), groups - 1)
+        middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
+        n = np.bincount(group, ones + zeros, groups)
+        with np.errstate(invalid="ignore"):
+            return pd.DataFrame(
+                {
+                    "predicted": np.bincount(
+                        group, (ones + zeros) * expit(middle), groups
+                    )
+                    / n,
+                    "observed": np.bincount(group, ones, groups) / n,
+                    "n": n,
+                }
+            ).dropna()
+
+    @cached_property
+    def decisions(self) -> pd.DataFrame:
+        """The net benefit at the agreed probabilities, with the number of sites.
+
+        It is exact where every site could end an interval at the probability, and NaN
+        where a site had too few records on one side of it.
+        """
+        self._needs_classes("net benefit")
+        edges, rows = self.run.progress.edges, []
+        for threshold in self.plan.decisions:
+            place = int(np.argmin(np.abs(edges - np.log(threshold / (1 - threshold)))))
+            counts = []
+            for code in (1, 0):
+                above = 0.0
+                for cells in self.run.pooled_cells(code):
+                    starts = cells.starts[:-1]
+                    known = cells.cuts[place]
+                    above += cells.counts[starts > place].sum() if known else np.nan
+                counts.append(above)
+            odds = threshold / (1 - threshold)
+            ones, zeros = self.all.by_class.sum(axis=0)[::-1]
+            rows.append(
+                {
+                    "threshold": threshold,
+                    "true_positives": counts[0],
+                    "false_positives": counts[1],
+                    "net_benefit": (counts[0] - odds * counts[1]) / self.n,
+                    "treat_all": (ones - odds * zeros) / self.n,
+                }
+            )
+        return pd.DataFrame(rows)
+
+    # ---- text and pictures ----
+
+    def __repr__(self) -> str:
+        return "\n".join(
+            [
+                f"{self.plan.formula}: {self.plan.learner.label}; n = {self.n} at "
+                f"{plural(len(self.all.sites), 'site')}",
+                f"{self.plan.scheme}: {self.plan.k} folds, "
+                f"{self.plan.stratify['sentence']}",
+                str(self.estimate()),
+            ]
+        )
+
+    def summary(self, level: float = 0.95) -> Summary:
+        """Return model, folds, sites and metrics as text and tables."""
+        table = self.metrics(level).set_index("metric")
+        shown = _rounded(table)
+        by_site = self.by_site(level=level)
+        ses = by_site["se"].tolist()
+        sites = by_site.drop(columns="se").copy()
+        for name in ("estimate", "lower", "upper", "without"):
+            sites[name] = column(sites[name].tolist(), ses)
+        headline = self.estimate(level=level)
+        found = self.heterogeneity(level=level)
+        notes = [
+            f"Interval of {headline.label}: {headline.method}; {headline.assumes}.",
+            f"Sites combined by random effects: {found.estimate:.3f} "
+            f"({found.lower:.3f} to {found.upper:.3f}), I² "
+            f"{found.i2:.0%}, p of no heterogeneity {found.p_heterogeneity:.3f}.",
+            "Estimates of sites take the fits of all sites as given; `without` leaves "
+            "the site out.",
+        ]
+        if self.plan.binary:
+            notes.append(
+                f"auROC is computed from counts in {len(self.run.progress.edges) + 1} "
+                f"intervals; its error is at most {self.bound():.4f} (per fold), "
+                f"{self.bound('pooled'):.4f} (pooled)."
+            )
+        if not self.folds["converged"].all():
+            lost = int((~self.folds["converged"]).sum())
+            notes.append(
+                f"{plural(lost, 'fold')} did not converge: classes may be "
+                "separated; agree on model='firth'."
+            )
+        sent = self.sites["bytes_sent"]
+        facts = [
+            ("model", self.plan.learner.label),
+            (
+                "scheme",
+                f"{self.plan.scheme}: {self.plan.k} folds, "
+                f"{self.plan.stratify['sentence']}",
+            ),
+            ("sites", f"{', '.join(self.all.sites)}; n = {self.n}"),
+            (
+                "exchange",
+                f"{self.rounds} rounds, at most {int(sent.max())} bytes from a site",
+            ),
+            ("plan", self.plan.fingerprint[:12]),
+        ]
+        return Summary(
+            title=f"Cross-validation of {self.plan.formula} over sites",
+            headline=str(headline),
+            facts=tuple(facts),
+            tables={"Metrics": table, "Sites": by_site, "Model": self.model},
+            shown={
+                f"Metrics, with {level:.0%} intervals": shown,
+                f"{headline.label} by site": sites,
+            },
+            notes=tuple(notes),
+        )
+
+    def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
+        """Draw the headline metric of each site, and of all, as a forest plot."""
+        from statcv.plots import plot_forest
+
+        table = self.by_site(level=level)[["estimate", "lower", "upper", "n"]]
+        one = self.estimate(level=level)
+        everyone = pd.DataFrame(
+            {
+                "estimate": one.value,
+                "lower": one.lower,
+                "upper": one.upper,
+                "n": self.n,
+            },
+            index=["all sites"],
+        )
+        made = plot_forest(pd.concat([table, everyone]), ax=ax)
+        made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
+        return made
+
+    def _needs_classes(self, what: str) -> None:
+        if not self.plan.binary:
+            raise MetricError(f"{what} needs an outcome with two classes.")
+
+
+def _limits(
+    value: float, se: float, level: float, bounds: tuple[float, float]
+) -> tuple[float, float]:
+    from statcv.metrics.areas.placements import symmetric_limits
+
+    inside = bounds == (0.0, 1.0) and 0 < value < 1
+    lower, upper = symmetric_limits(
+        value, se, level, df=np.nan, scale="logit" if inside else "identity"
+    )
+    return float(lower), float(upper)
+
+
+def _rounded(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table of metrics as text, with equal decimals within a column."""
+    ses = ((table["upper"] - table["lower"]) / 4).tolist()
+    names = ("estimate", "lower", "upper")
+    made: Mapping[str, Any] = {
+        name: column(table[name].tolist(), ses) for name in names
+    }
+    shown = pd.DataFrame(made, index=table.index)
+    shown["how"] = table["how"].str.replace("_", " ")
+    shown["no skill"] = column(table["no_skill"].tolist(), ses)
+    shown.index = pd.Index([get_metric(str(name)).label for name in table.index])
+    return shown

@@ -1,0 +1,86 @@
+"""Run a plan over sites, by any transport."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from statcv.errors import ArgumentTypeError, ConvergenceWarning, plural, warn
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.plan import SitesPlan
+from statcv.sites.result import SitesResult
+from statcv.sites.transports.in_process import InProcess
+
+
+class Transport(Protocol):
+    """What carries messages between the coordinator and the sites."""
+
+    def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
+        """Return the coordinator of a run that has ended."""
+
+
+def run(
+    plan: SitesPlan,
+    data: Mapping[str, Any],
+    transport: Transport | None = None,
+) -> SitesResult:
+    """Cross-validate over sites whose records stay where they are.
+
+    Parameters
+    ----------
+    plan : SitesPlan
+        The plan that :func:`statcv.sites.agree` made.
+    data : mapping of str to data frame
+        Records of each site by its name; at least three sites.
+    transport : Transport, optional
+        What carries the messages; function calls in this process unless given.
+
+    Returns
+    -------
+    SitesResult
+        Estimates, tables and plots, as :func:`statcv.cv` on the pooled records returns
+        them, computed from sums.
+
+    Raises
+    ------
+    SiteError
+        If a site refuses, with its reason.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If fits did not converge, with their number.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr").assign(person=range(2000))
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate(["A", "B", "C"])}
+    >>> plan = sites.agree(
+    ...     "y ~ x1 + x2", k=5, stratify=scv.by_hash("person", key="our secret")
+    ... )
+    >>> res = sites.run(plan, at)
+    >>> pooled = scv.cv(
+    ...     "y ~ x1 + x2", data, scheme="kfold", k=5, model="logit",
+    ...     stratify=scv.by_hash("person", key="our secret"),
+    ... )
+    >>> bool(abs(res.coefficients["x1"] - pooled.coefficients["x1"]).max() < 1e-10)
+    True
+    """
+    if not isinstance(data, Mapping):
+        raise ArgumentTypeError(
+            "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "
+            f"'C': c}}, not {type(data).__name__}."
+        )
+    started = time.perf_counter()
+    ended = (transport or InProcess()).run(plan, data)
+    result = SitesResult(ended, time.perf_counter() - started)
+    if lost := int(ended.progress.fits.open.sum()):
+        warn(
+            f"{plural(lost, 'fit')} did not converge in {ended.progress.round} rounds: "
+            "the classes may be separated; agree on model='ridge' or 'firth'.",
+            ConvergenceWarning,
+        )
+    return result

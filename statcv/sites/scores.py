@@ -1,0 +1,206 @@
+"""What a site says of its held-out predictions: losses, counts and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+from scipy.stats import rankdata
+
+from statcv.errors import MessageError
+from statcv.sites.cells import Cells
+from statcv.sites.fits import Fits
+from statcv.sites.messages import counts
+from statcv.sites.plan import SitesPlan
+from statcv.sites.records import Records
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+
+def held_out(records: Records, fits: Fits) -> Floats:
+    """Return the linear predictor of each record from the fit that holds it out."""
+    return np.asarray(np.einsum("ij,ij->i", records.X, fits.beta[records.fold]))
+
+
+def held_moments(records: Records, fits: Fits) -> Floats:
+    """Return the sum of the held-out linear predictors, and of their squares."""
+    eta = held_out(records, fits)
+    return np.array([eta.sum(), eta @ eta])
+
+
+def loss_names(plan: SitesPlan) -> tuple[str, ...]:
+    """Return the sums over held-out records that a site sends, for each fold."""
+    if plan.binary:
+        return ("brier", "log_loss", "predicted")
+    return ("mse", "mae", "predicted", "observed", "observed_squared")
+
+
+def losses(records: Records, fits: Fits) -> Floats:
+    """Return the sums of :func:`loss_names` in each fold, shape (k, names)."""
+    eta, y = held_out(records, fits), records.y
+    if records.plan.binary:
+        p = expit(eta)
+        log_loss = np.logaddexp(0, eta) - y * eta
+        columns = [(y - p) ** 2, log_loss, p]
+    else:
+        columns = [(y - eta) ** 2, np.abs(y - eta), eta, y, y**2]
+    k = records.plan.k
+    return np.column_stack([np.bincount(records.fold, one, k) for one in columns])
+
+
+def training_moments(records: Records, fits: Fits) -> Floats:
+    """Return sums of columns, and of their products with the predictor, (k, 2, q)."""
+    k = records.plan.k
+    trained = records.training[:k]
+    eta = fits.beta[:k] @ records.X.T
+    return np.stack([trained @ records.X, (trained * eta) @ records.X], axis=1)
+
+
+# ---- counts of the linear predictor ----
+
+
+def count_scores(records: Records, fits: Fits, edges: Floats) -> Arrays:
+    """Count the held-out linear predictors by class, and by fold and class."""
+    plan = records.plan
+    bins = len(edges) + 1
+    place = np.searchsorted(edges, held_out(records, fits), side="right")
+    y = records.y.astype(np.intp)
+    wanted = is_decision(edges, plan)
+    pooled, folds = [], []
+    for code in (0, 1):
+        own = y == code
+        number = np.bincount(place[own], minlength=bins)
+        whole = Cells.of(number, plan.cell, wanted=wanted)
+        pooled.append(whole)
+        for fold in range(plan.k):
+            some = own & (records.fold == fold)
+            number = np.bincount(place[some], minlength=bins)
+            folds.append(Cells.of(number, plan.cell, allowed=whole.cuts))
+    return {**_packed("pooled", pooled), **_packed("folds", folds)}
+
+
+def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
+    """Return which edges are probabilities at which decisions are made."""
+    found = np.zeros(len(edges), dtype=bool)
+    for share in plan.decisions:
+        found[np.argmin(np.abs(edges - logit(share)))] = True
+    return found
+
+
+def _packed(name: str, cells: Sequence[Cells]) -> Arrays:
+    cuts = np.packbits(np.stack([one.cuts for one in cells]), axis=1)
+    return {
+        f"{name}_cuts": cuts,
+        f"{name}_counts": counts(np.concatenate([one.counts for one in cells])),
+    }
+
+
+def unpacked(
+    arrays: Mapping[str, NDArray[Any]], name: str, number: int, bins: int
+) -> list[Cells]:
+    """Read the counts of a site.
+
+    Raises
+    ------
+    MessageError
+        If cuts and counts do not belong together.
+    """
+    packed, cells = arrays.get(f"{name}_cuts"), arrays.get(f"{name}_counts")
+    if packed is None or cells is None or packed.dtype != np.uint8:
+        raise MessageError(f"the counts {name!r} are missing.")
+    cuts = np.unpackbits(packed.reshape(number, -1), axis=1)[:, : bins - 1] > 0
+    ends = np.cumsum(cuts.sum(axis=1) + 1)
+    if cuts.shape != (number, bins - 1) or ends[-1] != len(cells):
+        raise MessageError(f"the counts {name!r} do not belong to their intervals.")
+    parts = np.split(cells.astype(np.intp), ends[:-1])
+    return [Cells(own, part) for own, part in zip(cuts, parts, strict=True)]
+
+
+# ---- ranks within folds ----
+
+
+def rank_counts(records: Records, fits: Fits) -> NDArray[np.uint64]:
+    """Return twice the pairs of one fold that are ranked correctly, and permuted.
+
+    The first number belongs to the outcomes as they are; for each of the others they
+    are permuted within the folds of the site, in an order that only the site knows.
+    """
+    plan, eta = records.plan, held_out(records, fits)
+    seed = int.from_bytes(records.secret[:8], "big")
+    rng = np.random.default_rng([plan.seed, seed])
+    total = np.zeros(plan.permutations + 1)
+    for fold in range(plan.k):
+        own = np.flatnonzero(records.fold == fold)
+        rank, y = rankdata(eta[own]), records.y[own]
+        n1 = int(y.sum())
+        orders = rng.permuted(np.tile(y, (plan.permutations, 1)), axis=1)
+        each = np.concatenate([[rank @ y], orders @ rank])
+        total += 2 * each - n1 * (n1 + 1)
+    return np.rint(total).astype(np.uint64)
+
+
+# ---- recalibration: the outcome on the linear predictor ----
+
+
+@dataclass(eq=False)
+class Recalibrated:
+    """The calibration intercept and slope, while they are being fitted.
+
+    Attributes
+    ----------
+    alone : float
+        Intercept with a slope of 1.
+    intercept, slope : float
+        Intercept and slope together.
+    information : numpy.ndarray, shape (2, 2)
+        Information of the latter.
+    weight : float
+        Information of the former.
+    open : bool
+        Whether another step is needed.
+    """
+
+    alone: float = 0.0
+    intercept: float = 0.0
+    slope: float = 1.0
+    weight: float = 1.0
+    open: bool = True
+
+    def __post_init__(self) -> None:
+        self.information = np.eye(2)
+
+    def sums(self, records: Records, fits: Fits) -> Floats:
+        """Return gradients and informations of both fits over the site's records."""
+        eta, y = held_out(records, fits), records.y
+        own = expit(self.alone + eta)
+        both = expit(self.intercept + self.slope * eta)
+        w, r = both * (1 - both), y - both
+        return np.array(
+            [
+                (y - own).sum(),
+                (own * (1 - own)).sum(),
+                r.sum(),
+                r @ eta,
+                w.sum(),
+                w @ eta,
+                w @ eta**2,
+            ]
+        )
+
+    def advance(self, totals: Floats) -> None:
+        """Make a Newton step of both fits."""
+        alone, weight, *rest = totals.tolist()
+        gradient = np.array(rest[:2])
+        information = np.array([[rest[2], rest[3]], [rest[3], rest[4]]])
+        step = alone / weight
+        steps = np.linalg.solve(information, gradient)
+        self.alone += step
+        self.intercept += float(steps[0])
+        self.slope += float(steps[1])
+        self.weight, self.information = weight, information
+        self.open = max(abs(step), *np.abs(steps)) > 1e-7

@@ -1,0 +1,1 @@
+"""What carries messages between the coordinator and the sites."""

@@ -1,0 +1,413 @@
+"""The variance of estimates from sums: the infinitesimal jackknife over sites.
+
+A record moves an estimate as a held-out record, and through the fits that it trained.
+Each site computes both for its own records from published numbers, and sends sums of
+their squares. The area under the ROC curve is compared within folds; its derivatives
+are those of linear predictors that are standardised in each training set, and whose
+distribution is known from the published counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from statcv.sites.fits import Fits
+from statcv.sites.plan import SitesPlan
+from statcv.sites.records import Records
+from statcv.sites.scores import Recalibrated, held_out, loss_names
+
+Floats = NDArray[np.float64]
+
+MOST: Final = 0.8  # leverage, so that a step is at most five times the derivative
+WIDTH: Final = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
+POWER: Final = -0.25  # of the number of records, in the sd of the kernel
+NODES: Final = np.polynomial.legendre.leggauss(16)
+MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """Sums over all sites that were published before variances are asked for.
+
+    Attributes
+    ----------
+    plan : SitesPlan
+    fits : Fits
+        The fits at the end.
+    by_class : numpy.ndarray, shape (k, 2)
+        Numbers of held-out records of each fold and class; without classes they are in
+        the first column.
+    trained : numpy.ndarray, shape (k + 1,)
+        Numbers of training records.
+    losses : numpy.ndarray, shape (k, names)
+        Sums of losses in each fold.
+    moments : numpy.ndarray, shape (k, 2, q)
+        Sums over training records of columns and of their products with the predictor.
+    edges : numpy.ndarray
+        Edges between bins.
+    counts : numpy.ndarray, shape (k, 2, bins)
+        Records of each fold and class by bin.
+    recalibrated : Recalibrated
+        Calibration intercept and slope.
+    """
+
+    plan: SitesPlan
+    fits: Fits
+    by_class: Floats
+    trained: Floats
+    losses: Floats
+    moments: Floats
+    edges: Floats
+    counts: Floats
+    recalibrated: Recalibrated
+
+    @property
+    def n(self) -> float:
+        """Number of records."""
+        return float(self.by_class.sum())
+
+    @cached_property
+    def means(self) -> dict[str, float]:
+        """Mean over all held-out records of each loss."""
+        total = self.losses.sum(axis=0) / self.n
+        return dict(zip(loss_names(self.plan), total.tolist(), strict=True))
+
+    @cached_property
+    def centre(self) -> Floats:
+        """Mean of each column in each training set, shape (k, q)."""
+        return np.asarray(self.moments[:, 0] / self.trained[: self.plan.k, None])
+
+    @cached_property
+    def along(self) -> Floats:
+        """Covariance of each column with the predictor, shape (k, q)."""
+        products = self.moments[:, 1] / self.trained[: self.plan.k, None]
+        return np.asarray(products - self.mean[:, None] * self.centre)
+
+    @cached_property
+    def mean(self) -> Floats:
+        """Mean of the predictor in each training set."""
+        beta = self.fits.beta[: self.plan.k]
+        return np.asarray(np.einsum("kq,kq->k", beta, self.centre))
+
+    @cached_property
+    def rate(self) -> Floats:
+        """One over the standard deviation of the predictor in each training set."""
+        beta = self.fits.beta[: self.plan.k]
+        variance = np.einsum("kq,kq->k", beta, self.along)
+        return np.asarray(1 / np.sqrt(np.maximum(variance, 1e-300)))
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """Inverse information of each fold's fit, shape (k, q, q)."""
+        return np.asarray(np.linalg.inv(self.fits.information[: self.plan.k]), float)
+
+    # ---- the distribution of standardised predictors ----
+
+    @cached_property
+    def knots(self) -> Floats:
+        """The edges, with those that are taken to be the outermost."""
+        width = float(np.diff(self.edges).max(initial=0.0)) or 1.0
+        first, last = self.edges[0] - width, self.edges[-1] + width
+        return np.concatenate([[first], self.edges, [last]])
+
+    def below(self, z: Floats, code: int) -> Floats:
+        """Return the share of a class whose standardised predictor is below z."""
+        share = np.zeros_like(z)
+        for fold in range(self.plan.k):
+            at = self.mean[fold] + z / self.rate[fold]
+            total = np.append(0.0, np.cumsum(self.counts[fold, code]))
+            share += np.interp(at, self.knots, total)
+        return np.asarray(share / self.by_class[:, code].sum())
+
+    def density(self, z: Floats, code: int) -> Floats:
+        """Return the density of a class at z, smoothed by a parabolic kernel."""
+        place, weight = NODES
+        value = np.zeros_like(z)
+        for at, by in zip(place.tolist(), weight.tolist(), strict=True):
+            value += by * at * self.below(z + self.width * at, code)
+        return np.asarray(1.5 * value / self.width)
+
+    @cached_property
+    def width(self) -> float:
+        """Half-width of the kernel."""
+        middle = (self.knots[1:] + self.knots[:-1]) / 2
+        z = (middle - self.mean[:, None]) * self.rate[:, None]
+        number = self.counts.sum(axis=1)
+        mean = (number * z).sum() / number.sum()
+        variance = (number * (z - mean) ** 2).sum() / number.sum()
+        return float(WIDTH * math.sqrt(max(variance, 1e-300)) * self.n**POWER)
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """How the records of a site move one estimate.
+
+    Attributes
+    ----------
+    weight : numpy.ndarray, shape (n,)
+        The change by the weight of a held-out record.
+    slope : numpy.ndarray, shape (n,)
+        The derivative by its linear predictor, or by the standardised one.
+    standardised : numpy.ndarray, shape (n,), or None
+        Standardised predictors, if the slope is by them.
+    share : numpy.ndarray, shape (n,), or None
+        Share of the other class that a record is on the right side of.
+    """
+
+    weight: Floats
+    slope: Floats
+    standardised: Floats | None = None
+    share: Floats | None = None
+
+
+def moved(records: Records, published: Published, metric: str) -> Moved:
+    """Return how the records of a site move a metric."""
+    eta, y, n = held_out(records, published.fits), records.y, published.n
+    if metric == "auroc":
+        return _of_area(records, published, eta)
+    if not published.plan.binary:
+        return _of_errors(published, metric, eta, y)
+    p = expit(eta)
+    if metric == "brier":
+        loss, slope = (y - p) ** 2, 2 * (p - y) * p * (1 - p)
+        return Moved((loss - published.means[metric]) / n, slope / n)
+    if metric == "log_loss":
+        loss = np.logaddexp(0, eta) - y * eta
+        return Moved((loss - published.means[metric]) / n, (p - y) / n)
+    if metric == "oe_ratio":
+        expected = published.means["predicted"] * n
+        ratio = float(published.by_class[:, 1].sum()) / expected
+        return Moved((y - ratio * p) / expected, -ratio * p * (1 - p) / expected)
+    fit = published.recalibrated
+    if metric == "calibration_intercept":
+        own = expit(fit.alone + eta)
+        return Moved((y - own) / fit.weight, -own * (1 - own) / fit.weight)
+    fitted = expit(fit.intercept + fit.slope * eta)
+    residual, weight = y - fitted, fitted * (1 - fitted)
+    (total, across), (_, square) = fit.information.tolist()
+    apart = eta - across / total
+    level = 1 / (square - across**2 / total)
+    return Moved(
+        level * apart * residual, level * (residual - fit.slope * weight * apart)
+    )
+
+
+def _of_area(records: Records, published: Published, eta: Floats) -> Moved:
+    """Return how records move the area that is compared within folds."""
+    high, fold = records.y == 1, records.fold
+    z = (eta - published.mean[fold]) * published.rate[fold]
+    share = np.where(high, published.below(z, 0), 1 - published.below(z, 1))
+    sizes = published.by_class.sum(axis=0)
+    size = np.where(high, sizes[1], sizes[0])
+    slope = np.where(high, published.density(z, 0), -published.density(z, 1)) / size
+    return Moved(share / size, slope, z, share)
+
+
+def _of_errors(published: Published, metric: str, eta: Floats, y: Floats) -> Moved:
+    """Return how records move a metric of a continuous outcome."""
+    n, means, error = published.n, published.means, eta - y
+    if metric == "mae":
+        return Moved((np.abs(error) - means["mae"]) / n, np.sign(error) / n)
+    weight, slope = (error**2 - means["mse"]) / n, 2 * error / n
+    if metric == "rmse":
+        twice = 2 * math.sqrt(means["mse"])
+        return Moved(weight / twice, slope / twice)
+    if metric == "r2":
+        total = means["observed_squared"] - means["observed"] ** 2
+        ratio = means["mse"] / total
+        around = (y - means["observed"]) ** 2
+        return Moved((ratio * around - error**2) / total / n, -slope / total)
+    return Moved(weight, slope)
+
+
+# ---- what a site sends ----
+
+
+def slope_sums(records: Records, published: Published) -> NDArray[np.float32]:
+    """Return derivatives by the coefficients of each fold, shape (metrics, k, q).
+
+    Single precision serves, since no more than a standard error depends on them.
+    """
+    k = records.plan.k
+    held = (np.arange(k)[:, None] == records.fold).astype(float)
+    made = []
+    for metric in records.plan.metrics:
+        one = moved(records, published, metric)
+        target = (held * one.slope) @ records.X
+        if one.standardised is not None:
+            rate = published.rate[:, None]
+            sums = (held @ one.slope)[:, None]
+            products = (held @ (one.slope * one.standardised))[:, None]
+            target = (target - sums * published.centre) * rate
+            target -= products * published.along * rate**2
+        made.append(target)
+    return np.stack(made).astype("<f4")
+
+
+def variation_sums(
+    records: Records, published: Published, targets: Floats
+) -> dict[str, NDArray[Any]]:
+    """Return sums of influences and of their squares.
+
+    Parameters
+    ----------
+    records : Records
+    published : Published
+    targets : numpy.ndarray, shape (metrics, k, q)
+        Derivatives by the coefficients, summed over sites.
+
+    Returns
+    -------
+    dict of numpy.ndarray
+        ``first``, shape (metrics, 2, 2): sums of the influences of each class, with
+        the fits as given and with their variation; ``second``, shape (metrics, 2, 10):
+        second moments of the class sums and class counts of clusters; ``shares``,
+        shape (2, 2): sums of placements and of their squares; ``units``, shape (3,):
+        numbers of clusters, and of those with a record of each class.
+    """
+    y = records.code
+    reach = _reach(records, published)
+    first, second = [], []
+    shares = np.zeros((2, 2))
+    for metric, target in zip(records.plan.metrics, targets, strict=True):
+        one = moved(records, published, metric)
+        if one.share is not None:
+            for power in (1, 2):
+                shares[power - 1] = np.bincount(y, one.share**power, 2)
+        through = np.einsum("kpq,kq->kp", published.inverse, target)
+        fits = ((through @ records.X.T) * reach).sum(axis=0)
+        for values in (one.weight, one.weight + fits):
+            sums = np.stack(
+                [np.bincount(records.unit, values * (y == code)) for code in (0, 1)]
+                + [np.bincount(records.unit, y == code) for code in (0, 1)]
+            )
+            first.append(sums[:2].sum(axis=1))
+            second.append((sums @ sums.T)[np.triu_indices(4)])
+    metrics = len(records.plan.metrics)
+    some = [np.unique(records.unit[y == code]).size for code in (0, 1)]
+    every = np.unique(records.unit).size
+    return {
+        "first": np.reshape(first, (metrics, 2, 2)),
+        "second": np.reshape(second, (metrics, 2, MOMENTS)).astype("<f4"),
+        "shares": shares,
+        "units": np.array([every, *some], dtype=float),
+    }
+
+
+def _reach(records: Records, published: Published) -> Floats:
+    """Return residuals as long as a step without the record, shape (k, n)."""
+    k, eta = records.plan.k, published.fits.beta[: records.plan.k] @ records.X.T
+    mean, weight = eta, np.ones_like(eta)
+    if records.plan.binary:
+        mean = expit(eta)
+        weight = mean * (1 - mean)
+    trained = records.training[:k]
+    quadratic = np.einsum("nq,kqp,np->kn", records.X, published.inverse, records.X)
+    leverage = np.clip(trained * weight * quadratic, 0.0, MOST)
+    return np.asarray(trained * (records.y - mean) / (1 - leverage))
+
+
+# ---- what all sites together know ----
+
+
+@dataclass(frozen=True)
+class Variation:
+    """The variance of one estimate.
+
+    Attributes
+    ----------
+    given_fits : float
+        Variance with the fits as given.
+    total : float
+        Variance with half of what the fits add.
+    df : float
+        Degrees of freedom.
+    area : float
+        Area that the influences belong to; NaN for other metrics.
+    """
+
+    given_fits: float
+    total: float
+    df: float
+    area: float = math.nan
+
+
+def variations(
+    plan: SitesPlan, by_class: Floats, totals: Mapping[str, Floats]
+) -> dict[str, Variation]:
+    """Return the variance of each metric from the sums over all sites.
+
+    Parameters
+    ----------
+    plan : SitesPlan
+    by_class : numpy.ndarray, shape (k, 2)
+        Numbers of held-out records of each fold and class.
+    totals : dict of numpy.ndarray
+        As :func:`variation_sums` returns them.
+    """
+    made, sizes = {}, by_class.sum(axis=0)
+    every, *own = totals["units"].tolist()
+    for number, metric in enumerate(plan.metrics):
+        ranked = metric == "auroc"
+        given, with_fits = (
+            _variance(first, second, sizes, every, own if ranked else None)
+            for first, second in zip(
+                totals["first"][number], totals["second"][number], strict=True
+            )
+        )
+        total = given + max(with_fits - given, 0.0) / 2
+        df, area = every - 1, math.nan
+        if ranked:
+            area = float(totals["shares"][0, 1] / sizes[1])
+            total += _interaction(area, by_class, totals["shares"])
+            df = min(df, 2 * (min(own) - 1))
+        made[metric] = Variation(given, total, df, area)
+    return made
+
+
+def _variance(
+    first: Floats,
+    second: Floats,
+    sizes: Floats,
+    every: float,
+    own: list[float] | None,
+) -> float:
+    """Return the variance of a sum of influences, as Obuchowski (1997) has it.
+
+    It is the sum of squares over clusters of their sums about the mean of each class,
+    or of all records if ``own`` is None.
+    """
+    matrix = np.zeros((4, 4))
+    matrix[np.triu_indices(4)] = second
+    matrix = matrix + np.triu(matrix, 1).T
+    if own is None:
+        mean = first.sum() / sizes.sum()
+        about = np.array([1.0, 1.0, -mean, -mean])
+        return float(every / (every - 1) * about @ matrix @ about)
+    means = first / sizes
+    about = np.array([1.0, 1.0, *-means])
+    total = every / (every - 1) * float(about @ matrix @ about)
+    for code, units in enumerate(own):
+        alone = np.zeros(4)
+        alone[[code, code + 2]] = 1.0, -means[code]
+        more = (every - units) / ((units - 1) * (every - 1))
+        total += more * float(alone @ matrix @ alone)
+    return total
+
+
+def _interaction(area: float, by_class: Floats, shares: Floats) -> float:
+    """Return the variance that comparing records of one fold only adds."""
+    sizes = by_class.sum(axis=0)
+    own = shares[1, 1] / sizes[1] + shares[1, 0] / sizes[0]
+    each = max(area - own + area**2, 0.0)
+    pairs = by_class.prod(axis=1)
+    concentration = (1 / pairs).sum() / len(pairs) ** 2 - 1 / sizes.prod()
+    return float(each * max(concentration, 0.0))
