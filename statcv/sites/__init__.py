@@ -3,7 +3,7 @@
 from statcv.sites.agreement import agree
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
-from statcv.sites.log import Ledger, verify
+from statcv.sites.log import Ledger, audit_logs, verify
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import site_folds
@@ -21,6 +21,7 @@ __all__ = [
     "SitesPlan",
     "SitesResult",
     "agree",
+    "audit_logs",
     "disclosure_sheet",
     "run",
     "site_folds",

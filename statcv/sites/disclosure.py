@@ -14,6 +14,7 @@ import pandas as pd
 from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
+from statcv.sites.scores import loss_names
 
 PER_COEFFICIENT = 3  # training records for each coefficient
 
@@ -107,55 +108,77 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns ``round``, ``array``, ``shape``, ``numbers``, ``smallest_cell`` (the
-        least number of records behind a number) and ``times`` (how often it is sent, at
-        most).
+        Columns ``round``, ``array`` (its name in a message), ``what``, ``shape`` (of
+        the most that is sent), ``numbers``, ``smallest_cell`` (the least number of
+        records behind a number) and ``times`` (how often it is sent, at most).
 
     Examples
     --------
     >>> from statcv import sites
     >>> sheet = disclosure_sheet(sites.agree("y ~ age", k=5))
-    >>> sheet.loc[0, ["array", "smallest_cell"]].tolist()
+    >>> sheet.loc[0, ["what", "smallest_cell"]].tolist()
     ['records of each fold and class', '5 records']
     """
-    k, q, cell = plan.k, plan.n_columns, plan.cell
+    k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
     held, trained = f"{cell} records", f"{max(cell, PER_COEFFICIENT * q)} records"
-    once = "1"
-    rows: list[tuple[str, str, tuple[int, ...], str, str]] = []
+    every, often = "all records", plan.rounds // 2
+    bins = plan.bins + len(plan.decisions)
+    rows: list[tuple[str, str, str, tuple[int, ...], str, int]] = []
 
-    def add(phase: str, what: str, shape: tuple[int, ...], cells: str, n: str) -> None:
-        rows.append((phase, what, shape, cells, n))
+    def add(
+        phase: str,
+        name: str,
+        what: str,
+        shape: tuple[int, ...],
+        behind: str,
+        times: int = 1,
+    ) -> None:
+        rows.append((phase, name, what, shape, behind, times))
 
-    if plan.binary:
-        add("join", "records of each fold and class", (k, 2), held, once)
-    else:
-        add("join", "records of each fold", (k,), held, once)
-    add("join", "keyed checksum of the columns", (1,), "all records", once)
-    often = f"{plan.rounds}"
-    add("fit", "log-likelihood of each fit", (k + 1,), trained, often)
-    add("fit", "gradient of each fit", (k + 1, q), trained, often)
-    add("fit", "information of each fit", (k + 1, q * (q + 1) // 2), trained, often)
+    add("join", "by_class", "records of each fold and class", (k, 2), held)
+    add("join", "trained", "training records of each fit", (k + 1,), trained)
+    add("join", "checksum", "keyed checksum of the columns", (1,), every)
+    add("join", "rows", "records that are used", (1,), every)
+    add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained, often)
+    add("fit", "gradient", "gradient of each fit", (k + 1, q), trained, often)
+    triangle = (k + 1, q * (q + 1) // 2)
+    add("fit", "information", "information of each fit", triangle, trained, often)
     if plan.model["firth"]:
-        add("fit", "gradient of Firth's penalty", (k + 1, q), trained, often)
-    add("fit", "sum and squares of linear predictors", (2,), "all records", often)
+        what = "gradient of Firth's penalty of each fit"
+        add("fit", "firth", what, (k + 1, q), trained, often)
+    what = "sum of the linear predictors, and of their squares"
+    add("fit", "held", what, (2,), every, often)
+    names = len(loss_names(plan))
+    add("score", "losses", "sums of losses and predictions", (k, names), held)
+    what = "sums of columns, and of their products with the predictor"
+    add("score", "moments", what, (k, 2, q), trained)
     if plan.binary:
-        edges = plan.bins + len(plan.decisions)
-        what = "records of each class and interval of the linear predictor"
-        add("score", what, (2, edges), f"0 or {held}", once)
-        what = "records of each fold, class and interval of the linear predictor"
-        add("score", what, (k, 2, edges), f"0 or {held}", once)
+        for name, shape, by in (
+            ("pooled", (2, bins), "class"),
+            ("folds", (k, 2, bins), "fold, class"),
+        ):
+            what = f"records of each {by} and interval of the linear predictor"
+            add("score", f"{name}_counts", what, shape, f"0 or {held}")
+            add(
+                "score",
+                f"{name}_cuts",
+                "where the intervals end",
+                shape,
+                f"0 or {held}",
+            )
         if plan.permutations:
-            what = "ranks within folds, observed and with permuted outcomes"
-            add("score", what, (plan.permutations + 1,), held, once)
-    losses = 2 if plan.binary else 5
-    add("score", "sums of losses and predictions in each fold", (k, losses), held, once)
-    add("score", "sums of columns, and with the predictor", (k, 2, q), trained, once)
-    if plan.binary:
-        add("calibrate", "sums of the recalibration", (7,), "all records", often)
-    m = len(plan.metrics)
-    add("slope", "derivatives by the coefficients", (m, k, q), held, once)
-    add("vary", "squares of influences", (m, 2, 3), "all records", once)
-    columns = ["round", "array", "shape", "smallest_cell", "times"]
+            what = "pairs ranked correctly, observed and with permuted outcomes"
+            add("score", "ranks", what, (plan.permutations + 1,), held)
+        what = "sums of the recalibration"
+        add("score, calibrate", "recalibration", what, (7,), every, often)
+    what = "derivatives of each metric by the coefficients of each fold"
+    add("slope", "targets", what, (m, k, q), held)
+    add("vary", "first", "sums of influences by class", (m, 2, 2), held)
+    what = "squares of influences, summed over clusters"
+    add("vary", "second", what, (m, 2, 10), every)
+    add("vary", "shares", "sums of placements, and of their squares", (2, 2), held)
+    add("vary", "units", "numbers of clusters", (3,), every)
+    columns = ["round", "array", "what", "shape", "smallest_cell", "times"]
     table = pd.DataFrame(rows, columns=columns)
-    table.insert(3, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
+    table.insert(4, "numbers", [int(np.prod(shape)) for shape in table["shape"]])
     return table

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from statcv.errors import SiteError
-from statcv.sites.messages import canonical
+from statcv.errors import SiteError, plural
+from statcv.sites.messages import Message, canonical
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
 
@@ -86,7 +86,7 @@ class Ledger:
         """Permit one more plan, whose sums can be compared with those of others."""
         self.permitted.add(plan.fingerprint)
 
-    def check(self, plan: SitesPlan, records: Records, site: str) -> None:
+    def check(self, plan: SitesPlan, records: Records) -> None:
         """Check that these data may answer this plan.
 
         Raises
@@ -99,14 +99,14 @@ class Ledger:
         if known is not None:
             if known["checksum"] != records.checksum:
                 raise SiteError(
-                    f"site {site}: the data have changed since the plan was first "
-                    f"answered ({known['rows']} rows then, {records.n} now); the "
-                    "difference could reveal a record. Agree on a new plan."
+                    "the data have changed since the plan was first answered "
+                    f"({known['rows']} rows then, {records.n} now); the difference "
+                    "could reveal a record. Agree on a new plan."
                 )
             return
         if self.held and plan.fingerprint not in self.permitted:
             raise SiteError(
-                f"site {site}: these data have answered another plan "
+                "these data have answered another plan "
                 f"({next(iter(self.held))[:12]}), and the difference of two answers "
                 "could reveal a record; the site must permit a second plan itself."
             )
@@ -116,7 +116,7 @@ class Ledger:
         told = {"checksum": records.checksum, "rows": records.n, "sites": None}
         self.held.setdefault(plan.fingerprint, told)
 
-    def check_roster(self, plan: SitesPlan, roster: dict[str, str], site: str) -> None:
+    def check_roster(self, plan: SitesPlan, roster: dict[str, str]) -> None:
         """Check that the sites of a run do not change, and keep them.
 
         Raises
@@ -129,9 +129,8 @@ class Ledger:
             known["sites"] = dict(roster)
         elif known["sites"] != roster:
             raise SiteError(
-                f"site {site}: the plan was begun with other sites or other data; the "
-                "difference of the sums could reveal those of one site. Agree on a new "
-                "plan."
+                "the plan was begun with other sites or other data; the difference of "
+                "the sums could reveal those of one site. Agree on a new plan."
             )
 
     def to_json(self) -> str:
@@ -152,57 +151,119 @@ class Verified:
 
     Attributes
     ----------
-    messages : int
+    answers : int
         Number of answers.
-    bytes_sent, bytes_recomputed : int
+    refusals : int
+        Number of those that refuse.
+    sent, recomputed : int
         Number of bytes that the log says were sent, and of those that the replay made
         again.
-    chained : bool
+    whole : bool
         Whether no entry was changed, left out or put in since it was written.
     """
 
-    messages: int
-    bytes_sent: int
-    bytes_recomputed: int
-    chained: bool
+    answers: int
+    refusals: int
+    sent: int
+    recomputed: int
+    whole: bool
 
     @property
     def passed(self) -> bool:
         """Whether every byte was recomputed, and the log is whole."""
-        return self.chained and self.bytes_sent == self.bytes_recomputed
+        return self.whole and self.sent == self.recomputed
 
     def __str__(self) -> str:
-        share = self.bytes_recomputed / max(self.bytes_sent, 1)
-        whole = "whole" if self.chained else "changed since it was written"
+        share = self.recomputed / max(self.sent, 1)
+        state = "whole" if self.whole else "changed since it was written"
         return (
-            f"{self.messages} answers, {self.bytes_sent} bytes sent, "
-            f"{self.bytes_recomputed} recomputed ({share:.0%}); the log is {whole}"
+            f"{plural(self.answers, 'answer')}, {plural(self.refusals, 'refusal')}; "
+            f"{self.sent} bytes sent, {self.recomputed} recomputed ({share:.0%}); the "
+            f"log is {state}"
         )
 
 
-def verify(plan: SitesPlan, entries: Sequence[Entry], data: Any, site: str) -> Verified:
+def verify(plan: SitesPlan, log: Sequence[Entry], data: Any, site: str) -> Verified:
     """Replay a log on the data of the site, and compare every byte that was sent.
 
     Parameters
     ----------
     plan : SitesPlan
-    entries : sequence of Entry
+    log : sequence of Entry
+        What the site received and sent, in order.
     data : data frame
+        The data of the site.
     site : str
+        Its name.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
+    >>> res = sites.run(plan, at, transport)
+    >>> sites.verify(plan, transport.sites["A"].entries, at["A"], "A").passed
+    True
     """
-    from statcv.sites.site import Site
+    from statcv.sites.site import REFUSE, Site
 
     again, whole = Site(site, plan, data), True
     made: list[Entry] = []
-    total = same = 0
-    for entry in entries:
+    total = same = refused = 0
+    for entry in log:
         made.append(Entry.after(made, entry.received, entry.sent))
         whole &= made[-1].chain == entry.chain
         sent = again.step(entry.received)
         total += len(entry.sent)
-        if sent == entry.sent:
-            same += len(sent)
-        else:
-            pairs = zip(sent, entry.sent, strict=False)
-            same += sum(one == other for one, other in pairs)
-    return Verified(len(entries), total, min(same, total), whole)
+        refused += Message.of(entry.sent).kind == REFUSE
+        pairs = zip(sent, entry.sent, strict=False)
+        same += len(sent) if sent == entry.sent else sum(a == b for a, b in pairs)
+    same -= max(0, same - total)
+    return Verified(len(made), refused, total, same, whole)
+
+
+def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
+    """Check, with the logs of all sites, that what was published are their sums.
+
+    A coordinator could publish other sums to choose the coefficients at which sites are
+    asked. That shows when the sites put their logs side by side, and needs no data.
+
+    Parameters
+    ----------
+    plan : SitesPlan
+    logs : mapping of str to sequence of Entry
+        The log of each site.
+
+    Returns
+    -------
+    int
+        Number of rounds that were checked.
+
+    Raises
+    ------
+    SiteError
+        With the first round that was not published as it should be.
+    """
+    from statcv.sites.coordinator import Coordinator
+    from statcv.sites.site import REFUSE
+
+    kept = {
+        site: [one for one in log if Message.of(one.sent).kind != REFUSE]
+        for site, log in logs.items()
+    }
+    coordinator, number = Coordinator(plan), 0
+    published = coordinator.start()
+    for number, entries in enumerate(zip(*kept.values(), strict=True)):
+        received = {entry.received for entry in entries}
+        if len(received) > 1:
+            raise SiteError(f"in round {number} sites were sent different messages.")
+        if received != {published}:
+            raise SiteError(
+                f"the message of round {number} does not publish the sums of what the "
+                "sites sent."
+            )
+        if not coordinator.ended:
+            published = coordinator.step([entry.sent for entry in entries])
+    return number

@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -37,7 +39,8 @@ from statcv.sites.scores import (
 from statcv.sites.variation import slope_sums, variation_sums
 
 Arrays = dict[str, NDArray[Any]]
-REFUSE = "refuse"
+REFUSE: Final = "refuse"
+ROUNDING: Final = 1e-5  # share of a sum in single precision that may be lost
 
 
 @dataclass(eq=False)
@@ -73,14 +76,15 @@ class Site:
         self.progress = Progress(self.plan)
         self.entries: list[Entry] = []
         self._records: Records | None = None
-        self._refused = ""
+        self._answered = b""
 
     def step(self, message: bytes) -> bytes:
         """Answer a message.
 
         The same message again has the same answer, so that a run can be resumed. A
         message that is forged, is out of turn, or asks for what the plan does not
-        allow is answered with a refusal, which says why without any value of the data.
+        allow is answered with a refusal, which says why without any value of the data,
+        and changes nothing.
 
         Parameters
         ----------
@@ -95,64 +99,61 @@ class Site:
                 return entry.sent
         try:
             with threadpool_limits(limits=1):  # the same bytes with any number of cores
-                sent = bytes(self._answer(Message.of(message)))
+                sent = self._answered = bytes(self._answer(Message.of(message)))
         except (SiteError, MessageError, ModelError) as error:
             sent = bytes(self._refusal(str(error)))
         except Exception as error:  # whose text may hold values
             if os.environ.get("STATCV_TRACEBACK"):
                 raise
             kind = type(error).__name__
-            sent = bytes(self._refusal(f"site {self.name}: a step failed ({kind})."))
+            sent = bytes(self._refusal(f"a step failed ({kind})."))
         self.entries.append(Entry.after(self.entries, message, sent))
         return sent
 
     # ---- checks ----
 
     def _answer(self, message: Message) -> Message:
-        if self._refused:
-            raise SiteError(self._refused)
         header = message.header
         if header.get("plan") != self.plan.fingerprint:
             raise SiteError(
-                f"site {self.name}: the message belongs to another plan than the one "
-                f"that this site signed ({self.plan.fingerprint[:12]})."
+                "the message belongs to another plan than the one that this site "
+                f"signed ({self.plan.fingerprint[:12]})."
             )
         if message.kind == JOIN:
             return self._join()
         if self._records is None:
-            raise SiteError(f"site {self.name}: the first message must ask to join.")
+            raise SiteError("the first message must ask to join.")
         if header.get("round") != self.progress.round + 1:
             raise SiteError(
-                f"site {self.name}: a message of round {header.get('round')} came in "
-                f"round {self.progress.round + 1}; it is out of turn, or replayed."
+                f"a message of round {header.get('round')} came in round "
+                f"{self.progress.round + 1}; it is out of turn, or replayed."
             )
         if self.progress.round >= self.plan.rounds:
+            raise SiteError(f"the budget of {self.plan.rounds} rounds is spent.")
+        answers = header.get("answers")
+        own = hashlib.sha256(self._answered).hexdigest()
+        if not isinstance(answers, dict) or answers.get(self.name) != own:
+            raise SiteError("the sums do not include what this site sent last.")
+        self._check_roster(header.get("sites"), answers)
+        check_others(message, Message.of(self._answered))
+        ahead = deepcopy(self.progress)
+        ahead.advance(message)
+        if message.kind != ahead.phase:
             raise SiteError(
-                f"site {self.name}: the budget of {self.plan.rounds} rounds is spent."
+                f"the message asks for {message.kind!r}, and the plan has "
+                f"{ahead.phase!r} next."
             )
-        self._check_roster(header.get("sites"))
-        if header.get("answers", {}).get(self.name) != self._digest:
-            raise SiteError(
-                f"site {self.name}: the sums do not include what this site sent last."
-            )
-        self._check_totals(message)
-        self.progress.advance(message)
-        if message.kind != self.progress.phase:
-            raise SiteError(
-                f"site {self.name}: the message asks for {message.kind!r}, and the "
-                f"plan has {self.progress.phase!r} next."
-            )
+        self.progress = ahead
         return self._reply(message.kind, self._sums(message.kind))
 
     def _join(self) -> Message:
-        if self._records is None:
-            if self.plan.sites and self.name not in self.plan.sites:
-                raise SiteError(f"site {self.name}: the plan does not name this site.")
-            self._records = read_records(self.plan, self.data, self.name)
-        check_records(self._records)
-        self.ledger.check(self.plan, self._records, self.name)
-        self.ledger.enter(self.plan, self._records)
-        records = self._records
+        if self.plan.sites and self.name not in self.plan.sites:
+            raise SiteError("the plan does not name this site.")
+        records = read_records(self.plan, self.data, self.name)
+        check_records(records)
+        self.ledger.check(self.plan, records)
+        self.ledger.enter(self.plan, records)
+        self._records = records
         sums = {
             "by_class": records.by_class,
             "trained": records.training.sum(axis=1),
@@ -160,37 +161,21 @@ class Site:
         header = {"checksum": records.checksum, "rows": records.n}
         return self._reply(JOIN, sums, header)
 
-    def _check_roster(self, roster: Any) -> None:
+    def _check_roster(self, roster: Any, answers: dict[str, Any]) -> None:
         """Check who takes part, which may not change."""
         if not isinstance(roster, dict) or len(roster) < MINIMUM_SITES:
             raise SiteError(
-                f"site {self.name}: at least {MINIMUM_SITES} sites must take part, "
-                "since with two each could subtract its own numbers from the sums."
+                f"at least {MINIMUM_SITES} sites must take part, since with two each "
+                "could subtract its own numbers from the sums."
             )
         assert self._records is not None
         if roster.get(self.name) != self._records.checksum:
-            raise SiteError(
-                f"site {self.name}: the run was begun with other data of this site."
-            )
+            raise SiteError("the run was begun with other data of this site.")
+        if set(answers) != set(roster):
+            raise SiteError("the sums are not those of all sites that take part.")
         if self.plan.sites and set(roster) != set(self.plan.sites):
-            raise SiteError(
-                f"site {self.name}: the sites of the run are not those of the plan."
-            )
-        self.ledger.check_roster(self.plan, roster, self.name)
-
-    def _check_totals(self, message: Message) -> None:
-        """Check that totals of counts are no less than this site's own."""
-        if self.progress.phase != JOIN:
-            return
-        assert self._records is not None
-        total = message.array("by_class", (self.plan.k, 2))
-        if (total < self._records.by_class).any():
-            raise SiteError(f"site {self.name}: the published counts are too small.")
-
-    @property
-    def _digest(self) -> str:
-        sent = self.entries[-1].sent if self.entries else b""
-        return hashlib.sha256(sent).hexdigest()
+            raise SiteError("the sites of the run are not those of the plan.")
+        self.ledger.check_roster(self.plan, roster)
 
     # ---- answers ----
 
@@ -238,6 +223,41 @@ class Site:
         return Message(kind, told, sums)
 
     def _refusal(self, why: str) -> Message:
-        self._refused = self._refused or why
-        header = {"site": self.name, "plan": self.plan.fingerprint, "why": why}
+        told = why.removeprefix(f"site {self.name}: ")
+        header = {"site": self.name, "plan": self.plan.fingerprint, "why": told}
         return Message(REFUSE, {**header, "round": self.progress.round})
+
+
+def check_others(total: Message, own: Message) -> None:
+    """Check that published sums minus a site's own can be the sums of others.
+
+    Numbers of records and likelihoods have a sign, and an information matrix has no
+    negative eigenvalue.
+
+    Raises
+    ------
+    SiteError
+        If they cannot.
+    """
+    for name, sign in (("by_class", 1), ("trained", 1), ("likelihood", -1)):
+        if name in own.arrays and name in total.arrays:
+            rest = total.arrays[name].astype(float) - own.arrays[name]
+            if (sign * rest < -ROUNDING * np.abs(own.arrays[name])).any():
+                raise SiteError(
+                    f"the published sums of {name!r} cannot include what this site "
+                    "sent; somebody has changed them."
+                )
+    if "information" in own.arrays and "information" in total.arrays:
+        rest = total.arrays["information"] - own.arrays["information"].astype(float)
+        q = int(np.sqrt(2 * rest.shape[1]))
+        upper = np.triu_indices(q)
+        for row in rest:
+            matrix = np.zeros((q, q))
+            matrix[upper] = row
+            matrix = matrix + np.triu(matrix, 1).T
+            unit = np.sqrt(np.maximum(np.abs(np.diag(matrix)), 1e-300))
+            if np.linalg.eigvalsh(matrix / unit / unit[:, None])[0] < -q * ROUNDING:
+                raise SiteError(
+                    "the published information cannot include what this site sent; "
+                    "somebody has changed it."
+                )
