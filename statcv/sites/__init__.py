@@ -3,7 +3,7 @@
 from statcv.sites.agreement import agree
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
-from statcv.sites.log import Ledger, audit_logs, verify
+from statcv.sites.log import Entry, Ledger, audit_logs, verify
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import site_folds
@@ -14,6 +14,7 @@ from statcv.sites.transports.in_process import InProcess
 
 __all__ = [
     "Coordinator",
+    "Entry",
     "InProcess",
     "Ledger",
     "Message",

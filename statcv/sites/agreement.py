@@ -223,7 +223,7 @@ def _trial(
     if not classes and outcome in levels:
         raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")
     design, other = (
-        make_design(formula, _rows(names, levels, classes, trial), scope=SCOPE)
+        make_design(formula, made_up(names, levels, classes, trial), scope=SCOPE)
         for trial in range(2)
     )
     if design.terms.stateful:
@@ -240,19 +240,30 @@ def _trial(
     return outcome, design
 
 
-def _rows(
-    names: Sequence[str], levels: Mapping[str, Levels], classes: bool, trial: int
+def made_up(
+    names: Sequence[str], levels: Mapping[str, Levels], classes: bool, trial: int = 0
 ) -> pd.DataFrame:
-    """Make up rows with random numbers and the agreed levels."""
+    """Make up rows with random numbers, in which every agreed level occurs.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Names of the columns, the outcome first.
+    levels : mapping
+        The levels of some of them.
+    classes : bool
+        Whether the outcome has two classes.
+    trial : int
+        Seed of the numbers.
+    """
     rng = np.random.default_rng(trial)
     frame = pd.DataFrame({name: 0.1 + 0.8 * rng.random(TRIAL) for name in names})
-    for name in names[1:]:
-        if name in levels:
-            codes = rng.permutation(np.arange(TRIAL) % len(levels[name]))
-            frame[name] = pd.Categorical(np.array(levels[name], dtype=object)[codes])
-            frame[name] = frame[name].cat.set_categories(list(levels[name]))
-    if classes:
-        frame[names[0]] = rng.permutation(np.arange(TRIAL) % 2)
+    own = {names[0]: (0, 1)} if classes else {}
+    for name, values in {**own, **levels}.items():
+        if name in frame:
+            codes = rng.permutation(np.arange(TRIAL) % len(values))
+            column = pd.Categorical(np.array(values, dtype=object)[codes])
+            frame[name] = column.set_categories(list(values))
     return frame
 
 

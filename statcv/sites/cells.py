@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
 
-ROUNDS: Final = 30  # of spreading
+ROUNDS: Final = 2  # of spreading; more would make masses spiky
 LEAST: Final = 1e-9  # records that a bin is taken to have
 
 
@@ -139,7 +139,7 @@ def masses(cells: Sequence[Cells]) -> Floats:
     """Return how the records of a class are taken to be spread over bins.
 
     Each count is spread over its interval in proportion to the counts of all sites,
-    again and again, which tends to the estimate of Turnbull (1976, J. R. Stat. Soc. B
+    which are the first steps to the estimate of Turnbull (1976, J. R. Stat. Soc. B
     38:290) for observations that are known to lie in intervals.
 
     Parameters
@@ -217,7 +217,8 @@ def area_of(
         starts = cells.starts
         lower += float(cells.counts @ surely_below[starts[:-1]])
         upper += float(cells.counts @ maybe_below[starts[1:]])
-    return Area(value, float(lower / n1 / n0), float(upper / n1 / n0))
+    lower, upper = float(lower / n1 / n0), float(upper / n1 / n0)
+    return Area(min(max(value, lower), upper), lower, upper)
 
 
 def delong_variance(ones: Floats, zeros: Floats) -> float:

@@ -121,7 +121,7 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """
     k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
     held, trained = f"{cell} records", f"{max(cell, PER_COEFFICIENT * q)} records"
-    every, often = "all records", plan.rounds // 2
+    every, often = "all records", plan.rounds
     bins = plan.bins + len(plan.decisions)
     rows: list[tuple[str, str, str, tuple[int, ...], str, int]] = []
 

@@ -186,17 +186,18 @@ def make_estimate(
             f"plan has {', '.join(plan.metrics)}." + suggestion(metric, plan.metrics)
         )
     headline = "per_fold" if metric == "auroc" else "pooled"
+    if metric.startswith("calibration") and how == "per_fold":
+        raise MetricError(f"{get_metric(metric).label} over sites is pooled.")
     how = headline if how is None else how
     if how not in HOWS:
         raise MetricError(f"how must be one of {', '.join(HOWS)}, not {how!r}.")
+    _check_interval(interval, metric, how, headline)
     known = get_metric(metric)
     values = some.fold_values(metric)
     value = some.value(metric, how)
     if metric.startswith("calibration"):
         fit = some.run.progress.recalibrated
         value = fit.alone if metric.endswith("intercept") else fit.slope
-        if how == "per_fold":
-            raise MetricError(f"{known.label} over sites is pooled.")
     make = partial(_interval, some, metric, how, value, level, interval, headline)
     return Estimate(
         metric=metric,
@@ -212,6 +213,17 @@ def make_estimate(
     )
 
 
+def _check_interval(interval: str | None, metric: str, how: str, headline: str) -> None:
+    """Check that an interval is available for a metric."""
+    given = "delong" if metric == "auroc" else "records"
+    available = [given] if how != headline else ["infinitesimal_jackknife", given]
+    if interval is not None and interval not in available:
+        raise MetricError(
+            f"interval={interval!r} is not available over sites for {metric} "
+            f"({how.replace('_', ' ')}); {' or '.join(available)} is."
+        )
+
+
 def _interval(
     some: Some,
     metric: str,
@@ -222,23 +234,15 @@ def _interval(
     headline: str,
 ) -> Interval:
     """Compute an interval by the infinitesimal jackknife, or with fits as given."""
-    if interval not in (None, "infinitesimal_jackknife", "delong", "records"):
-        raise MetricError(
-            f"interval={interval!r} is not available over sites; one of "
-            "infinitesimal_jackknife, delong (auroc), records (other metrics)."
-        )
     ranked = metric == "auroc"
+    if math.isnan(value):
+        return Interval.none("it has no value")
+    if ranked and value in (0.0, 1.0):
+        return Interval.none(f"an area of {value:g} has no first-order variation")
     if interval in ("delong", "records") or (interval is None and how != headline):
-        if (interval == "delong") != ranked and interval is not None:
-            raise MetricError(f"interval={interval!r} is not available for {metric}.")
         method = "DeLong" if ranked else "records"
         se = some.se(metric, how)
         return symmetric(value, se, level, method, RECORDS_ONLY)
-    if how != headline:
-        raise MetricError(
-            f"the infinitesimal jackknife over sites is that of the "
-            f"{headline.replace('_', ' ')} estimate."
-        )
     found = some.variations[metric]
     assumes = WITH_FITS.format(unit="records") + (
         "; records of one person at two sites count as independent"

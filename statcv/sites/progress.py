@@ -18,7 +18,7 @@ from statcv.sites.cells import score_edges
 from statcv.sites.fits import Fits
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.scores import Recalibrated, loss_names
+from statcv.sites.scores import MOST_STEPS, Recalibrated, loss_names
 from statcv.sites.variation import MOMENTS, Published
 
 Floats = NDArray[np.float64]
@@ -33,6 +33,7 @@ JOIN, FIT, SCORE, CALIBRATE, SLOPE, VARY, END = PHASES = (
     "end",
 )
 RECALIBRATION: Final = 7  # sums of a step
+AFTER: Final = MOST_STEPS + 4  # rounds that may follow the fits
 
 
 @dataclass(eq=False)
@@ -118,7 +119,7 @@ class Progress:
         elif self.phase == FIT:
             self.held = sums.pop("held")
             self.fits.advance(sums, self.trained)
-            if not self.fits.open.any() or self.round > self.plan.rounds // 2:
+            if not self.fits.open.any() or self.round >= self.plan.rounds - AFTER:
                 self._end_fits()
         elif self.phase == SCORE:
             self.scored = sums

@@ -22,7 +22,7 @@ from statcv.errors import SiteError, plural
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
 from statcv.folds.strata import keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
-from statcv.sites.agreement import SCOPE, columns_of
+from statcv.sites.agreement import SCOPE, columns_of, made_up
 from statcv.sites.plan import SitesPlan
 
 Floats = NDArray[np.float64]
@@ -123,34 +123,19 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     for name in used:
         if name not in plan.levels:
             _check_number(coded[name], name, site)
-    design = _quietly(
-        lambda: make_design(
-            plan.formula,
-            coded,
-            scope=SCOPE,
-            positive=plan.levels[plan.outcome][1] if plan.binary else None,
-        ),
-        site,
-        f"the formula {plan.formula!r} cannot be evaluated",
-    )
-    if design.names != plan.columns:
-        raise SiteError(
-            f"site {site}: the design has other columns than the plan; check the "
-            f"levels of {', '.join(plan.levels)}."
-        )
-    kept = frame.iloc[design.kept].reset_index(drop=True)
-    y = np.asarray(design.y, dtype=np.float64)
-    fold, strata = _folds(plan, kept, y, site)
+    X, y, kept = _design(plan, coded, site)
+    rows = frame.iloc[kept].reset_index(drop=True)
+    fold, strata = _folds(plan, rows, y, site)
     unit = np.arange(len(y)) if strata is None else strata.codes
     return Records(
         plan=plan,
         site=site,
-        X=np.ascontiguousarray(design.matrix, dtype=np.float64),
+        X=X,
         y=y,
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
-        dropped=_dropped(plan, kept, y, fold, site),
-        frame=coded.iloc[design.kept].reset_index(drop=True),
+        dropped=_dropped(plan, rows, y, fold, site),
+        frame=coded.iloc[kept].reset_index(drop=True),
         n_given=len(frame),
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
         secret=_digest(plan, coded, site, "secret"),
@@ -193,28 +178,56 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
 
 
 def new_matrix(plan: SitesPlan, data: Any) -> tuple[Floats, pd.Index[Any]]:
-    """Return the design matrix of rows without an outcome, and their labels."""
+    """Return the design matrix of rows without an outcome, and their labels.
+
+    Rows with a missing value are NaN.
+    """
     frame = as_frame(data)
-    names = [name for name in columns_of(plan.formula) if name != plan.outcome]
-    _check_present(frame, names, "here")
-    coded = pd.DataFrame({name: frame[name] for name in names})
-    for name in names:
+    names = columns_of(plan.formula)
+    _check_present(frame, names[1:], "here")
+    coded = pd.DataFrame({name: frame[name] for name in names[1:]})
+    for name in names[1:]:
         if name in plan.levels:
             coded[name] = _as_levels(coded[name], name, plan.levels[name], "here")
-    coded[plan.outcome] = np.arange(len(coded)) % 2
-    known = coded.dropna()
+    outcome = plan.levels.get(plan.outcome, (0.0,))[0]
+    rows, _, kept = _design(plan, coded.assign(**{plan.outcome: outcome}), "here")
     X = np.full((len(coded), plan.n_columns), np.nan)
-    if len(known):
-        design = make_design(f"{plan.formula}", _with_classes(known, plan), scope=SCOPE)
-        X[np.flatnonzero(coded.notna().all(axis=1))] = design.matrix[: len(known)]
+    X[kept] = rows
     return X, coded.index
 
 
-def _with_classes(frame: pd.DataFrame, plan: SitesPlan) -> pd.DataFrame:
-    """Return the rows, with one more so that an outcome always has two classes."""
-    twice = pd.concat([frame, frame.iloc[:1]], ignore_index=True)
-    twice[plan.outcome] = np.arange(len(twice)) % 2
-    return twice
+def _design(
+    plan: SitesPlan, coded: pd.DataFrame, site: str
+) -> tuple[Floats, Floats, Numbers]:
+    """Return matrix and outcome of the complete rows, and which rows these are.
+
+    Made-up rows come first, so that columns do not depend on the levels that a site
+    has; they are dropped again.
+    """
+    first = made_up(columns_of(plan.formula), plan.levels, plan.binary)
+    whole = pd.concat([first, coded[list(first)]], ignore_index=True)
+    for name in plan.levels:
+        if name in whole:
+            whole[name] = pd.Categorical(whole[name], categories=plan.levels[name])
+    design = _quietly(
+        lambda: make_design(
+            plan.formula,
+            whole,
+            scope=SCOPE,
+            positive=plan.levels[plan.outcome][1] if plan.binary else None,
+        ),
+        site,
+        f"the formula {plan.formula!r} cannot be evaluated",
+    )
+    if design.names != plan.columns:
+        raise SiteError(
+            f"site {site}: the design has other columns than the plan; all sites need "
+            "the same version of statcv."
+        )
+    own = design.kept >= len(first)
+    X = np.ascontiguousarray(design.matrix[own], dtype=np.float64)
+    y = np.asarray(design.y[own], dtype=np.float64)
+    return X, y, design.kept[own] - len(first)
 
 
 # ---- columns ----
@@ -233,15 +246,15 @@ def _as_levels(
     column: pd.Series[Any], name: str, levels: tuple[Any, ...], site: str
 ) -> pd.Series[Any]:
     """Return a column with the agreed levels as categories."""
-    coded = pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
-    other = coded.isna() & ~is_missing(column)
+    known = column.isin(list(levels))
+    other = ~known & ~is_missing(column)
     if other.any():
         raise SiteError(
             f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
             f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
             f"list; it lists {len(levels)}. Recode the column, or agree on more levels."
         )
-    return coded
+    return pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
 
 
 def _check_number(column: pd.Series[Any], name: str, site: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
+
+GROUPS: Final = 10  # of the calibration curve, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,25 +324,30 @@ class SitesResult:
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
-        """Observed and predicted shares in ten groups of about equal size."""
+        """Observed and predicted shares in up to ten groups of about equal size.
+
+        The groups begin and end where the intervals of all sites do, so that observed
+        shares are exact.
+        """
         self._needs_classes("calibration")
-        edges, groups = self.run.progress.edges, 10
+        edges = self.run.progress.edges
         ones, zeros = self.all.spread(1), self.all.spread(0)
-        total = np.cumsum(ones + zeros) / (ones + zeros).sum()
-        group = np.minimum((total * groups - 1e-9).astype(int), groups - 1)
+        total = np.cumsum(ones + zeros)
+        cells = [one for code in (0, 1) for one in self.run.pooled_cells(code)]
+        common = np.flatnonzero(np.all([one.cuts for one in cells], axis=0))
+        wanted = total[-1] * np.arange(1, GROUPS) / GROUPS
+        nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
+        starts = np.unique(np.append(0, common[nearest] + 1)) if len(common) else [0]
         middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
-        n = np.bincount(group, ones + zeros, groups)
-        with np.errstate(invalid="ignore"):
-            return pd.DataFrame(
-                {
-                    "predicted": np.bincount(
-                        group, (ones + zeros) * expit(middle), groups
-                    )
-                    / n,
-                    "observed": np.bincount(group, ones, groups) / n,
-                    "n": n,
-                }
-            ).dropna()
+        n = np.add.reduceat(ones + zeros, starts)
+        expected = np.add.reduceat((ones + zeros) * expit(middle), starts)
+        return pd.DataFrame(
+            {
+                "predicted": expected / n,
+                "observed": np.add.reduceat(ones, starts) / n,
+                "n": np.rint(n).astype(int),
+            }
+        )
 
     @cached_property
     def decisions(self) -> pd.DataFrame:

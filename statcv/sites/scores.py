@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ from statcv.sites.records import Records
 
 Floats = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
+
+MOST_STEPS: Final = 10  # of the recalibration
 
 
 def held_out(records: Records, fits: Fits) -> Floats:
@@ -163,6 +165,9 @@ class Recalibrated:
         Information of the former.
     open : bool
         Whether another step is needed.
+    steps : int
+        Number of steps; after too many there are no numbers, since predictions
+        separate the classes.
     """
 
     alone: float = 0.0
@@ -170,6 +175,7 @@ class Recalibrated:
     slope: float = 1.0
     weight: float = 1.0
     open: bool = True
+    steps: int = 0
 
     def __post_init__(self) -> None:
         self.information = np.eye(2)
@@ -197,6 +203,12 @@ class Recalibrated:
         alone, weight, *rest = totals.tolist()
         gradient = np.array(rest[:2])
         information = np.array([[rest[2], rest[3]], [rest[3], rest[4]]])
+        self.steps += 1
+        spread = rest[4] * rest[2] - rest[3] ** 2
+        if not (weight > 0 and spread > 0) or self.steps > MOST_STEPS:
+            self.alone = self.intercept = self.slope = float("nan")
+            self.open = False
+            return
         step = alone / weight
         steps = np.linalg.solve(information, gradient)
         self.alone += step

@@ -7,11 +7,12 @@ import os
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from statcv.errors import MessageError, ModelError, SiteError
 from statcv.sites.disclosure import check_records
@@ -98,7 +99,8 @@ class Site:
             if entry.received == message:
                 return entry.sent
         try:
-            with threadpool_limits(limits=1):  # the same bytes with any number of cores
+            # one thread, so that bytes do not depend on the number of cores
+            with _libraries().limit(limits=1):
                 sent = self._answered = bytes(self._answer(Message.of(message)))
         except (SiteError, MessageError, ModelError) as error:
             sent = bytes(self._refusal(str(error)))
@@ -226,6 +228,12 @@ class Site:
         told = why.removeprefix(f"site {self.name}: ")
         header = {"site": self.name, "plan": self.plan.fingerprint, "why": told}
         return Message(REFUSE, {**header, "round": self.progress.round})
+
+
+@lru_cache
+def _libraries() -> ThreadpoolController:
+    """Return the libraries of linear algebra, which are found once."""
+    return ThreadpoolController()
 
 
 def check_others(total: Message, own: Message) -> None:

@@ -187,6 +187,8 @@ def moved(records: Records, published: Published, metric: str) -> Moved:
         ratio = float(published.by_class[:, 1].sum()) / expected
         return Moved((y - ratio * p) / expected, -ratio * p * (1 - p) / expected)
     fit = published.recalibrated
+    if math.isnan(fit.slope):
+        return Moved(np.zeros(len(y)), np.zeros(len(y)))
     if metric == "calibration_intercept":
         own = expit(fit.alone + eta)
         return Moved((y - own) / fit.weight, -own * (1 - own) / fit.weight)
