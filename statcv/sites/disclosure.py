@@ -15,6 +15,7 @@ from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
 from statcv.sites.scores import loss_names
+from statcv.sites.variation import BUCKETS
 
 PER_COEFFICIENT = 3  # training records for each coefficient
 
@@ -177,6 +178,9 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     what = "squares of influences, summed over clusters"
     add("vary", "second", what, (m, 2, 10), every)
     add("vary", "shares", "sums of placements, and of their squares", (2, 2), held)
+    if plan.stratify["by"] == "hash":
+        what = "influences summed over buckets of identifiers, with random signs"
+        add("vary", "buckets", what, (BUCKETS[1],), f"0 or {held}")
     add("vary", "units", "numbers of clusters", (3,), every)
     columns = ["round", "array", "what", "shape", "smallest_cell", "times"]
     table = pd.DataFrame(rows, columns=columns)

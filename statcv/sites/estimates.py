@@ -19,7 +19,7 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import SCORE, VARY
 from statcv.sites.scores import loss_names
-from statcv.sites.variation import Variation, variations
+from statcv.sites.variation import Variation, shared_share, variations
 
 Floats = NDArray[np.float64]
 
@@ -152,7 +152,16 @@ class Some:
     @cached_property
     def variations(self) -> dict[str, Variation]:
         """The variance of each metric over all sites."""
-        return variations(self.plan, self.by_class, self.run.progress.varied)
+        varied = self.run.progress.varied
+        return variations(self.plan, self.by_class, varied, self.shared)
+
+    @cached_property
+    def shared(self) -> float:
+        """The share by which persons at several sites raise variances."""
+        answers = self.run.answers[VARY].values()
+        if self.plan.stratify["by"] != "hash":
+            return 0.0
+        return shared_share(np.array([one.arrays["buckets"] for one in answers], float))
 
 
 def _value(metric: str, sizes: Floats, sums: dict[str, float]) -> float:
@@ -244,9 +253,14 @@ def _interval(
         se = some.se(metric, how)
         return symmetric(value, se, level, method, RECORDS_ONLY)
     found = some.variations[metric]
-    assumes = WITH_FITS.format(unit="records") + (
-        "; records of one person at two sites count as independent"
-    )
+    assumes = WITH_FITS.format(unit="records")
+    if some.plan.stratify["by"] == "hash" and some.shared:
+        assumes += (
+            f"; persons at several sites raise its variance by {some.shared:.0%}, an "
+            "estimate from buckets of identifiers"
+        )
+    else:
+        assumes += "; records of different sites count as independent"
     if not ranked:
         se = math.sqrt(found.total)
         return symmetric(value, se, level, METHOD, assumes, df=found.df)

@@ -19,7 +19,7 @@ from statcv.sites.fits import Fits
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.scores import MOST_STEPS, Recalibrated, loss_names
-from statcv.sites.variation import MOMENTS, Published
+from statcv.sites.variation import MOMENTS, Published, n_buckets
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +68,7 @@ class Progress:
         self.edges = np.zeros(0)
         self.scored: dict[str, Floats] = {}
         self.targets = np.zeros(0)
+        self.n_sites = 0
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the sums of the current phase."""
@@ -91,12 +92,16 @@ class Progress:
         if self.phase == SLOPE:
             return {"targets": (m, k, q)}
         if self.phase == VARY:
-            return {
+            varied: dict[str, tuple[int, ...]] = {
                 "first": (m, 2, 2),
                 "second": (m, 2, MOMENTS),
                 "shares": (2, 2),
                 "units": (3,),
             }
+            if self.plan.stratify["by"] == "hash":
+                number = n_buckets(float(self.by_class.sum()), self.n_sites)
+                varied["buckets"] = (number,)
+            return varied
         return {}
 
     def advance(self, message: Message) -> None:
@@ -115,6 +120,7 @@ class Progress:
         self.round += 1
         if self.phase == JOIN:
             self.by_class, self.trained = sums["by_class"], sums["trained"]
+            self.n_sites = len(message.header.get("sites", ()))
             self.phase = FIT
         elif self.phase == FIT:
             self.held = sums.pop("held")
@@ -164,4 +170,5 @@ class Progress:
             edges=self.edges,
             counts=self.scored.get("counts", none),
             recalibrated=self.recalibrated,
+            n_sites=self.n_sites,
         )

@@ -48,10 +48,15 @@ class Records:
         Fold that holds a record out, from 0.
     unit : numpy.ndarray of int, shape (n,)
         Cluster of each record: its own number, or that of its stratifying values.
+    digest : numpy.ndarray of uint64, shape (n,), or None
+        Keyed digest of each record's identifier, if folds are made by hash; it never
+        leaves the site.
     dropped : numpy.ndarray of bool, shape (k, n)
         Whether a record is dropped from the training set of a fold for balance.
     frame : pandas.DataFrame
         The rows, with agreed levels as categories.
+    labels : pandas.Index
+        Labels of the rows in the data.
     n_given : int
         Number of rows of the data, including incomplete ones.
     checksum : str
@@ -66,8 +71,10 @@ class Records:
     y: Floats
     fold: Numbers
     unit: Numbers
+    digest: NDArray[np.uint64] | None
     dropped: NDArray[np.bool_]
     frame: pd.DataFrame
+    labels: pd.Index[Any]
     n_given: int
     checksum: str
     secret: bytes
@@ -126,6 +133,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     X, y, kept = _design(plan, coded, site)
     rows = frame.iloc[kept].reset_index(drop=True)
     fold, strata = _folds(plan, rows, y, site)
+    digest = _identifiers(plan, rows)
     unit = np.arange(len(y)) if strata is None else strata.codes
     return Records(
         plan=plan,
@@ -134,8 +142,10 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
         y=y,
         fold=fold,
         unit=np.unique(unit, return_inverse=True)[1].astype(np.intp),
-        dropped=_dropped(plan, rows, y, fold, site),
+        digest=digest,
+        dropped=_dropped(plan, digest, y, fold, site),
         frame=coded.iloc[kept].reset_index(drop=True),
+        labels=frame.index[kept],
         n_given=len(frame),
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
         secret=_digest(plan, coded, site, "secret"),
@@ -156,24 +166,24 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
         Name of the site.
     """
     records = read_records(plan, data, site)
-    rows = {
-        "repeat": 1,
-        "fold": records.fold + 1,
-        "position": np.arange(records.n),
-        "row": np.arange(records.n),
-        "role": "held out",
-        "scheme": "kfold",
-    }
-    parts = [pd.DataFrame(rows)]
-    for number, dropped in enumerate(records.dropped, 1):
-        some = np.flatnonzero(dropped)
-        parts.append(
-            pd.DataFrame(
-                {**rows, "fold": number, "position": some, "row": some}
-            ).assign(role="dropped")
-            if len(some)
-            else parts[0].iloc[:0]
+    numbers = np.arange(records.n)
+    held = [(fold + 1, numbers[records.fold == fold]) for fold in range(plan.k)]
+    dropped = [(fold + 1, numbers[one]) for fold, one in enumerate(records.dropped)]
+    parts = [
+        pd.DataFrame(
+            {
+                "repeat": 1,
+                "fold": fold,
+                "position": some,
+                "row": records.labels[some],
+                "role": role,
+                "scheme": "kfold",
+            }
         )
+        for role, lists in (("held out", held), ("dropped", dropped))
+        for fold, some in lists
+        if len(some)
+    ]
     return FoldPlan.from_frame(pd.concat(parts, ignore_index=True), n=records.n)
 
 
@@ -342,18 +352,26 @@ def site_seed(plan: SitesPlan, site: str, purpose: str = "folds") -> int:
     return int.from_bytes(hashlib.sha256(text).digest()[:8], "big")
 
 
+def _identifiers(plan: SitesPlan, frame: pd.DataFrame) -> NDArray[np.uint64] | None:
+    """Return the keyed digest of each identifier; None if folds are not by hash."""
+    stratifier = plan.stratifier
+    if not isinstance(stratifier, ByHash):
+        return None
+    return keyed_digest(frame[list(stratifier.columns)], stratifier.key.reveal())
+
+
 def _dropped(
-    plan: SitesPlan, frame: pd.DataFrame, y: Floats, fold: Numbers, site: str
+    plan: SitesPlan,
+    digest: NDArray[np.uint64] | None,
+    y: Floats,
+    fold: Numbers,
+    site: str,
 ) -> NDArray[np.bool_]:
     """Return who is dropped from each training set: the last in the order of a hash."""
     dropped = np.zeros((plan.k, len(y)), dtype=bool)
     if not plan.rebalance:
         return dropped
-    stratifier = plan.stratifier
-    if isinstance(stratifier, ByHash):
-        identifiers = frame[list(stratifier.columns)]
-        digest = keyed_digest(identifiers, stratifier.key.reveal())
-    else:
+    if digest is None:
         rng = np.random.default_rng(site_seed(plan, site, "drops"))
         digest = rng.permutation(len(y)).astype(np.uint64)
     for number in range(plan.k):

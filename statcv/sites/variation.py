@@ -30,6 +30,10 @@ MOST: Final = 0.8  # leverage, so that a step is at most five times the derivati
 WIDTH: Final = math.sqrt(5)  # half-width of a parabolic kernel whose sd is 1
 POWER: Final = -0.25  # of the number of records, in the sd of the kernel
 NODES: Final = np.polynomial.legendre.leggauss(16)
+PER_BUCKET: Final = 9  # records of a site, on average
+BUCKETS: Final = (8, 256)  # least and most
+MIX: Final = np.uint64(0xD6E8FEB86659FD93)
+QUANTILE: Final = 1.645  # of the normal distribution, at 95 %
 MOMENTS: Final = 10  # second moments of two class sums and two counts of a cluster
 
 
@@ -57,6 +61,8 @@ class Published:
         Records of each fold and class by bin.
     recalibrated : Recalibrated
         Calibration intercept and slope.
+    n_sites : int
+        Number of sites.
     """
 
     plan: SitesPlan
@@ -68,6 +74,7 @@ class Published:
     edges: Floats
     counts: Floats
     recalibrated: Recalibrated
+    n_sites: int
 
     @property
     def n(self) -> float:
@@ -273,12 +280,13 @@ def variation_sums(
         the fits as given and with their variation; ``second``, shape (metrics, 2, 10):
         second moments of the class sums and class counts of clusters; ``shares``,
         shape (2, 2): sums of placements and of their squares; ``units``, shape (3,):
-        numbers of clusters, and of those with a record of each class.
+        numbers of clusters, and of those with a record of each class; ``buckets``, if
+        folds are made by hash: see :func:`bucket_sums`.
     """
     y = records.code
     reach = _reach(records, published)
     first, second = [], []
-    shares = np.zeros((2, 2))
+    shares, middle = np.zeros((2, 2)), np.zeros(records.n)
     for metric, target in zip(records.plan.metrics, targets, strict=True):
         one = moved(records, published, metric)
         if one.share is not None:
@@ -286,6 +294,8 @@ def variation_sums(
                 shares[power - 1] = np.bincount(y, one.share**power, 2)
         through = np.einsum("kpq,kq->kp", published.inverse, target)
         fits = ((through @ records.X.T) * reach).sum(axis=0)
+        if metric == records.plan.metrics[0]:
+            middle = one.weight + fits / 2
         for values in (one.weight, one.weight + fits):
             sums = np.stack(
                 [np.bincount(records.unit, values * (y == code)) for code in (0, 1)]
@@ -296,12 +306,64 @@ def variation_sums(
     metrics = len(records.plan.metrics)
     some = [np.unique(records.unit[y == code]).size for code in (0, 1)]
     every = np.unique(records.unit).size
-    return {
+    made = {
         "first": np.reshape(first, (metrics, 2, 2)),
         "second": np.reshape(second, (metrics, 2, MOMENTS)).astype("<f4"),
         "shares": shares,
         "units": np.array([every, *some], dtype=float),
     }
+    if records.digest is not None:
+        made["buckets"] = bucket_sums(records, middle, published)
+    return made
+
+
+def n_buckets(n: float, n_sites: int) -> int:
+    """Return the number of buckets of identifiers, about nine records each at a site.
+
+    >>> n_buckets(12_000, 5), n_buckets(1_200, 3)
+    (256, 32)
+    """
+    number = max(n / n_sites / PER_BUCKET, 1.0)
+    return int(np.clip(2 ** math.floor(math.log2(number)), *BUCKETS))
+
+
+def bucket_sums(
+    records: Records, influence: Floats, published: Published
+) -> NDArray[np.float32]:
+    """Return sums of influences over buckets of identifiers, with random signs.
+
+    A second hash of the keyed digest gives the bucket and the sign, which are the same
+    for a person at every site. The product of two sites' sums is then on average the
+    sum over shared persons, and 0 if there are none (the count sketch of Charikar, Chen
+    & Farach-Colton 2004, Theor. Comput. Sci. 312:3). A bucket with fewer records than
+    the least cell is sent as 0.
+    """
+    assert records.digest is not None
+    number = n_buckets(published.n, published.n_sites)
+    mixed = records.digest * MIX
+    mixed = (mixed ^ (mixed >> np.uint64(29))) * MIX
+    bucket = (mixed >> np.uint64(40)).astype(np.intp) % number
+    sign = np.where((mixed >> np.uint64(32)) & np.uint64(1), 1.0, -1.0)
+    sums = np.bincount(bucket, sign * (influence - influence.mean()), number)
+    sums[np.bincount(bucket, minlength=number) < records.plan.cell] = 0.0
+    return sums.astype("<f4")
+
+
+def shared_share(buckets: Floats) -> float:
+    """Return by which share persons at several sites raise a variance.
+
+    It is 0 unless it is larger than chance explains, at the 5 % level.
+
+    Parameters
+    ----------
+    buckets : numpy.ndarray, shape (sites, buckets)
+    """
+    squares = (buckets**2).sum(axis=1)
+    total = float(squares.sum())
+    across = float((buckets.sum(axis=0) ** 2).sum()) - total
+    pairs = float(squares.sum() ** 2 - (squares**2).sum())
+    chance = math.sqrt(2 * pairs / buckets.shape[1])
+    return across / total if across > QUANTILE * chance else 0.0
 
 
 def _reach(records: Records, published: Published) -> Floats:
@@ -343,7 +405,10 @@ class Variation:
 
 
 def variations(
-    plan: SitesPlan, by_class: Floats, totals: Mapping[str, Floats]
+    plan: SitesPlan,
+    by_class: Floats,
+    totals: Mapping[str, Floats],
+    shared: float = 0.0,
 ) -> dict[str, Variation]:
     """Return the variance of each metric from the sums over all sites.
 
@@ -354,6 +419,8 @@ def variations(
         Numbers of held-out records of each fold and class.
     totals : dict of numpy.ndarray
         As :func:`variation_sums` returns them.
+    shared : float
+        Share by which persons at several sites raise variances.
     """
     made, sizes = {}, by_class.sum(axis=0)
     every, *own = totals["units"].tolist()
@@ -371,7 +438,7 @@ def variations(
             area = float(totals["shares"][0, 1] / sizes[1])
             total += _interaction(area, by_class, totals["shares"])
             df = min(df, 2 * (min(own) - 1))
-        made[metric] = Variation(given, total, df, area)
+        made[metric] = Variation(given, total * (1 + shared), df, area)
     return made
 
 

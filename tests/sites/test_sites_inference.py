@@ -15,6 +15,7 @@ from statcv.errors import MetricError
 from statcv.metrics import auroc, net_benefit
 from statcv.sites.cells import Cells, area_of, delong_variance, masses
 from statcv.sites.result import SitesResult
+from statcv.studies import simulate_ehr
 
 COUNTS = arrays(np.intp, st.integers(2, 40), elements=st.integers(0, 9))
 
@@ -266,3 +267,23 @@ def test_ten_covariates_and_five_folds_fit_in_a_small_letter():
     formula = "y ~ x0 + x1 + x2 + " + " + ".join(f"w{j}" for j in range(7))
     result = sites.run(agreed(formula, levels=None), data)
     assert result.sites["bytes_sent"].max() < 25_000
+
+
+def test_persons_at_several_sites_widen_the_interval():
+    """The variance is near that of clusters, which no site can see."""
+    records = simulate_ehr(10_000, 2_000, 5, seed=4)
+    formula = "y ~ " + " + ".join(f"x{j}" for j in range(1, 8))
+    by = scv.by_hash("patient_id", key="a key")
+    plan = agreed(formula, stratify=by, levels=None, metrics=["auroc", "brier"])
+    result = sites.run(plan, dict(iter(records.groupby("site"))))
+    one = scv.cv(formula, records, scheme="kfold", k=5, stratify=by)
+    for metric in ("auroc", "brier"):
+        found = result.estimate(metric)
+        assert "persons at several sites raise its variance" in found.assumes
+        assert found.se == pytest.approx(one.estimate(metric).se, rel=0.08)
+
+
+def test_sites_without_shared_persons_count_as_independent(both):
+    here, there = both
+    assert here.all.shared == 0
+    assert "records of different sites count as independent" in here.estimate().assumes
