@@ -284,6 +284,6 @@ def test_persons_at_several_sites_widen_the_interval():
 
 
 def test_sites_without_shared_persons_count_as_independent(both):
-    here, there = both
+    here, _ = both
     assert here.all.shared == 0
     assert "records of different sites count as independent" in here.estimate().assumes
