@@ -93,8 +93,7 @@ def _summed(values: Floats, points: Floats, here: Floats) -> Floats:
     sums = np.empty((len(values), len(here)))
     for tail in (slice(cut), slice(-cut, None)):
         sums[:, tail] = _exact(values, points, here[tail])
-    for one, found in zip(values, sums, strict=True):
-        found[cut:-cut] = grid.sums(one, points, here[cut:-cut])
+    sums[:, cut:-cut] = grid.sums(values, points, here[cut:-cut])
     return sums
 
 
@@ -164,33 +163,49 @@ class Grid:
         return cls(low, np.searchsorted(points, nodes), begins)
 
     def sums(self, values: Floats, points: Floats, here: Floats) -> Floats:
-        """Return the sums of values of shape (k,) at the places."""
-        every = slice(self.bounds[0], self.bounds[-1])
-        counts = np.diff(self.bounds)
-        part = np.repeat(np.arange(len(counts)), counts)
-        through, moment = np.zeros((3, len(self.bounds))), values[every]
-        squares = np.bincount(part, moment**2, len(counts))
-        for total in through:
-            np.cumsum(np.bincount(part, moment, len(counts)), out=total[1:])
-            moment = moment * points[every]
-        twice = 2 * _NODES
-        window = through[:, twice:] - through[:, :-twice]
-        node = np.arange(self.low, self.low + window.shape[1]) / _NODES
-        at = (1 - node**2) * window[0] + 2 * node * window[1] - window[2]
-        start, middle, end = at[:-2:2], at[1::2], at[2::2]
-        often = np.diff(self.begins)
+        """Return the sums of several values of points, shape (r, k), at the places."""
+        often, found = np.diff(self.begins), np.empty((len(values), len(here)))
+        node = np.arange(2 * len(often) + 1.0)
+        node += self.low
         # by the number of nodes since the first one of the cell
         far = here * _NODES
-        far -= np.repeat(self.low + 2.0 * np.arange(len(often)), often)
-        found = np.repeat((start - 2 * middle + end) / 2, often)
-        found *= far
-        found += np.repeat((4 * middle - 3 * start - end) / 2, often)
-        found *= far
-        found += np.repeat(start, often)
-        for cells in self._doubtful(squares, middle):
-            places = slice(self.begins[cells.start], self.begins[cells.stop])
-            found[places] = _exact(values[None], points, here[places])[0]
+        far -= np.repeat(node[:-2:2], often)
+        node /= _NODES
+        for value, sums in zip(values, found, strict=True):
+            (*window, squares) = self._windows(value, points)
+            at = (1 - node**2) * window[0] + 2 * node * window[1] - window[2]
+            start, middle, end = at[:-2:2], at[1::2], at[2::2]
+            np.multiply(np.repeat((start - 2 * middle + end) / 2, often), far, out=sums)
+            sums += np.repeat((4 * middle - 3 * start - end) / 2, often)
+            sums *= far
+            sums += np.repeat(start, often)
+            for cells in self._doubtful(squares, middle):
+                places = slice(self.begins[cells.start], self.begins[cells.stop])
+                sums[places] = _exact(value[None], points, here[places])[0]
         return found
+
+    def _windows(self, values: Floats, points: Floats) -> tuple[Floats, ...]:
+        """Return sums of v, vt and vt² within 1 of each node of the cells.
+
+        The last array has those of v² from each node to the next.
+        """
+        counts, every = np.diff(self.bounds), slice(self.bounds[0], self.bounds[-1])
+        values, points = values[every], points[every]
+        filled = counts > 0
+        first = self.bounds[:-1][filled] - every.start
+
+        def between(moment: Floats) -> Floats:
+            sums = np.zeros(len(counts))
+            if len(first):
+                sums[filled] = np.add.reduceat(moment, first)
+            return sums
+
+        windows, moment = [], values
+        for _ in range(3):
+            through = np.append(0.0, np.cumsum(between(moment)))
+            windows.append(through[2 * _NODES :] - through[: -2 * _NODES])
+            moment = moment * points
+        return (*windows, between(values**2))
 
     def _doubtful(self, squares: Floats, middle: Floats) -> list[slice]:
         """Return ranges of cells whose sums may be wrong between nodes.
