@@ -94,6 +94,7 @@ MODELS = [
     (Logit(C=0.1), "three"),
     (Logit(C=np.inf), "three"),
     (Linear(), "number"),
+    (Logit(firth=True), "two"),
 ]
 
 
