@@ -285,6 +285,18 @@ def test_tuning_of_rebalanced_folds_is_that_of_each(rebalance):
     assert result.held.chosen["C"].tolist() == wanted
 
 
+@pytest.mark.filterwarnings("ignore::statcv.errors.TuningWarning")
+def test_a_threshold_of_a_tuned_model_is_chosen_on_what_was_learnt():
+    grid = {"C": [0.01, 0.1, 1.0]}
+    call = {"threshold": "youden", "tune": grid, "k": 4, "seed": 2}
+    result = scv.cv("two ~ scale(a) + bs(e, df=4)", frame(), **call)
+    expected = refitted(result)
+    np.testing.assert_allclose(result.held.predicted, expected.predicted, atol=1e-8)
+    for name in ("C", "threshold"):
+        wanted = [one[name] for one in expected.chosen]
+        np.testing.assert_allclose(result.held.chosen[name], wanted, atol=1e-8)
+
+
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("votes", ["uniform", "distance"])
 @pytest.mark.parametrize("outcome", ["two", "three", "number"])

@@ -98,12 +98,13 @@ class OwnNeighborhood:
     def _predicted(self, apart: Matrix, fits: Numbers, classes: int) -> Matrix:
         """Predict points from their distances, with lists that are long enough."""
         predicted = np.empty((len(apart), classes))
+        where = self.votes.places[:0]  # is not read, as distances are known
         left, least, most = np.arange(len(apart)), self.votes.enough, apart.shape[1]
         while len(left):
             least = min(least, most)
             near, numbers = _nearest(apart[left], least), fits[left]
             point = np.arange(len(left))
-            votes = self.votes.votes(near, point, apart[left], numbers)
+            votes = self.votes.votes(near, point, where, numbers)
             predicted[left] = self.votes.shares(votes, numbers, classes)
             left = left[~votes.sure]
             if len(left) and least == most:
