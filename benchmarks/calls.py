@@ -26,6 +26,7 @@ import statcv as scv
 PLAIN = "a + b + c + d + e"
 TERMS = "scale(a) + scale(b) + poly(c, 2) + center(d) + bs(e, df=4)"
 ROUNDS = 15
+SLOW = 0.5  # seconds of a call that is timed once
 MANY = 1_000_000
 
 
@@ -48,20 +49,33 @@ def sample(n: int, names: list[str]) -> pd.DataFrame:
 def terms() -> None:
     """Compare terms that learn with plain columns, in turns."""
     frame = sample(250, list("abcde"))
-    models: dict[str, tuple[str, Any]] = {
-        "ridge": ("y", scv.models.Logit(C=1.0)),
-        "unpenalised": ("y", scv.models.Logit()),
-        "least squares": ("z", scv.models.Linear()),
+    models: dict[str, tuple[str, Any, Any]] = {
+        "ridge": ("y", scv.models.Logit(C=1.0), None),
+        "unpenalised": ("y", scv.models.Logit(), None),
+        "least squares": ("z", scv.models.Linear(), None),
+        "Firth": ("y", scv.models.Logit(firth=True), None),
+        "neighbours": ("y", scv.models.Neighbors(5), None),
+        "scaled neighbours": ("y", scv.models.Neighbors(5, scale=True), None),
+        "tuned ridge": ("y", scv.models.Logit(), {"C": [0.1, 1.0, 10.0]}),
     }
-    for name, (outcome, model) in models.items():
+    for name, (outcome, model, tune) in models.items():
 
-        def call(right: str, outcome: str = outcome, model: Any = model) -> Any:
-            formula = f"{outcome} ~ {right}"
-            found = scv.cv(formula, frame, model=model, scheme="loocv", progress=False)
+        def call(
+            right: str, outcome: str = outcome, model: Any = model, tune: Any = tune
+        ) -> Any:
+            found = scv.cv(
+                f"{outcome} ~ {right}",
+                frame,
+                model=model,
+                scheme="loocv",
+                tune=tune,
+                progress=False,
+            )
             return found.predictions
 
         times: dict[str, list[float]] = {PLAIN: [], TERMS: []}
-        for _ in range(ROUNDS + 1):
+        slow = seconds(lambda: call(TERMS)) > SLOW
+        for _ in range(2 if slow else ROUNDS + 1):
             for right, own in times.items():
                 own.append(seconds(lambda right=right: call(right)))
         plain, learnt = (statistics.median(own[1:]) for own in times.values())

@@ -30,7 +30,7 @@ Numbers = NDArray[np.intp]
 
 MOST = 0.8  # leverage; with more, a Newton step goes astray
 MANY = 2**17  # records, whose fits are alike
-PIECE = 2**12  # records that stay in the cache
+PIECE = 2**13  # records that stay in the cache
 SAMPLE, SHARE = 2**15, 32  # the least size of the sample, and one in so many records
 
 
@@ -157,40 +157,46 @@ class Partition:
         """The sums over the records that each fit leaves out, from one pass."""
         (n, p), fits = self.basis.shape, len(self.beta)
         own, pull = np.empty(n), np.empty(n)
-        (total, moment), whole = np.zeros((2, fits)), np.zeros((p, p))
-        made = np.zeros((fits, p + 2, p))  # the information, and two sums of rows
+        whole, largest = np.zeros((p, p)), 0.0
+        made = np.zeros((fits, p + 3, p))  # the information, and three sums of rows
+        total, moment, curvature = np.zeros((3, fits))
         centre, mean = self.basis[self.sample].mean(axis=0), self.beta.mean(axis=0)
-        middle, largest = self.beta @ centre, np.zeros(fits)
-        for start, order, bounds, part in self._pieces():
-            place, eta = start + order, part @ mean
-            np.maximum(largest, np.abs(eta).max(), out=largest)
-            residual = self.likelihood.residual(self.y[place], eta)
-            curved = self.likelihood.curvature(self.y[place], eta)
+        middle = self.beta @ centre
+        sides = np.empty((min(PIECE, n), p + 3))
+        for place, bounds, part in self._pieces():
+            part -= centre
+            eta = part @ mean
+            eta += mean @ centre
+            largest = max(largest, float(np.abs(eta).max()))
+            y, side = self.y[place], sides[: len(part)]
+            residual = self.likelihood.residual(y, eta)
+            curved = self.likelihood.curvature(y, eta)
             for fit, (a, b) in enumerate(pairwise(bounds)):
                 np.dot(part[a:b], self.beta[fit], out=eta[a:b])
             own[place] = eta
-            eta -= np.repeat(middle, np.diff(bounds))
-            away, weights = part - centre, np.ones(len(part))
             if self.given is None:
-                whole += away.T @ away
+                side[:, p] = 1.0
+                whole += part.T @ part
             else:
                 weights = self.given[place]
-                whole += (away.T * weights) @ away
-                residual, curved, eta = (
-                    one * weights for one in (residual, curved, eta)
-                )
+                residual *= weights
+                curved *= weights
+                eta *= weights
+                side[:, p] = weights
+                whole += (part.T * weights) @ part
             pull[place] = residual
-            side = np.empty((len(part), p + 2))
             np.multiply(part, curved[:, None], out=side[:, :p])
-            side[:, p], side[:, p + 1] = weights, eta
+            side[:, p + 1], side[:, p + 2] = eta, curved
             for fit, (a, b) in enumerate(pairwise(bounds)):
                 made[fit] += side[a:b].T @ part[a:b]
-                total[fit] += weights[a:b].sum()
+                total[fit] += side[a:b, p].sum()
                 moment[fit] += eta[a:b].sum()
-        held, sums = (
-            made[:, :p],
-            made[:, p:] - np.stack([total, moment], axis=1)[:, :, None] * centre,
-        )
+                curvature[fit] += curved[a:b].sum()
+        own += middle[self.owner]
+        held, sums, apart = made[:, :p], made[:, p : p + 2], made[:, p + 2]
+        mixed = apart[:, :, None] * centre
+        held = held + mixed + mixed.transpose(0, 2, 1)
+        held += curvature[:, None, None] * np.outer(centre, centre)
         rest = sums[:, 0].sum(axis=0) - sums[:, 0]
         along = self.beta @ whole - sums[:, 1]
         first, weight = np.einsum("bp,bp->b", self.beta, rest), total.sum() - total
@@ -201,25 +207,42 @@ class Partition:
             total=weight,
             first=first,
             second=np.einsum("bp,bp->b", self.beta, along),
-            largest=largest,
+            largest=np.full(fits, largest),
             sums=rest + weight[:, None] * centre,
             products=along + first[:, None] * centre,
         )
         return _Sums(own, pull, held, moments.scale())
 
-    def _pieces(self) -> Iterator[tuple[int, Numbers, list[int], Floats]]:
+    def _pieces(self) -> Iterator[tuple[Numbers, list[int], Floats]]:
         """Yield the records in pieces, each in the order of the fits.
 
-        These are the first record of a piece, the order of its records, where those of
-        each fit begin, and the rows in that order.
+        These are the records, where those of each fit begin, and a copy of their rows,
+        which is overwritten by the next.
         """
-        fits = len(self.beta)
+        rows = np.empty((min(PIECE, len(self.basis)), self.basis.shape[1]))
+        for (start, bounds), order in zip(self._bounds, self._orders, strict=True):
+            part = rows[: len(order)]
+            self.basis[start : start + PIECE].take(order, axis=0, out=part, mode="clip")
+            yield order.astype(np.intp) + start, bounds, part
+
+    @cached_property
+    def _orders(self) -> list[NDArray[np.uint16]]:
+        """The order of the records of each piece, by the fit that leaves them out."""
+        return [
+            np.argsort(self.owner[start : start + PIECE], kind="stable").astype(
+                np.uint16
+            )
+            for start, _ in self._bounds
+        ]
+
+    @cached_property
+    def _bounds(self) -> list[tuple[int, list[int]]]:
+        """The first record of each piece, and where those of each fit begin."""
+        bounds, fits = [], len(self.beta)
         for start in range(0, len(self.basis), PIECE):
-            owner = self.owner[start : start + PIECE]
-            order = np.argsort(owner, kind="stable")
-            counts = np.bincount(owner, minlength=fits)
-            part = self.basis[start : start + PIECE].take(order, axis=0)
-            yield start, order, [0, *np.cumsum(counts).tolist()], part
+            counts = np.bincount(self.owner[start : start + PIECE], minlength=fits)
+            bounds.append((start, [0, *np.cumsum(counts).tolist()]))
+        return bounds
 
     # ---- what depends on a metric ----
 
@@ -236,8 +259,8 @@ class Partition:
         numpy.ndarray, shape (m, fits, p)
         """
         found = np.zeros((len(slopes), *self.beta.shape))
-        for start, order, bounds, part in self._pieces():
-            some = slopes[:, start : start + PIECE].take(order, axis=1)
+        for place, bounds, part in self._pieces():
+            some = slopes.take(place, axis=1)
             for fit, (a, b) in enumerate(pairwise(bounds)):
                 found[:, fit] += some[:, a:b] @ part[a:b]
         return found
@@ -253,8 +276,8 @@ class Partition:
         solved = np.einsum("bpq,mbq->mbp", self.inverse, targets)
         every = np.empty((len(targets), len(self.basis)))
         rest = solved.sum(axis=1, keepdims=True) - solved
-        for start, order, bounds, part in self._pieces():
-            place, moved = start + order, np.empty((len(targets), len(part)))
+        for place, bounds, part in self._pieces():
+            moved = np.empty((len(targets), len(part)))
             for fit, (a, b) in enumerate(pairwise(bounds)):
                 moved[:, a:b] = rest[:, fit] @ part[a:b].T
             moved *= self._sums.pull[place]

@@ -302,6 +302,9 @@ class Learner:
 
         They are orthonormal on all records, with leading coefficients above 0.
         """
+        keys = [("orthogonal", line.monomial, j) for j in range(1, degree + 1)]
+        if keys[-1] in self._left:
+            return [((self._known[key], 0),) for key in keys]
         n, made = self.sets.n, list[Monomial]()
         apart = line.x - line.x.mean()
         size = float(np.sqrt(apart @ apart))
@@ -309,8 +312,7 @@ class Learner:
             raise NotKnownError
         z = apart / size * np.sqrt(n)
         before, now, left = np.zeros(n), np.full(n, 1 / np.sqrt(n)), 1.0
-        for j in range(1, degree + 1):
-            key = ("orthogonal", line.monomial, j)
+        for key in keys:
             if key in self._left:
                 left, after = self._left[key], self._only(self._known[key])
             else:
@@ -403,10 +405,18 @@ def learns(node: ast.AST, functions: Mapping[str, Any]) -> bool:
     if isinstance(node, ast.Name | ast.Constant):
         return False
     return any(
-        isinstance(one, ast.Call)
-        and isinstance(one.func, ast.Name)
-        and hasattr(functions.get(one.func.id), "__patsy_stateful_transform__")
+        hasattr(functions.get(name), "__patsy_stateful_transform__")
+        for name in _called(node)
+    )
+
+
+@lru_cache(maxsize=1024)
+def _called(node: ast.AST) -> tuple[str, ...]:
+    """Return the names of the functions that an expression calls."""
+    return tuple(
+        one.func.id
         for one in ast.walk(node)
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
     )
 
 
@@ -483,8 +493,11 @@ def distinct_rows(rows: NDArray[Any]) -> tuple[Integers, Integers]:
     """Return where each distinct row is first, and which of these each row is."""
     code = np.zeros(len(rows), dtype=np.int64)
     first = np.zeros(1, dtype=np.int64)
+    before = np.full(len(rows), np.nan)
     for column in rows.T:
-        if not (column == column[:1]).all():
+        again = (column == before).all()  # as knots at the ends are
+        before = column
+        if not again and not (column == column[:1]).all():
             values, place = np.unique(column, return_inverse=True)
             joined = code * len(values) + place
             _, first, code = np.unique(joined, return_index=True, return_inverse=True)

@@ -285,8 +285,7 @@ def _layout(
     from statcv.formula.patsy_patches import KeepMissing, PatsyFactor
 
     environment = patsy.EvalEnvironment([functions])
-    frame = pd.DataFrame(dict(columns), index=index)
-    made = {}
+    frame, made = None, {}
     for code in dict.fromkeys(code for term in formula.terms for code in term):
         described = formula.factors[code]
         found: Any = values.get(code)
@@ -296,12 +295,14 @@ def _layout(
             factor = PatsyFactor(described, "term")
             state: dict[str, Any] = {}
             factor.memorize_passes_needed(state, environment)
+            if frame is None:
+                frame = pd.DataFrame(dict(columns), index=index)
             found = factor.eval(state, frame)
         made[code] = _Given(code, found)
     terms = [patsy.Term([made[code] for code in term]) for term in formula.terms]
     with evaluating("the formula"):
         (layout,) = patsy.design_matrix_builders(
-            [terms], lambda: iter([frame]), environment, KeepMissing()
+            [terms], lambda: iter([columns]), environment, KeepMissing()
         )
     return layout
 

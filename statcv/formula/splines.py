@@ -48,9 +48,9 @@ def b_splines(x: Floats, knots: Floats, degree: int) -> Floats:
             splines[i - 1] += share * (upper - x)
             splines.append(share * (x - lower))
     made = np.zeros((m, len(x), count))
+    where = np.arange(0, made.size, count).reshape(m, len(x)) + last - degree
     for i, spline in enumerate(splines):
-        where = (last - degree + i)[:, :, None]
-        np.put_along_axis(made, where, spline[:, :, None], axis=2)
+        made.reshape(-1)[where + i] = spline
     return made
 
 
@@ -103,7 +103,8 @@ def cubic_splines(x: Floats, knots: Floats, cyclic: bool) -> Floats:
 
 
 def _of_each(values: Floats, places: Integers) -> Floats:
-    return np.asarray(np.take_along_axis(values, places, axis=1))
+    fit = np.arange(0, values.size, values.shape[1])[:, None]
+    return np.asarray(values.reshape(-1)[places + fit])
 
 
 def _natural_bend(knots: Floats) -> Floats:

@@ -19,7 +19,7 @@ from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
-__all__ = ["firth_changes", "fit_firth", "fit_firth_folds"]
+__all__ = ["firth_changes", "fit_firth", "fit_firth_folds", "sure_firth_fits"]
 
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used
 
@@ -240,6 +240,17 @@ def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFit
     array([[-2.204,  1.398],
            [-1.99 ,  1.398]])
     """
+    return sure_firth_fits(records, folds).refit(model, records, folds)
+
+
+def sure_firth_fits(records: TrainingSet, folds: Folds) -> FoldFits:
+    """Return the fits that were found together; the others have not converged.
+
+    Parameters
+    ----------
+    records, folds
+        As in :func:`fit_firth_folds`.
+    """
     refuse_missing(records, "logistic regression")
     X, y = records.X, records.y.astype(float)
     fits = FoldFits.empty(len(folds), X.shape[1])
@@ -260,7 +271,7 @@ def fit_firth_folds(model: Model, records: TrainingSet, folds: Folds) -> FoldFit
     empty = folds.empty_columns(X, records.weights)
     if empty is not None:
         fits.coefficients[empty] = 0.0
-    return fits.refit(model, records, folds)
+    return fits
 
 
 @dataclass(frozen=True, eq=False)

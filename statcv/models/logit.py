@@ -33,7 +33,7 @@ from statcv.models.batched.own_matrices import (
     fit_own_folds,
 )
 from statcv.models.batched.row_space import in_row_space, row_space
-from statcv.models.firth import fit_firth, fit_firth_folds
+from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
 from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.multinomial import class_names, fit_classes, free_classes
 from statcv.models.newton import (
@@ -163,8 +163,6 @@ class Logit:
         if own is not None and records.X.shape[1] > len(records.X):
             return None  # each training set has a row space of its own
         if folds.matrices is not None:
-            if self.firth:
-                return None
             several = records.kind == "multiclass"
             regression = class_regression if several else _regression
             return fit_own_folds(self, regression(self, records, own), records, folds)
@@ -234,7 +232,7 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
     p = records.X.shape[1]
 
     def start(records: TrainingSet) -> Start | None:
-        centre = find_centre(model, records)
+        centre = None if model.firth else find_centre(model, records)
         if centre is None:
             return None
         return Start(centre.back[:, None], centre.theta, centre.ridge)
@@ -242,6 +240,8 @@ def _regression(model: Logit, records: TrainingSet, own: Matrix | None) -> Regre
     def in_basis(
         basis: TrainingSet, folds: Folds, penalties: Penalties | None
     ) -> FoldFits:
+        if model.firth:  # whose penalty does not depend on the coordinates
+            return sure_firth_fits(basis, folds)
         other = InBasis.of(model, p, len(folds), penalties)
         return sure_logit_fits(other, basis, folds, penalties)
 

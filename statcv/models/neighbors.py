@@ -17,6 +17,7 @@ from statcv.models.base import (
 )
 from statcv.models.batched.folds import FittedFolds, Folds, Numbers
 from statcv.models.batched.neighbors import Neighborhood
+from statcv.models.batched.own_neighbors import fit_own_neighbors
 
 WEIGHTS = ("uniform", "distance")
 
@@ -64,7 +65,10 @@ class Neighbors:
     scale: bool = False
     # one search serves all fits
     capabilities = Capabilities(
-        fits_together=True, fits_per_training_set=0, predicts_by_neighbors=True
+        fits_together=True,
+        own_matrices=True,
+        fits_per_training_set=0,
+        predicts_by_neighbors=True,
     )
 
     def __post_init__(self) -> None:
@@ -106,6 +110,8 @@ class Neighbors:
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         _refuse(records, self.label)
+        if folds.matrices is not None:
+            return fit_own_neighbors(self, records, folds)
         fitted = Neighborhood.of(self, records, folds)
         if fitted.fewest < self.k:
             return None

@@ -94,6 +94,7 @@ MODELS = [
     (Logit(C=0.1), "three"),
     (Logit(C=np.inf), "three"),
     (Linear(), "number"),
+    (Logit(firth=True), "two"),
 ]
 
 
@@ -233,6 +234,107 @@ def test_influence_is_that_of_each_fit_by_itself(model, outcome, right):
         )
         near = {"rtol": 0, "atol": 1e-9 * np.abs(expected).max()}
         np.testing.assert_allclose(found, expected, **near)
+
+
+def refitted(result):
+    """Return refits to what patsy learns, of the call that made a result."""
+    setup = Setup(
+        result.design, result.plan, result.learner, result.seed, result.weights
+    )
+    assert setup.fits_together
+    return fit_one_by_one(by_patsy(setup), range(result.plan.n_fits))
+
+
+TUNED = [
+    (Logit(), "two", {"C": [0.01, 0.1, 1.0]}),
+    (Logit(standardize=True), "two", {"C": [0.01, 0.1, 1.0]}),
+    (Logit(), "three", {"C": [0.01, 0.1, 1.0]}),
+    (Neighbors(), "two", {"k": [1, 4, 9]}),
+    (Neighbors(), "number", {"k": [1, 4, 9], "scale": [True]}),
+]
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.TuningWarning")
+@pytest.mark.parametrize("call", [{"scheme": "loocv"}, {"k": 4, "repeats": 2}])
+@pytest.mark.parametrize(("model", "outcome", "grid"), TUNED)
+def test_tuning_chooses_on_what_patsy_learns(model, outcome, grid, call):
+    formula = f"{outcome} ~ scale(a) + poly(c, 2) + bs(e, df=4)"
+    result = scv.cv(formula, frame(), model=model, tune=grid, seed=2, **call)
+    expected = refitted(result)
+    size = np.abs(expected.predicted).max()
+    np.testing.assert_allclose(
+        result.held.predicted, expected.predicted, rtol=0, atol=1e-8 * size
+    )
+    for name in (*grid, "score"):
+        wanted = [one[name] for one in expected.chosen]
+        found = result.held.chosen[name].tolist()
+        assert found == (pytest.approx(wanted, rel=1e-7))
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.TuningWarning")
+@pytest.mark.parametrize("rebalance", ["weight", "subsample", "upsample"])
+def test_tuning_of_rebalanced_folds_is_that_of_each(rebalance):
+    weights = np.random.default_rng(5).uniform(0.3, 2.0, N)
+    data = frame().assign(w=weights)
+    call = {"k": 4, "rebalance": rebalance, "weights": "w", "seed": 1}
+    grid = {"C": [0.01, 0.1, 1.0]}
+    result = scv.cv("two ~ scale(a) + bs(e, df=4)", data, tune=grid, **call)
+    expected = refitted(result)
+    np.testing.assert_allclose(result.held.predicted, expected.predicted, atol=1e-8)
+    wanted = [one["C"] for one in expected.chosen]
+    assert result.held.chosen["C"].tolist() == wanted
+
+
+@pytest.mark.filterwarnings("ignore::statcv.errors.TuningWarning")
+def test_a_threshold_of_a_tuned_model_is_chosen_on_what_was_learnt():
+    grid = {"C": [0.01, 0.1, 1.0]}
+    call = {"threshold": "youden", "tune": grid, "k": 4, "seed": 2}
+    result = scv.cv("two ~ scale(a) + bs(e, df=4)", frame(), **call)
+    expected = refitted(result)
+    np.testing.assert_allclose(result.held.predicted, expected.predicted, atol=1e-8)
+    for name in ("C", "threshold"):
+        wanted = [one[name] for one in expected.chosen]
+        np.testing.assert_allclose(result.held.chosen[name], wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [False, True])
+@pytest.mark.parametrize("votes", ["uniform", "distance"])
+@pytest.mark.parametrize("outcome", ["two", "three", "number"])
+@pytest.mark.parametrize(
+    ("scheme", "how", "more"),
+    [
+        ("loocv", None, {}),
+        ("kfold", None, {"k": 5}),
+        ("kfold", "weight", {"k": 5}),
+        ("bootstrap", None, {"repeats": 12}),
+    ],
+)
+def test_neighbours_are_those_of_what_patsy_learns(
+    scheme, how, more, outcome, votes, scale
+):
+    how = None if outcome == "number" else how
+    weights = np.random.default_rng(5).integers(0, 4, N) / 2 if how else None
+    model = Neighbors(4, weights=votes, scale=scale)
+    setup = setup_of(model, outcome, LONG + " + g", scheme, weights, how, **more)
+    assert setup.fits_together
+    expected = fit_one_by_one(by_patsy(setup), range(setup.plan.n_fits))
+    found = run(setup.design, setup.plan, model, seed=1, weights=weights)
+    size = np.abs(expected.predicted).max()
+    near = {"rtol": 0, "atol": 1e-8 * size}
+    np.testing.assert_allclose(found.predicted, expected.predicted, **near)
+
+
+@pytest.mark.parametrize("votes", ["uniform", "distance"])
+def test_equal_records_are_neighbours_of_the_same_distance(votes):
+    """Whatever rounding makes of their rows, in the matrix of each fold."""
+    data = pd.concat([frame().iloc[:17]] * 3, ignore_index=True)
+    data["two"] = np.random.default_rng(1).integers(0, 2, len(data))
+    model = Neighbors(1, weights=votes)
+    call = {"scheme": "loocv", "model": model, "progress": False}
+    result = scv.cv("two ~ scale(a) + poly(c, 2) + bs(e, df=4)", data, **call)
+    others = data["two"].groupby(np.arange(len(data)) % 17).transform("sum")
+    expected = (others - data["two"]) / 2
+    np.testing.assert_allclose(result.held.predicted, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("training", [False, True])

@@ -30,7 +30,7 @@ from statcv.inference.intervals.infinitesimal import (
 )
 from statcv.metrics import METRICS
 from statcv.metrics.influence.concordance import concordance_counts
-from statcv.metrics.influence.derivative import kernel
+from statcv.metrics.influence.kernels import kernel
 from statcv.models import Linear, Logit, Statsmodels, resolve_model
 
 pytestmark = pytest.mark.filterwarnings(

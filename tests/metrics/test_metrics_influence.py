@@ -5,12 +5,8 @@ import pytest
 from scipy.special import logit, softmax
 
 from statcv.metrics import METRICS, make_metric
-from statcv.metrics.influence.derivative import (
-    WIDTH,
-    bandwidth,
-    kernel,
-    kernel_sums,
-)
+from statcv.metrics.influence.derivative import WIDTH, bandwidth
+from statcv.metrics.influence.kernels import kernel, kernel_sums
 from statcv.metrics.influence.ranks import OfPrecision, placements
 from statcv.metrics.influence.tables import OfCasewise, OfTable
 
@@ -307,6 +303,41 @@ def test_a_kernel_integrates_to_one_and_sums_are_sums():
     np.testing.assert_allclose(kernel_sums(at, points, values, 0.7), slow, rtol=1e-9)
 
 
+SHAPES = {
+    "normal": lambda rng, n: rng.normal(5, 1, n),
+    "heavy tails": lambda rng, n: rng.standard_t(2, n),
+    "uniform": lambda rng, n: rng.uniform(size=n),
+    "ties": lambda rng, n: rng.normal(size=n).round(2),
+    "two groups": lambda rng, n: rng.normal(size=n) + 30 * (rng.uniform(size=n) < 0.5),
+    "one far away": lambda rng, n: np.append(rng.normal(size=n - 1), 1e6),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("same", [False, True])
+def test_sums_of_many_points_are_near_those_of_each_point(shape, same, monkeypatch):
+    """They are within a share of 1e-5 of the exact ones, place by place."""
+    rng = np.random.default_rng(2)
+    n = 70_000
+    at, points = (SHAPES[shape](rng, n) for _ in range(2))
+    points = at if same else points
+    positive = (rng.uniform(size=n) < 0.3).astype(float)
+    count = np.empty(n)
+    count[np.argsort(points)] = np.arange(n, 0, -1)
+    values = np.stack([np.ones(n), positive, positive / count])
+    width = bandwidth(points)
+    found = kernel_sums(at, points, values, width)
+    monkeypatch.setattr("statcv.metrics.influence.kernels._MANY", n + 1)
+    exact = kernel_sums(at, points, values, width)
+    size = exact.mean(axis=1, keepdims=True)
+    assert (np.abs(found - exact) <= 2e-5 * exact + 1e-9 * size).all()
+    off = np.sqrt(((found - exact) ** 2).mean(axis=1, keepdims=True))
+    assert (off <= 3e-6 * size).all()
+    some = rng.integers(0, n, 20)
+    weights = kernel(at[some, None] - points, width)
+    np.testing.assert_allclose(exact[:, some], values @ weights.T, rtol=1e-7)
+
+
 def test_equal_predictions_have_no_width():
     for value in (0.0, 0.1, 1e-300, 1e9):
         x = np.full(7, value)
@@ -435,3 +466,18 @@ def test_a_prediction_at_the_threshold_is_of_class_0():
     found = METRICS["accuracy"].derive(y, x, threshold=logit(0.3))
     right = np.array([1, 0, 1, 1])
     np.testing.assert_allclose(found.weight, (right - 0.75) / 4, atol=1e-9)
+
+
+@pytest.mark.parametrize("values", [2, 30, 10**6])
+def test_placements_are_shares_of_pairs(values):
+    rng = np.random.default_rng(3)
+    x, positive = rng.integers(0, values, 150) / 7, rng.uniform(size=150) < 0.4
+    found = placements(positive, x)
+    above = (x[:, None] > x) + (x[:, None] == x) / 2
+    share = np.where(
+        positive, above[:, ~positive].mean(axis=1), above.T[:, positive].mean(axis=1)
+    )
+    np.testing.assert_allclose(found.share, share, rtol=1e-12)
+    pairs = above[positive][:, ~positive]
+    assert found.area == pytest.approx(pairs.mean())
+    assert found.tied == pytest.approx((pairs == 0.5).mean())

@@ -67,6 +67,17 @@ def test_areas_of_counted_records_are_those_of_the_records(rows, method):
     assert found == pytest.approx(expected, rel=1e-12)
 
 
+def test_rounded_probabilities_have_keys_whatever_comes_first():
+    rng = np.random.default_rng(4)
+    for _ in range(30):
+        p = round_probabilities(rng.uniform(size=10_000))
+        positive = rng.uniform(size=10_000) < p
+        keys = class_keys(positive, p)
+        assert keys is not None
+        assert np.array_equal(keys, 2 * np.rint(p * 1e12).astype(int) + positive)
+    assert class_keys(positive, p / 3) is None
+
+
 # ---- which rising numbers are equal once they are rounded ----
 
 

@@ -204,9 +204,7 @@ def test_a_penalty_does_not_need_full_rank(model, needed):
 def test_a_model_around_another_passes_on_what_that_can_do():
     inner = tuned()
     assert inner.capabilities == replace(
-        Logit(C=1.0).capabilities,
-        own_matrices=False,
-        fits_per_training_set=inner.fits_each,
+        Logit(C=1.0).capabilities, fits_per_training_set=inner.fits_each
     )
     assert inner.fits_each > 2
     assert Thresholded(inner, "youden").capabilities == inner.capabilities
@@ -349,8 +347,10 @@ def test_a_subclass_that_fits_in_its_own_way_is_fitted_fold_by_fold():
         (Logit(), "y ~ scale(a)", True),
         (Linear(), "y ~ bs(a, df=4)", True),
         (Thresholded(Logit(), "f1"), "y ~ scale(a)", True),
-        (tuned(), "y ~ scale(a)", False),
-        (Neighbors(), "y ~ scale(a)", False),
+        (tuned(), "y ~ scale(a)", True),
+        (Neighbors(), "y ~ scale(a)", True),
+        (resolve_model(Folded(), "binary"), "y ~ a", True),
+        (resolve_model(Folded(), "binary"), "y ~ scale(a)", False),
         (XGBoost(), "y ~ a", False),
         (Thresholded(Logit(), "f1"), "y ~ a", True),
     ],

@@ -253,7 +253,7 @@ def test_rounds_chosen_by_early_stopping_stand_beside_what_is_tuned(frame):
 
 
 def test_terms_that_learn_are_learnt_in_every_training_set(frame):
-    """Fold by fold, where the matrix is another one in each."""
+    """The matrix is another one in each."""
     res = tuned(frame, {"C": CS}, formula="y ~ scale(a) + b")
     plain = tuned(frame, {"C": CS}, formula="y ~ a + b")
     assert res.tuned["score"].ne(plain.tuned["score"]).any()

@@ -213,14 +213,14 @@ def mean_model_auroc(
     if plan.fits.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5
     if weights is None or plan.rebalanced:
-        return _over(plan, y, training_means(plan, y), _auroc)
+        return _over(plan, _sums(plan, y), training_means(plan, y), _auroc)
     means = plan.training_means(weights * y) / plan.training_means(weights)
-    return _over(plan, y, plan.fits.mean_by_split(means), _auroc)
+    return _over(plan, _sums(plan, y), plan.fits.mean_by_split(means), _auroc)
 
 
 def _over(
     plan: FoldPlan,
-    y: NDArray[Any],
+    positive: Floats,
     score: Floats,
     metric: Callable[[Floats, Floats, Floats], float],
 ) -> float:
@@ -230,7 +230,6 @@ def _over(
     records with each.
     """
     values = []
-    positive = _sums(plan, y)
     negative = plan.tests.sizes - positive
     begin = np.searchsorted(plan.fits.repeat_of, np.arange(plan.repeats + 1))
     for first, last in pairwise(begin):
@@ -242,8 +241,7 @@ def _over(
 
 def _sums(plan: FoldPlan, values: NDArray[Any]) -> Floats:
     """Return the sum of the values of the records that each split holds out."""
-    held = plan.tests
-    return np.asarray(np.bincount(held.owners, values[held.values], plan.n_splits))
+    return plan.tests.sums(values)
 
 
 def _auroc(score: Floats, positive: Floats, negative: Floats) -> float:
@@ -334,25 +332,28 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
     """Score the training mean with the opposite sign, as a model without predictors."""
     y = response.codes
     fits = plan.fits
-    score = np.zeros(plan.n_splits) if fits.tournament else -training_means(plan, y)
+    mean, ones = training_means(plan, y), _sums(plan, y)
+    score = np.zeros(plan.n_splits) if fits.tournament else -mean
     held = np.bincount(fits.repeat_of, plan.tests.sizes, plan.repeats)
-    positive = np.bincount(fits.repeat_of, _sums(plan, y), plan.repeats)
+    positive = np.bincount(fits.repeat_of, ones, plan.repeats)
     shares = positive[positive > 0] / held[positive > 0]
     share = float(shares.mean()) if len(shares) else np.nan
-    area = 1 - mean_model_auroc(plan, y)
+    area = 0.5 if fits.tournament else 1 - _over(plan, ones, mean, _auroc)
     found = []
     for check, metric, value, chance in (
         ("auroc", "auROC", area, 0.5),
         (
             "auprc",
             "average precision",
-            _over(plan, y, score, partial(auprc_of_counts, method="average_precision")),
+            _over(
+                plan, ones, score, partial(auprc_of_counts, method="average_precision")
+            ),
             share,
         ),
         (
             "auprc_trapezoid",
             "auPR by trapezoids",
-            _over(plan, y, score, partial(auprc_of_counts, method="trapezoid")),
+            _over(plan, ones, score, partial(auprc_of_counts, method="trapezoid")),
             (1 + share) / 2,
         ),
     ):

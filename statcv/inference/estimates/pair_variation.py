@@ -174,13 +174,13 @@ def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     known = np.flatnonzero(np.isfinite(values))
     if len(known) < 2:
         return 0.0
-    codes = scores.outcome.astype(np.intp)
-    classes = np.bincount(scores.y[found.counted].astype(np.intp))
-    explained, moved = np.zeros(scores.n_splits), found.held[scores.row]
-    for code, size in enumerate(classes):
-        own = codes == code
-        held = np.bincount(scores.split[own], None, scores.n_splits)
-        total = np.bincount(scores.split[own], moved[own], scores.n_splits)
-        explained += size * total / np.maximum(held, 1)
+    sizes = np.bincount(scores.y[found.counted].astype(np.intp))
+    splits, cells = scores.n_splits, scores.outcome.astype(np.intp)
+    cells *= splits
+    cells += scores.split
+    shape = len(sizes), splits
+    held = np.bincount(cells, None, sizes.size * splits).reshape(shape)
+    total = np.bincount(cells, found.held[scores.row], sizes.size * splits)
+    explained = sizes @ (total.reshape(shape) / np.maximum(held, 1))
     rest = (values - explained)[known]
     return float(rest.var(ddof=1) / len(known))

@@ -80,6 +80,56 @@ def distinct_values(values: Floats) -> tuple[Floats, Ints]:
     return rising[new], place
 
 
+@dataclass(frozen=True, eq=False)
+class Ties:
+    """The numbers that equal others, of some in rising order.
+
+    Attributes
+    ----------
+    first, last : numpy.ndarray of int, shape (ties,)
+        The positions of the first and the last of equal numbers.
+    """
+
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def of(cls, new: Bools) -> Ties:
+        """Find the ties, given whether each number differs from the one before it."""
+        later = np.flatnonzero(~new)
+        begin = np.flatnonzero(np.diff(later, prepend=-1) > 1)
+        return cls(later[begin] - 1, later[np.append(begin[1:], len(later)) - 1])
+
+    def halve(self, through: Floats) -> Floats:
+        """Count one half of those that tie, in place, and return how many tie.
+
+        Parameters
+        ----------
+        through : numpy.ndarray, shape (n,)
+            How many of some records are at or before each position.
+
+        Returns
+        -------
+        numpy.ndarray, shape (ties,)
+            How many of them each tie has.
+
+        Examples
+        --------
+        >>> through = np.array([1.0, 1.0, 2.0, 3.0])
+        >>> Ties.of(np.array([True, True, False, True])).halve(through)
+        array([1.])
+        >>> through
+        array([1. , 1.5, 1.5, 3. ])
+        """
+        before = np.where(self.first, through[self.first - 1], 0.0)
+        after = through[self.last]
+        sizes = self.last - self.first + 1
+        place = np.repeat(self.first - np.cumsum(sizes) + sizes, sizes)
+        place += np.arange(len(place))
+        through[place] = np.repeat((before + after) / 2, sizes)
+        return np.asarray(after - before)
+
+
 # ---- probabilities of two classes, sorted by value and class ----
 
 _STEPS = 1e12  # in 1, of probabilities that are rounded to 12 decimals
@@ -102,7 +152,7 @@ def class_keys(positive: Bools, p: Floats) -> Ints | None:
         None if there are few numbers, or if some are not between 0 and 1, or not
         multiples of 1e-12.
     """
-    if len(p) < _MANY or not (p[0] * _STEPS).is_integer():
+    if len(p) < _MANY or np.rint(p[0] * _STEPS) / _STEPS != p[0]:
         return None
     steps = p * _STEPS
     np.rint(steps, out=steps)

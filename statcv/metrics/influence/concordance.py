@@ -10,12 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.influence.derivative import (
-    Derivative,
-    bandwidth,
-    kernel,
-    kernel_sums,
-)
+from statcv.metrics.influence.derivative import Derivative, bandwidth
+from statcv.metrics.influence.kernels import kernel, kernel_sums
 from statcv.metrics.inputs import Floats
 
 FEW = 256  # records that are compared in a square table

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics.discrimination.order import is_rising, rising_order
+from statcv.metrics.discrimination.order import Ties, is_rising, rising_order
 from statcv.metrics.discrimination.ranking import begins_value
-from statcv.metrics.influence.derivative import (
-    Derivative,
-    Placements,
-    bandwidth,
-    kernel_sums,
-)
+from statcv.metrics.influence.derivative import Derivative, Placements, bandwidth
+from statcv.metrics.influence.kernels import kernel_sums
 from statcv.metrics.inputs import Floats
 
 # ---- areas under ROC curves ----
@@ -40,21 +36,15 @@ def placements(positive: NDArray[np.bool_], x: Floats) -> Placements:
     order = None if is_rising(x) else rising_order(x)
     ones, rising = (positive, x) if order is None else (positive[order], x[order])
     n, high = len(x), int(np.count_nonzero(ones))
-    above = np.cumsum(ones)
-    new = begins_value(rising)
+    others: Floats = np.cumsum(ones, dtype=np.float64)
+    zeros = np.arange(1.0, n + 1)
+    zeros -= others
     tied = 0.0
-    if new.all():  # no ties
-        others: Floats = above.astype(np.float64)
-        zeros = np.arange(1, n + 1) - others
-    else:
-        first = np.flatnonzero(new)  # of records that tie
-        last = np.append(first[1:], n)
-        through = np.append(0, above)
-        of_ones = through[last] - through[first]
-        tied = float(of_ones @ (last - first - of_ones)) / max(high * (n - high), 1)
-        half = (through[first] + through[last]) / 2
-        others = np.repeat(half, last - first)
-        zeros = np.repeat((first + last) / 2 - half, last - first)
+    new = begins_value(rising)
+    if not new.all():
+        ties = Ties.of(new)
+        both = ties.halve(others) @ ties.halve(zeros)
+        tied = float(both) / max(high * (n - high), 1)
     zeros /= max(n - high, 1)
     others /= -max(high, 1)
     others += 1

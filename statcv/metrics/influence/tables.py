@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.metrics.discrimination.ranking import round_significant
-from statcv.metrics.influence.derivative import Derivative, bandwidth, kernel
+from statcv.metrics.influence.derivative import Derivative, bandwidth
+from statcv.metrics.influence.kernels import kernel
 from statcv.metrics.inputs import Floats
 
 LARGE = 36.0  # log-odds beyond which a probability is taken as this

@@ -39,6 +39,7 @@ from statcv.metrics.records import (
 
 # ---- logistic regression on the logit of predicted probabilities ----
 
+_FIRST = 2**10  # records that are looked at first
 _SAME = 1e-12  # logits nearer than this, relative to the largest, are equal
 
 
@@ -74,13 +75,18 @@ def separated(positive: Bools, p: Floats) -> str:
 
 
 def _separated(positive: Bools, logit: Floats) -> str:
-    same = _SAME * max(1.0, float(np.abs(logit).max()))
-    if np.ptp(logit) <= same:
+    low, high = float(logit.min()), float(logit.max())
+    same = _SAME * max(1.0, -low, high)
+    if high - low <= same:
         return "all values of p are equal, so there is no slope"
-    ones, zeros = logit[positive], logit[~positive]
-    if ones.min() >= zeros.max() - same or zeros.min() >= ones.max() - same:
-        return "p separates the classes, so the slope is infinite"
-    return ""
+    for some in (slice(_FIRST), slice(None)):  # ranges of a part may overlap already
+        one, part = positive[some], logit[some]
+        ones, zeros = part[one], part[~one]
+        if not len(ones) or not len(zeros):
+            continue
+        if ones.min() < zeros.max() - same and zeros.min() < ones.max() - same:
+            return ""
+    return "p separates the classes, so the slope is infinite"
 
 
 def slope_fit(positive: Bools, p: Floats) -> LogisticFit:

@@ -199,7 +199,7 @@ class Neighborhood:
             left = self._apart(predicted, X, rows, fits)
         else:
             left = np.argsort(rows, kind="stable")
-        least = self._enough()
+        least = self.enough
         while len(left):
             asked, point = np.unique(rows[left], return_inverse=True)
             where = X[asked] if self.scales is None else self.scales.places(X[asked])
@@ -211,8 +211,8 @@ class Neighborhood:
                 sizes = near.lists.sizes[point[start:stop] - near.first]
                 for some in _pieces(sizes, start):
                     numbers = fits[left[some]]
-                    votes = self._votes(near, point[some], where, numbers)
-                    predicted[left[some]] = self._shares(votes, numbers, classes)
+                    votes = self.votes(near, point[some], where, numbers)
+                    predicted[left[some]] = self.shares(votes, numbers, classes)
                     short.append(left[some][~votes.sure])
             left = np.concatenate(short)
             if len(left) and least == len(self.live):
@@ -263,8 +263,8 @@ class Neighborhood:
             some = np.concatenate(asked)
             asked.clear()
             place = np.arange(len(some)) + near.first
-            votes = self._votes(near, place, X[rows[some]], fits[some], trained=True)
-            predicted[some] = self._shares(votes, fits[some], predicted.shape[1])
+            votes = self.votes(near, place, X[rows[some]], fits[some], trained=True)
+            predicted[some] = self.shares(votes, fits[some], predicted.shape[1])
             short.append(some[~votes.sure])
         left = np.concatenate(short) if short else np.empty(0, dtype=np.intp)
         return left[np.argsort(rows[left], kind="stable")]
@@ -282,13 +282,14 @@ class Neighborhood:
         made = own.predict(X, rows, np.zeros(len(rows), dtype=np.intp))
         return made.reshape(len(rows), -1)
 
-    def _enough(self) -> int:
+    @property
+    def enough(self) -> int:
         """Guess how long lists must be so that the fits leave k in nearly all."""
         share = len(self.folds.out.values) / (len(self.folds) * len(self.records.X))
         spare = 2 * np.sqrt((self.model.k + 2) * share)
         return int(np.ceil((self.model.k + 2 + spare) / (1 - min(share, 0.9))))
 
-    def _votes(
+    def votes(
         self,
         near: Nearby,
         point: Numbers,
@@ -342,7 +343,7 @@ class Neighborhood:
             weights[some] *= planned[place[owners[some]] - start, record[some]]
         return weights
 
-    def _shares(self, votes: Votes, fits: Numbers, classes: int) -> Matrix:
+    def shares(self, votes: Votes, fits: Numbers, classes: int) -> Matrix:
         """Return the mean outcome of each point's votes, or the shares of classes."""
         y, outcome = self.records.y, self.folds.outcome
         if outcome is not None:

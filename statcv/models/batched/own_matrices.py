@@ -149,7 +149,7 @@ def fit_own_folds(
     start = regression.start(records) if len(rest) else None
     for some in _blocks(rest, n, p):
         matrices = learnt.matrices(some)
-        weights = _weights(records, folds, some)
+        weights = weights_of(records, folds, some)
         absent = matrices != 0
         absent &= (weights > 0)[:, :, None]
         empty[some] = ~absent.any(axis=1)
@@ -173,7 +173,7 @@ def _blocks(fits: Numbers, n: int, p: int) -> Iterator[Numbers]:
         yield fits[start : start + step]
 
 
-def _weights(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
+def weights_of(records: TrainingSet, folds: Folds, fits: Numbers) -> Matrix:
     """Return the weight of each record in each of some fits, shape (m, n)."""
     made = np.ones((len(fits), len(records.X)))
     lists, times = folds.changes

@@ -72,7 +72,8 @@ def nest(
 ) -> Nested:
     """Divide the training set of every fold.
 
-    Each inner plan is drawn from the seed of its training set alone.
+    Each inner plan is drawn from the seed of its training set alone. Inner fits have
+    the matrix of their training set, in all of which terms are learnt.
 
     Parameters
     ----------
@@ -85,7 +86,8 @@ def nest(
         Whether records dropped for balance are predicted as well.
     """
     bare = replace(records, X=records.X[:, :0])  # no plan uses covariates
-    sets = [folds.training_set(bare, fit) for fit in range(len(folds))]
+    outer = replace(folds, matrices=None)
+    sets = [outer.training_set(bare, fit) for fit in range(len(folds))]
     rows = [folds.train(fit, len(records.X)) for fit in range(len(folds))]
     plans = [scheme.plan(training) for training in sets]
     first = np.cumsum([0, *(plan.n_fits for plan in plans)])
@@ -105,6 +107,7 @@ def nest(
         weights=_weights(sets, rows, plans, first, owner, records, folds),
         outcome=None if folds.outcome is None else folds.outcome[owner],
         seeds=_seeds(sets, first, owner),
+        matrices=None if folds.matrices is None else folds.matrices.chosen(owner),
     )
     baseline = [
         p.training_means(t.y.astype(float)) for p, t in zip(plans, sets, strict=True)

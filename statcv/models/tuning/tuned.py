@@ -48,7 +48,8 @@ def fit_candidates(
     """
     ridges = [model for model in models if _is_ridge(model)]
     alike = len({getattr(model, "standardize", None) for model in ridges}) == 1
-    if records.kind == "binary" and alike and len(ridges) == len(models) > 1:
+    path = alike and folds.matrices is None and len(ridges) == len(models) > 1
+    if records.kind == "binary" and path:
         return _ridge_path(ridges, records, folds)
     first = fit_all_folds(models[0], records, folds)
     if first is None:
@@ -143,7 +144,7 @@ class Tuned:
         alike = all(other.likelihood == first.likelihood for other in others)
         return replace(
             first,
-            own_matrices=False,  # whose terms are learnt outside the inner folds
+            own_matrices=all(one.own_matrices for one in (first, *others)),
             fits_per_training_set=self.fits_each,
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,

@@ -1,0 +1,199 @@
+"""Nearest neighbours in all folds, each of which has a matrix of its own.
+
+The distances of all records from a point differ from fold to fold, so that they are
+computed for every point in the matrix of its fold, for many points side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.errors import ModelError
+from statcv.folds import Ragged
+from statcv.formula import Learnt
+from statcv.models.base import Matrix, TrainingSet
+from statcv.models.batched.folds import CELLS, FittedFolds, Folds, Numbers
+from statcv.models.batched.neighbors import LONGER, Neighborhood, Vote
+from statcv.models.batched.own_matrices import weights_of
+from statcv.models.batched.search import Nearby, is_tall
+
+NOISE = 16 * float(np.finfo(float).eps)  # of a sum, for each of its parts
+
+
+def fit_own_neighbors(
+    model: Vote, records: TrainingSet, folds: Folds
+) -> FittedFolds | None:
+    """Fit folds that have matrices of their own; None if they are searched one by one.
+
+    Parameters
+    ----------
+    model : Neighbors
+    records : TrainingSet
+        All records, with the matrix in which the terms are learnt on all of them.
+    folds : Folds
+        Folds with ``matrices``.
+    """
+    learnt = folds.matrices
+    if not isinstance(learnt, Learnt) or is_tall(len(records.X)):
+        return None
+    votes = Neighborhood.of(_Unscaled(model.k, model.weights), records, folds)
+    if votes.fewest < model.k:
+        return None
+    own = OwnNeighborhood(votes, learnt, model.scale)
+    done = np.ones(len(folds), dtype=bool)
+    return FittedFolds(None, (), done, ~done, own.predict)
+
+
+@dataclass(frozen=True)
+class _Unscaled:
+    """A vote of neighbours whose distances are in the scale of their fold."""
+
+    k: int
+    weights: str
+    scale: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class OwnNeighborhood:
+    """The places of the records in each fold.
+
+    Attributes
+    ----------
+    votes : Neighborhood
+        The training records of each fit, and how they vote.
+    learnt : Learnt
+        The matrices of the fits.
+    scale : bool
+        Whether columns are scaled in each training set.
+    """
+
+    votes: Neighborhood
+    learnt: Learnt
+    scale: bool
+
+    def predict(self, rows: Numbers, fits: Numbers) -> Matrix:
+        """Predict records, given by number, each by the fit of that number."""
+        several = self.votes.records.kind == "multiclass"
+        classes = self.votes.records.n_classes if several else 1
+        predicted = np.empty((len(rows), classes))
+        order = np.argsort(fits, kind="stable")
+        distinct = np.unique(fits)
+        n, p = self.votes.records.X.shape
+        step = max(1, CELLS // (n * p))
+        for start in range(0, len(distinct), step):
+            some = distinct[start : start + step]
+            places, noise = self._places(some)
+            ends = np.searchsorted(fits[order], [some[0], some[-1] + 1])
+            for points in _pieces(order[slice(*ends)], n):
+                own = np.searchsorted(some, fits[points])
+                apart = _distances(places, noise, own, rows[points])
+                numbers, known = fits[points], apart[:, self.votes.live]
+                predicted[points] = self._predicted(known, numbers, classes)
+        return predicted if several else predicted[:, 0]
+
+    def _predicted(self, apart: Matrix, fits: Numbers, classes: int) -> Matrix:
+        """Predict points from their distances, with lists that are long enough."""
+        predicted = np.empty((len(apart), classes))
+        where = self.votes.places[:0]  # is not read, as distances are known
+        left, least, most = np.arange(len(apart)), self.votes.enough, apart.shape[1]
+        while len(left):
+            least = min(least, most)
+            near, numbers = _nearest(apart[left], least), fits[left]
+            point = np.arange(len(left))
+            votes = self.votes.votes(near, point, where, numbers)
+            predicted[left] = self.votes.shares(votes, numbers, classes)
+            left = left[~votes.sure]
+            if len(left) and least == most:
+                raise ModelError(
+                    f"k={self.votes.model.k} neighbours are more than a training set "
+                    "has records; use a smaller k."
+                )
+            least *= LONGER
+        return predicted
+
+    def _places(self, fits: Numbers) -> tuple[Matrix, Matrix]:
+        """Return the covariates of all records in some fits, shape (p, m, n).
+
+        The second array, (p, m), has differences that may be due to rounding alone.
+        """
+        records = self.votes.records
+        places = self.learnt.matrices(fits).transpose(2, 0, 1)
+        if records.intercept is not None:
+            places = np.delete(places, records.intercept, axis=0)
+        places = np.ascontiguousarray(places)
+        noise = NOISE * len(self.learnt.products) * np.abs(places).max(axis=2)
+        if self.scale:
+            weights = weights_of(records, self.votes.folds, fits)
+            unit = np.stack([inverse_spreads(one, weights) for one in places])
+            places *= unit[:, :, None]
+            noise *= unit
+        return places, noise
+
+
+def inverse_spreads(column: Matrix, weights: Matrix) -> Matrix:
+    """Return one over the standard deviation in each training set, shape (m,).
+
+    It is 0 for a column that is constant there.
+
+    Parameters
+    ----------
+    column, weights : numpy.ndarray, shape (m, n)
+
+    Examples
+    --------
+    >>> column = np.array([[1.0, 3.0, 9.0], [5.0, 5.0, 9.0]])
+    >>> inverse_spreads(column, np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]))
+    array([1., 0.])
+    """
+    total = weights.sum(axis=1)
+    mean = np.einsum("mn,mn->m", weights, column) / total
+    away = column - mean[:, None]
+    spread = np.sqrt(np.einsum("mn,mn->m", weights, away**2) / total)
+    used = weights > 0
+    low = column.min(axis=1, where=used, initial=np.inf)
+    high = column.max(axis=1, where=used, initial=-np.inf)
+    with np.errstate(divide="ignore"):
+        return np.where(high > low, 1 / spread, 0.0)
+
+
+def _distances(places: Matrix, noise: Matrix, own: Numbers, rows: Numbers) -> Matrix:
+    """Return the distances of all records from some, each in its fit, shape (k, n).
+
+    Records that are equal but for rounding have the distance 0.
+    """
+    square = np.zeros((len(rows), places.shape[2]))
+    for column, least in zip(places, noise, strict=True):
+        step = column[own]
+        step -= column[own, rows][:, None]
+        np.abs(step, out=step)
+        step[step <= least[own][:, None]] = 0.0
+        step *= step
+        square += step
+    return np.sqrt(square, out=square)
+
+
+def _nearest(apart: Matrix, least: int) -> Nearby:
+    """Return the nearest records of each point, of all whose distances are given."""
+    reach = np.full(len(apart), np.inf)
+    if least < apart.shape[1]:
+        some = np.argpartition(apart, least - 1, axis=1)[:, :least]
+        apart = np.take_along_axis(apart, some, axis=1)
+        order = np.argsort(apart, axis=1, kind="stable")
+        near = np.take_along_axis(some, order, axis=1)
+        reach = apart.max(axis=1)
+    else:
+        order = near = np.argsort(apart, axis=1, kind="stable")
+    found = np.take_along_axis(apart, order, axis=1)
+    sizes = np.full(len(apart), near.shape[1])
+    return Nearby(0, Ragged.split(near.ravel(), sizes), found.ravel(), reach)
+
+
+def _pieces(points: NDArray[np.intp], n: int) -> Iterator[NDArray[np.intp]]:
+    """Cut points so that their distances from all records take little memory."""
+    step = max(1, CELLS // n)
+    for start in range(0, len(points), step):
+        yield points[start : start + step]
