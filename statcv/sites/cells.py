@@ -1,7 +1,7 @@
 """Counts of records in intervals of the linear predictor, none of which is small.
 
 The inner edges are common to all sites. A site joins neighbouring bins until each count
-is 0 or at least the agreed number, and tells which bins it joined. The area under the
+is 0 or at least the agreed number, and says which bins it joined. The area under the
 ROC curve then lies between two bounds, whatever the order within an interval is.
 """
 
@@ -135,7 +135,7 @@ class Cells:
         return np.asarray(self.counts[of_bin] * mass / total[of_bin])
 
 
-def masses(cells: Sequence[Cells]) -> Floats:
+def class_mass(cells: Sequence[Cells]) -> Floats:
     """Return how the records of a class are taken to be spread over bins.
 
     Each count is spread over its interval in proportion to the counts of all sites,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import MessageError, SiteError, listed
-from statcv.sites.cells import Cells, masses
+from statcv.sites.cells import Cells, class_mass
 from statcv.sites.messages import Message
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
 from statcv.sites.progress import END, JOIN, SCORE, Progress
@@ -70,6 +70,9 @@ class Coordinator:
                 site: str(one.header.get("checksum", "")) for site, one in read.items()
             }
         self.answers[phase] = read
+        for reply in replies:
+            site = str(Message.of(reply).header["site"])
+            self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
         sums = self._sums(phase, read)
         digests = {
             str(Message.of(reply).header["site"]): hashlib.sha256(reply).hexdigest()
@@ -108,7 +111,6 @@ class Coordinator:
             if site in read:
                 raise SiteError(f"two answers come from site {site}.")
             read[site] = one
-            self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
         expected = set(self.plan.sites) or set(self.roster) or set(read)
         if absent := sorted(expected - set(read)):
             raise SiteError(
@@ -138,22 +140,22 @@ class Coordinator:
                     raise MessageError(f"site {site}: {error}") from None
             sums[name] = total
         if phase == SCORE and self.plan.binary:
+            masses = self.masses
+            folds = range(self.plan.k)
             spread = [
-                [
-                    np.sum(
-                        [cells.spread(mass) for cells in self.fold_cells(fold, code)], 0
-                    )
-                    for code, mass in enumerate(self.masses)
-                ]
-                for fold in range(self.plan.k)
+                np.sum(
+                    [one.spread(mass) for one in self.fold_cells(fold, code)], axis=0
+                )
+                for fold in folds
+                for code, mass in enumerate(masses)
             ]
-            sums["counts"] = np.array(spread)
+            sums["counts"] = np.reshape(spread, (self.plan.k, 2, -1))
         return sums
 
     @property
     def masses(self) -> list[Floats]:
         """How the records of each class are taken to be spread over bins."""
-        return [masses(self.pooled_cells(code)) for code in (0, 1)]
+        return [class_mass(self.pooled_cells(code)) for code in (0, 1)]
 
     def pooled_cells(self, code: int, sites: Sequence[str] = ()) -> list[Cells]:
         """Return the counts of a class at some sites; at all unless given."""

@@ -351,7 +351,7 @@ class SitesResult:
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
-        """The net benefit at the agreed probabilities, with the number of sites.
+        """The net benefit at the agreed probabilities, one row each.
 
         It is exact where every site could end an interval at the probability, and NaN
         where a site had too few records on one side of it.

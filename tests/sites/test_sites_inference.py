@@ -13,7 +13,7 @@ import statcv as scv
 from statcv import sites
 from statcv.errors import MetricError
 from statcv.metrics import auroc, net_benefit
-from statcv.sites.cells import Cells, area_of, delong_variance, masses
+from statcv.sites.cells import Cells, area_of, class_mass, delong_variance
 from statcv.sites.result import SitesResult
 from statcv.studies import simulate_ehr
 
@@ -123,7 +123,7 @@ def test_the_bounds_hold_for_any_order_within_intervals(seed, least, n_sites):
             sides[code].append(Cells.of(counts, least))
             y.extend([code] * len(values))
             x.extend(values)
-    area = area_of(sides[1], sides[0], [masses(sides[1]), masses(sides[0])])
+    area = area_of(sides[1], sides[0], [class_mass(sides[1]), class_mass(sides[0])])
     exact = auroc(y, x)
     assert area.lower - 1e-12 <= exact <= area.upper + 1e-12
     assert area.lower <= area.value <= area.upper
