@@ -240,7 +240,7 @@ def do_tasks(
         return
     from joblib import Parallel, delayed
 
-    if setup.design.terms.plain is None:
+    if not setup.design.terms.is_plain:
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
     prefer = "threads" if setup.model.capabilities.releases_gil else None
     as_they_end = returns_as_they_end(prefer)
