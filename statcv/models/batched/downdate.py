@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -91,47 +91,46 @@ class Whole:
 
 
 @dataclass(frozen=True, eq=False)
-class Halves:
-    """Inverses as products Wᵀ W of triangular W, shape (m, p, p).
+class Factored:
+    """Inverses of few matrices, each as its triangular factor, without inversion.
 
-    They take less time than whole inverses where few vectors are multiplied.
+    Attributes
+    ----------
+    factors : list of numpy.ndarray
+        Upper triangles of Cholesky's decomposition, shape (p, p); NaN without one.
+    norm : numpy.ndarray, shape (m,)
+        A bound on the largest eigenvalue of each; infinite if unbounded.
     """
 
-    triangles: Matrix
+    factors: list[Matrix]
+    norm: Matrix
 
-    @property
-    def matrices(self) -> Matrix:
-        """The inverses, shape (m, p, p)."""
-        return np.matmul(self.triangles.transpose(0, 2, 1), self.triangles)
+    @classmethod
+    def of(cls, matrices: Matrix, bound: Matrix) -> Factored:
+        """Decompose matrices whose inverses have eigenvalues of ``bound`` at most."""
+        from scipy.linalg import lapack
 
-    @cached_property
-    def norm(self) -> Matrix:
-        """A bound on the largest eigenvalue of each: their sum; infinite if none."""
-        squares = np.einsum("bij,bij->b", self.triangles, self.triangles)
-        return np.where(np.isfinite(squares), squares, np.inf)
+        factors, norm = [], bound.copy()
+        for place, one in enumerate(matrices):
+            factor, failed = lapack.dpotrf(one.T)  # it is its own transpose
+            if failed:
+                factor, norm[place] = np.full_like(one, np.nan), np.inf
+            factors.append(factor)
+        return cls(factors, norm)
 
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, p), each by its matrix."""
-        half = np.matmul(self.triangles, vectors[:, :, None])
-        return np.asarray(np.matmul(half.transpose(0, 2, 1), self.triangles)[:, 0])
+        from scipy.linalg import lapack
 
-    def part(self, chosen: NDArray[Any]) -> Halves:
+        made = np.empty_like(vectors)
+        for place, factor in enumerate(self.factors):
+            made[place] = lapack.dpotrs(factor, vectors[place])[0]
+        return made
+
+    def part(self, chosen: NDArray[Any]) -> Factored:
         """Return some of the matrices."""
-        return Halves(self.triangles[chosen])
-
-
-def definite_inverse(matrices: Matrix) -> Whole | Halves:
-    """Invert each positive definite matrix; NaN without an inverse."""
-    from scipy.linalg import lapack
-
-    q = matrices.shape[-1]
-    if q < SMALL:
-        return Whole(inverted(matrices))
-    made = np.empty_like(matrices)
-    for place, one in enumerate(matrices):
-        factor, failed = lapack.dpotrf(one.T)
-        made[place] = np.nan if failed else lapack.dtrtri(factor)[0].T
-    return Halves(made)
+        places = np.arange(len(self.factors))[chosen].tolist()
+        return Factored([self.factors[place] for place in places], self.norm[chosen])
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from statcv.models.batched.chord import (
     shortened,
     squares_of,
 )
-from statcv.models.batched.downdate import Inverse
+from statcv.models.batched.downdate import Factored, Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.batched.logit_problem import (
     ALONE,
@@ -308,16 +308,18 @@ def _moved(
 ) -> tuple[Matrix, Matrix, Inverse, Matrix]:
     """Take a first step where it goes far, and return what :func:`settle` takes there.
 
-    The Hessians of few fits take less time than the steps that they save.
+    The Hessians of few fits take less time than the steps that they save. On the way,
+    they change at most by a factor of exp(the change of a linear predictor).
     """
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         step = inverse.times(gradient)
         far = squares_of(step) * problem.reach**2 > FAR**2
-        if not far.any() or not (inverse.norm <= SINGULAR).all():
+        if not far.any() or not (bound <= SINGULAR).all():
             return theta, gradient, inverse, bound
         shortened(problem, theta, gradient, step, far)
-        theta = theta + step
-        gradient, own = problem.own_hessian(theta)
+        theta, bound = theta + step, bound * np.exp(problem.furthest(step))
+        gradient, hessian = problem.hessian(theta)
+        own = Factored.of(hessian, bound)
         return theta, gradient, own, own.norm
 
 

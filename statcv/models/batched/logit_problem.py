@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, RidgeModel, TrainingSet
 from statcv.models.batched.downdate import (
-    Halves,
     Inverse,
     Whole,
     by_counts,
     by_lists,
-    definite_inverse,
     grams,
     products_of,
+    symmetric_inverse,
 )
 from statcv.models.batched.folds import CELLS, Block
 from statcv.models.newton import column_units
@@ -368,8 +367,14 @@ class Problem:
         made: Inverse = (by_lists if few else by_counts)(self.centre.roots, self.block)
         return made
 
-    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole | Halves]:
+    def own_hessian(self, theta: Matrix) -> tuple[Matrix, Whole]:
         """Return the gradient and the inverse Hessian of each fit at theta."""
+        gradient, made = self.hessian(theta)
+        with np.errstate(invalid="ignore", over="ignore"):
+            return gradient, Whole(symmetric_inverse(made))
+
+    def hessian(self, theta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the gradient and the Hessian, (m, q, q), of each fit at theta."""
         centre, q = self.centre, theta.shape[1]
         against = self._against(theta)
         variance = against * (1 - against)
@@ -388,4 +393,4 @@ class Problem:
         if self.ridge is not None:
             made += self.ridge
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._gradient(theta, against), definite_inverse(made)
+            return self._gradient(theta, against), made
