@@ -232,7 +232,7 @@ def do_tasks(
         ``joblib.parallel_config`` decides. A single task is done here, and there are
         never more workers than tasks.
     """
-    workers = min(_jobs(n_jobs), len(ranges))
+    workers = len(ranges) if len(ranges) < 2 else min(_jobs(n_jobs), len(ranges))
     if workers < 2:
         with one_thread(openmp=not setup.model.capabilities.any_threads):
             for task in ranges:
