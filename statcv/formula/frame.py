@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import groupby
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -270,8 +269,10 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
 
 
 def _different(dtypes: NDArray[Any]) -> set[Any]:
-    """Return the dtypes that occur; neighbours are mostly the same object."""
-    return {dtype for dtype, _ in groupby(dtypes.tolist())}
+    """Return the dtypes that occur, of which there is mostly one."""
+    listed = dtypes.tolist()
+    alike = listed.count(listed[0]) == len(listed)
+    return {listed[0]} if alike else set(listed)
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:

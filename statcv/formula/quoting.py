@@ -71,10 +71,15 @@ def all_quoted(columns: Sequence[str], among: Container[str]) -> Written:
     >>> dict(all_quoted(columns, among=set(columns)))
     {'age': 'age', "Q('odd name')": 'odd name'}
     """
-    columns = tuple(columns)
-    if _are_names(columns) and not any(word in among for word in keyword.kwlist):
+    columns, words = tuple(columns), keyword.kwlist
+    if len(columns) < len(words):
+        reserved = any(map(keyword.iskeyword, columns))
+    else:
+        reserved = any(word in among for word in words)
+    if _are_names(columns) and not reserved:
         return Written(columns, columns)
-    return Written(tuple(map(quoted, columns)), columns)
+    codes = tuple(map(quoted, columns))
+    return Written(columns if codes == columns else codes, columns)
 
 
 def _kind(sign: str) -> str:
