@@ -281,10 +281,10 @@ def _fit_block(
     if series is None or block.counts is not None:
         if is_small(problem):
             return _climb(problem, theta, gradient, inverse, bound)
-        start = theta, gradient, inverse, bound
+        here = theta, gradient, inverse, bound
         if len(problem) <= ALONE:
-            start = _moved(problem, *start)
-        return settle(problem, *start)[:2]
+            here = _moved(problem, *here)
+        return settle(problem, *here)[:2]
     near = NearCentre.of(problem, series)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         step = inverse.times(gradient)
