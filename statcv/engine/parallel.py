@@ -232,7 +232,7 @@ def do_tasks(
         ``joblib.parallel_config`` decides. A single task is done here, and there are
         never more workers than tasks.
     """
-    workers = min(_jobs(n_jobs), len(ranges))
+    workers = len(ranges) if len(ranges) < 2 else min(_jobs(n_jobs), len(ranges))
     if workers < 2:
         with one_thread(openmp=not setup.model.capabilities.any_threads):
             for task in ranges:
@@ -240,7 +240,7 @@ def do_tasks(
         return
     from joblib import Parallel, delayed
 
-    if setup.design.terms.plain is None:
+    if not setup.design.terms.is_plain:
         _ = setup.design.matrix, setup.design.terms.levels  # once, not in each worker
     prefer = "threads" if setup.model.capabilities.releases_gil else None
     as_they_end = returns_as_they_end(prefer)

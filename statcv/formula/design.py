@@ -84,7 +84,7 @@ class Design:
     @property
     def intercept(self) -> int | None:
         """Position of the intercept among the columns, or None."""
-        return self.names.index("Intercept") if () in self.formula.terms else None
+        return self.names.index("Intercept") if self.formula.intercept else None
 
     @cached_property
     def matrix(self) -> Matrix:
@@ -173,11 +173,11 @@ def make_design(
         )
     frame = as_frame(data)
     every = frame.columns.tolist()
-    parsed = parse_formula(formula, every, scope, not_in_dot)
+    parsed = parse_formula(formula, every, scope, not_in_dot, frame.columns)
     given = {name: frame[name] for name in parsed.outcome_columns}
     columns = Columns(frame, every, parsed.columns)
     terms, index = Terms(parsed, columns, frame.index), frame.index
-    matrix = terms.whole_matrix() if terms.plain is not None else None
+    matrix = terms.whole_matrix() if terms.is_plain else None
     finite = matrix is not None and is_finite(matrix)
     others = {} if finite else {name: frame[name] for name in parsed.columns}
     kept, missing = _complete_rows(given, others, len(frame), parsed, na_action)
@@ -185,12 +185,9 @@ def make_design(
         index = index[kept]
         given = {name: column.iloc[kept] for name, column in given.items()}
         terms = Terms(parsed, Columns(frame, every, parsed.columns, kept), index)
-        if terms.plain is None or matrix is None:
-            matrix = None
-        else:
-            matrix = _kept_rows(matrix, kept)
+        matrix = None if matrix is None else _kept_rows(matrix, kept)
     outcome = read_outcome(parsed, given, index, positive)
-    if terms.plain is None:  # otherwise the matrix shows it
+    if not terms.is_plain:  # otherwise the matrix shows it
         _refuse_identifiers(parsed, terms.columns)
         _refuse_infinite(terms.columns)
     _refuse_names_twice(terms)
@@ -308,6 +305,10 @@ def _refuse_infinite(columns: Series) -> None:
 
 
 def _refuse_names_twice(terms: Terms) -> None:
+    formula = terms.formula
+    alone = terms.is_plain and not formula.several  # each has its own name
+    if alone and not (formula.intercept and "Intercept" in formula.single):
+        return
     if len(set(terms.names)) < len(terms.names):
         name, _ = Counter(terms.names).most_common(1)[0]
         raise FormulaError(

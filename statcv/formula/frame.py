@@ -216,7 +216,7 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
     @cached_property
     def _kinds(self) -> set[Any]:
         """The dtypes of the columns."""
-        return set(self._dtypes[self._places].tolist()) if self.names else set()
+        return _different(self._dtypes[self._places]) if self.names else set()
 
     @cached_property
     def _dtypes(self) -> NDArray[Any]:
@@ -244,13 +244,16 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
             return None
         if n > SHORT and not self._lie_together():
             return None
-        numbers = all(map(is_number, self._dtypes))
+        numbers = False
+        if small or len(self._kinds) > 1:
+            numbers = all(map(is_number, _different(self._dtypes)))
         if not (many or numbers):
             return None
-        if numbers and (small or len(self._kinds) > 1):
+        if numbers:
             values = self.frame.to_numpy()[:, self._places]
         else:
-            values = self.frame.iloc[:, self._places].to_numpy()
+            numbered = self.frame.set_axis(range(len(self.every)), axis=1)
+            values = numbered.iloc[:, self._places].to_numpy()  # with no names to copy
         return values if is_number(values.dtype) else None
 
     def _lie_together(self) -> bool:
@@ -263,6 +266,13 @@ class Columns(Mapping[str, "pd.Series[Any]"]):
             for place in (places.start, places.start + 1, places.stop - 1)
         )
         return bool(last - first == (second - first) * (len(self.names) - 1))
+
+
+def _different(dtypes: NDArray[Any]) -> set[Any]:
+    """Return the dtypes that occur, of which there is mostly one."""
+    listed = dtypes.tolist()
+    alike = listed.count(listed[0]) == len(listed)
+    return {listed[0]} if alike else set(listed)
 
 
 def _plain_number(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import io
 import tokenize
+from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from importlib import import_module
 from itertools import chain
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 from statcv.errors import FormulaError
-from statcv.formula.quoting import all_quoted, column_of, quoted
+from statcv.formula.quoting import Written, all_quoted, column_of, quoted
 from statcv.formula.scope import Factors, resolve
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
@@ -203,9 +204,13 @@ class Formula:
         The formula as the user wrote it.
     outcome : str
         The expression on the left.
-    terms : tuple of tuple of str
-        One tuple of factor expressions per term, ordered by degree and then as
-        written, as in R; the empty tuple is the intercept.
+    intercept : bool
+        Whether there is an intercept.
+    single : tuple of str
+        The factor expressions that are terms by themselves, as written.
+    several : tuple of tuple of str
+        One tuple of factor expressions for each other term, ordered by degree and then
+        as written.
     factors : Factors
         Factor of each expression, the outcome included.
     outcome_columns, columns : tuple of str
@@ -216,23 +221,33 @@ class Formula:
 
     text: str
     outcome: str
-    terms: tuple[Term, ...]
+    intercept: bool
+    single: tuple[str, ...]
+    several: tuple[Term, ...]
     factors: Factors
     outcome_columns: tuple[str, ...]
     columns: tuple[str, ...]
     functions: Mapping[str, Any]
 
     @cached_property
-    def products(self) -> tuple[Term, ...] | None:
-        """The columns whose product each term is; None if a term is anything else."""
+    def terms(self) -> tuple[Term, ...]:
+        """One tuple of factor expressions per term, ordered by degree as in R.
+
+        The empty tuple is the intercept.
+        """
+        constant: tuple[Term, ...] = ((),) if self.intercept else ()
+        return (*constant, *zip(self.single), *self.several)
+
+    @cached_property
+    def multiplies(self) -> bool:
+        """Whether every term is a product of columns."""
         column = self.factors.columns
-        codes = list(chain.from_iterable(self.terms))
-        try:
-            columns = list(map(column.__getitem__, codes))
-        except KeyError:
-            return None
-        if columns == codes:
-            return self.terms
+        return all(code in column for code in chain(self.single, *self.several))
+
+    @cached_property
+    def products(self) -> tuple[Term, ...]:
+        """The columns whose product each term is, if it ``multiplies``."""
+        column = self.factors.columns
         return tuple(tuple(column[code] for code in term) for term in self.terms)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -258,14 +273,27 @@ class _Module:
 
 def parse_formula(
     text: object,
-    columns: Collection[str],
+    columns: Sequence[str],
     scope: Mapping[str, Any],
     not_in_dot: Collection[str] = (),
+    known: Collection[str] | None = None,
 ) -> Formula:
     """Parse a formula, given the columns of the data.
 
     ``.`` on the right stands for every column that is neither on the left nor in
     ``not_in_dot``.
+
+    Parameters
+    ----------
+    text : str
+    columns : sequence of str
+        All columns.
+    scope : mapping
+        Names that the formula may call.
+    not_in_dot : collection of str
+        Columns that ``.`` does not stand for.
+    known : collection of str, optional
+        All columns, in which one is found quickly; made from ``columns`` by default.
 
     Raises
     ------
@@ -280,47 +308,64 @@ def parse_formula(
     text = text.replace("\n", " ").strip()
     left, right = sides(text)
     outcome = _single_outcome(expanded(left), text)
-    known = dict(zip(columns, columns, strict=True))
+    known = dict.fromkeys(columns) if known is None else known
     left_factors, functions = resolve([outcome], known, scope)
     outcome_columns = left_factors[outcome].columns
-    others = known.copy()
-    for column in (*outcome_columns, *not_in_dot):
-        others.pop(column, None)
-    dot = all_quoted(others)
-    found = expanded(right, list(dot))
-    predictors = found.ordered
-    alone = not predictors or len(predictors[-1]) == 1
-    codes: Collection[str] = cast("Any", found.terms)  # of terms with one factor
-    if not alone:
-        codes = dict.fromkeys(chain.from_iterable(predictors))
-    if found.intercept is not False:
-        predictors = ((), *predictors)
-    if not predictors:
+    others = list(columns)
+    for column in {*outcome_columns, *not_in_dot}:
+        if column in known:
+            others.remove(column)
+    dot = all_quoted(others, known)
+    intercept, single, several = _predictors(right, dot)
+    if not (intercept or single or several):
         raise FormulaError(f"the formula {text!r} leaves no column to fit.")
+    codes: Collection[str] = single
+    if several:
+        codes = dict.fromkeys(chain(single, *several))
     # a misspelt name is an error where it is taken away, too
     mentions = mentioned(right)
     beyond_dot = any(code not in dot for code in mentions)
     named = [code for code in codes if code not in dot] if beyond_dot else []
     read, more_functions = resolve([*named, *mentions], known, scope)
-    single = {code: f.column for code, f in read.items() if f.column is not None}
-    factors = Factors({**left_factors, **read}, {**dot, **single}, "Q" in known)
-    used = tuple(map(dot.__getitem__, codes)) if not named else ()
+    more = {code: f.column for code, f in read.items() if f.column is not None}
+    written = {**dot, **more} if any(code not in dot for code in more) else dot
+    factors = Factors({**left_factors, **read}, written, "Q" in known)
     if named:
         in_order = chain.from_iterable(factors[code].columns for code in codes)
         used = tuple(dict.fromkeys(in_order))
         _refuse_both_sides(outcome_columns, used)
+    else:
+        used = dot.columns if codes is dot.codes else tuple(map(dot.__getitem__, codes))
     formula = Formula(
         text=text,
         outcome=outcome,
-        terms=predictors,
+        intercept=intercept,
+        single=single,
+        several=several,
         factors=factors,
         outcome_columns=outcome_columns,
         columns=used,
         functions={**functions, **more_functions},
     )
-    if dot is others and not named:
-        vars(formula)["products"] = predictors  # known already
+    if not named:
+        vars(formula)["multiplies"] = True  # known already
     return formula
+
+
+def _predictors(
+    right: Any, dot: Written
+) -> tuple[bool, tuple[str, ...], tuple[Term, ...]]:
+    """Return whether there is an intercept, and the terms of one and several factors.
+
+    A dot by itself is not expanded, since it may stand for many columns.
+    """
+    if right.type == "PYTHON_EXPR" and right.token.extra == DOT and len(dot):
+        return True, dot.codes, ()
+    found = expanded(right, dot.codes)
+    terms = found.ordered
+    alone = bisect_right(terms, 1, key=len)
+    single = tuple(chain.from_iterable(terms[:alone]))
+    return found.intercept is not False, single, terms[alone:]
 
 
 def _refuse_both_sides(outcome: Collection[str], used: Sequence[str]) -> None:

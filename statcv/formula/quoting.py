@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import keyword
 import unicodedata
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 
 def quoted(column: str) -> str:
@@ -18,31 +21,89 @@ def quoted(column: str) -> str:
     return column if plain and same else f"Q({column!r})"
 
 
-def all_quoted(columns: dict[str, str]) -> dict[str, str]:
+@dataclass(frozen=True, eq=False)
+class Written(Mapping[str, str]):
+    """Columns by how they are written in a formula.
+
+    The table is made when one of them is looked up.
+
+    Attributes
+    ----------
+    codes : tuple of str
+        How they are written.
+    columns : tuple of str
+        The same object if all are written as themselves.
+    """
+
+    codes: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @cached_property
+    def _table(self) -> dict[str, str]:
+        return dict(zip(self.codes, self.columns, strict=True))
+
+    def __getitem__(self, code: str) -> str:
+        return self._table[code]
+
+    def __contains__(self, code: object) -> bool:
+        return code in self._table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.codes)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def all_quoted(columns: Sequence[str], among: Container[str]) -> Written:
     """Return many columns by how they are written in a formula.
 
     Parameters
     ----------
-    columns : dict
-        The columns, by their names.
-
-    Returns
-    -------
-    dict
-        The same object if all columns are written as themselves.
+    columns : sequence of str
+        Different columns.
+    among : container of str
+        These columns, and perhaps others, in which one is found quickly.
 
     Examples
     --------
-    >>> all_quoted({"age": "age", "odd name": "odd name"})
+    >>> columns = ["age", "odd name"]
+    >>> dict(all_quoted(columns, among=set(columns)))
     {'age': 'age', "Q('odd name')": 'odd name'}
     """
-    if (
-        "".join(columns).isascii()
-        and all(map(str.isidentifier, columns))
-        and columns.keys().isdisjoint(keyword.kwlist)
-    ):
-        return columns
-    return {quoted(column): column for column in columns}
+    columns, words = tuple(columns), keyword.kwlist
+    if len(columns) < len(words):
+        reserved = any(map(keyword.iskeyword, columns))
+    else:
+        reserved = any(word in among for word in words)
+    if _are_names(columns) and not reserved:
+        return Written(columns, columns)
+    codes = tuple(map(quoted, columns))
+    return Written(columns if codes == columns else codes, columns)
+
+
+def _kind(sign: str) -> str:
+    """Return ``a`` for a sign that may begin a name, and ``0`` for one inside it."""
+    if sign.isidentifier():
+        return "a"
+    return "0" if sign.isdigit() else sign if sign == "\n" else "?"
+
+
+KINDS = "".join(_kind(chr(number)) for number in range(128)).encode().ljust(256, b"?")
+
+
+def _are_names(columns: Sequence[str]) -> bool:
+    """Return whether all columns are ASCII identifiers, by one look at all letters.
+
+    >>> _are_names(["age", "x_1"]), _are_names(["age", "1x"]), _are_names([""])
+    (True, False, False)
+    """
+    lines = "".join(["\n", "\n".join(columns), "\n"])  # one for each
+    if not lines.isascii():
+        return False
+    kinds = lines.encode().translate(KINDS)
+    odd = (b"?", b"\n0", b"\n\n")
+    return kinds.count(b"\n") == len(columns) + 1 and not any(o in kinds for o in odd)
 
 
 def column_of(code: str) -> str | None:

@@ -176,7 +176,7 @@ def resolve(
     ----------
     codes : iterable of str
     columns : collection of str
-        Columns of the data, in which names are looked up: a dict or a set.
+        Columns of the data, among which one is found quickly.
     scope : mapping
 
     Raises

@@ -57,7 +57,8 @@ class Terms:
 
     def __getstate__(self) -> dict[str, Any]:
         """Drop patsy's objects, which do not pickle and are made again on demand."""
-        kept = {"formula", "columns", "index", "plain", "stateful", "names", "levels"}
+        known = {"is_plain", "stateful", "names", "levels"}
+        kept = {"formula", "columns", "index", *known}
         return {name: self.__dict__[name] for name in kept & self.__dict__.keys()}
 
     @cached_property
@@ -66,23 +67,25 @@ class Terms:
         return pd.DataFrame(dict(self.columns), index=self.index)
 
     @cached_property
-    def plain(self) -> tuple[tuple[str, ...], ...] | None:
-        """Numeric columns to multiply for each column of the matrix, or None."""
-        products = self.formula.products
-        if products is None:
-            return None
+    def is_plain(self) -> bool:
+        """Whether each column of the matrix is a product of numeric columns."""
+        if not self.formula.multiplies:
+            return False
         columns = self.columns
         if isinstance(columns, Columns):
-            numbers = columns.are_numbers()
-        else:
-            used = self.formula.columns
-            numbers = all(is_number(columns[name].dtype) for name in used)
-        return products if numbers else None
+            return columns.are_numbers()
+        used = self.formula.columns
+        return all(is_number(columns[name].dtype) for name in used)
+
+    @property
+    def plain(self) -> tuple[tuple[str, ...], ...] | None:
+        """Numeric columns to multiply for each column of the matrix, or None."""
+        return self.formula.products if self.is_plain else None
 
     @cached_property
     def _prepared(self) -> Prepared | None:
         """The terms ready to be learnt together; None if patsy learns them."""
-        if self.plain is not None:
+        if self.is_plain:
             return None
         return Prepared.of(self.formula, self.columns, self.index)
 
@@ -118,7 +121,7 @@ class Terms:
     @cached_property
     def learning_columns(self) -> tuple[str, ...]:
         """The columns from which a term learns."""
-        if self.plain is not None:
+        if self.is_plain:
             return ()
         if self._prepared is not None:
             codes = self._prepared.learning
@@ -134,9 +137,10 @@ class Terms:
     @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the matrix's columns, terms in the order of the formula."""
-        if self.plain is not None:
-            names = tuple(map(":".join, self.formula.terms))
-            return names if names[0] else ("Intercept", *names[1:])
+        if self.is_plain:
+            formula = self.formula
+            constant = ("Intercept",) if formula.intercept else ()
+            return (*constant, *formula.single, *map(":".join, formula.several))
         patsys = [self._layout.column_names[j] for j in self._order]
         return tuple(map(self._labelled, patsys, self._origins))
 
@@ -162,7 +166,7 @@ class Terms:
     @cached_property
     def _origins(self) -> list[tuple[str, ...]]:
         """The term of each column of the matrix."""
-        if self.plain is not None:
+        if self.is_plain:
             return list(self.formula.terms)
         sizes = [
             self._slices[t].stop - self._slices[t].start for t in self.formula.terms
@@ -208,8 +212,8 @@ class Terms:
 
     def whole_matrix(self) -> Matrix:
         """Return the design matrix of all rows."""
-        if self.plain is not None:
-            return _multiply(self.plain, self.columns, len(self.index))
+        if self.is_plain:
+            return _multiply(self.formula, self.columns, len(self.index))
         n = len(self.index)
         ready = self._prepared
         learnt = None if ready is None else ready.whole(self._order)
@@ -222,8 +226,8 @@ class Terms:
 
         A missing value makes the cells of its terms NaN.
         """
-        if self.plain is not None:
-            return _multiply(self.plain, frame, len(frame))
+        if self.is_plain:
+            return _multiply(self.formula, frame, len(frame))
         import patsy
 
         from statcv.formula.patsy_patches import KeepMissing
@@ -241,7 +245,7 @@ class Terms:
     @cached_property
     def levels(self) -> Mapping[str, tuple[NDArray[np.intp], tuple[Any, ...]]]:
         """Codes of each row (-1 if missing), and labels, of categorical factors."""
-        if self.plain is not None:
+        if self.is_plain:
             return {}
         found = {}
         for factor, info in self._layout.factor_infos.items():
@@ -253,7 +257,7 @@ class Terms:
 
     def check_rowwise(self) -> None:
         """Check for terms that learn from the rows in a way that patsy does not see."""
-        if self.plain is not None:
+        if self.is_plain:
             return
         functions = namespace(self.formula.functions)
         doubtful = [
@@ -272,20 +276,21 @@ class Terms:
 
 
 def _multiply(
-    products: tuple[tuple[str, ...], ...],
+    formula: Formula,
     columns: Mapping[str, pd.Series[Any]] | pd.DataFrame,
     n: int,
 ) -> Matrix:
     """Multiply columns, some rows at a time, so that these stay in the cache."""
-    matrix = np.empty((n, len(products)))
-    constant = 0 if products[0] else 1  # they rise by degree
+    constant, single = int(formula.intercept), formula.single
+    matrix = np.empty((n, constant + len(single) + len(formula.several)))
     table = None
-    if isinstance(columns, Columns) and len(products[-1]) == 1:
+    if isinstance(columns, Columns) and single and not formula.several:
         table = columns.table()
     if table is not None:
         matrix[:, :constant] = 1
         matrix[:, constant:] = table
         return matrix
+    products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}
     rows = max(LEAST, CELLS // max(len(products), 1))
     for start in range(0, n, rows):

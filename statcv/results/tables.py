@@ -370,9 +370,9 @@ def apparent(result: CVResult) -> pd.Series[float]:
 
 def _labels(design: Design, rows: NDArray[np.intp]) -> Any:
     """Return labels of rows; numbers as an array, which pandas reads faster."""
-    labels = design.labels[rows]
+    labels = design.labels
     plain = isinstance(labels.dtype, np.dtype) and labels.dtype.kind in "iuf"
-    return labels.to_numpy() if plain else labels
+    return labels.to_numpy()[rows] if plain else labels[rows]
 
 
 def _observed(design: Design, rows: NDArray[np.intp]) -> NDArray[Any]:

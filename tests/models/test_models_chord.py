@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.models.base import Matrix
-from statcv.models.batched.chord import STEPS, approach, follow
+from statcv.models.batched.chord import STEPS, approach, follow, shortened
 from statcv.models.batched.downdate import Whole
 
 
@@ -57,6 +57,22 @@ def test_fits_come_to_their_own_optima(curved, top):
         found, done, _ = approach(problem, start, gradient, inverse, 1e-13, 1e-15)
     assert done[1]
     np.testing.assert_allclose(found[done], problem.top[done], atol=1e-11, rtol=0)
+
+
+def test_a_gradient_known_ahead_is_not_computed_again():
+    problem = Bowls(np.array([[0.9, 0.5], [0.2, 0.1]]), np.array([[1.0, 0.6]] * 2))
+    start, inverse = np.zeros((2, 2)), inverse_of([1.0, 1.0], [1.0, 1.0])
+    step = inverse.times(problem.gradient(start))
+    every = np.ones(2, dtype=bool)
+    far = Bowls(problem.top * 100, problem.curved)
+    short, ahead = shortened(far, start, far.gradient(start), step * 100, every)
+    assert not short.any()
+    np.testing.assert_array_equal(ahead, far.gradient(step * 100))
+    ends = [
+        follow(problem, start, step, inverse, 1e-13, 1e-16, known)[0]
+        for known in (None, problem.gradient(step))
+    ]
+    np.testing.assert_array_equal(*ends)
 
 
 def test_a_step_too_far_is_shortened_and_no_matrix_is_no_step():

@@ -69,9 +69,11 @@ def approach(
     usable = inverse.norm <= SINGULAR
     step = inverse.times(gradient)
     far = usable & (squares_of(step) * problem.reach**2 > FAR**2)
-    short = _shortened(problem, theta, gradient, step, far) if far.any() else far
+    short, ahead = far, None
+    if far.any():
+        short, ahead = shortened(problem, theta, gradient, step, far)
     if usable.all() and not short.any():
-        return follow(problem, theta, step, inverse, enough, noise)
+        return follow(problem, theta, step, inverse, enough, noise, ahead)
     found, done = theta.copy(), np.zeros(len(theta), dtype=bool)
     found[short] += step[short]
     go = usable & ~short
@@ -81,32 +83,37 @@ def approach(
     return found, done, STEPS
 
 
-def _shortened(
+def shortened(
     problem: Likelihoods,
     theta: Matrix,
     gradient: Matrix,
     step: Matrix,
     far: NDArray[np.bool_],
-) -> NDArray[np.bool_]:
+) -> tuple[NDArray[np.bool_], Matrix | None]:
     """Shorten, in place, steps that go too far, and return which were.
 
     A step goes too far if the objective rises more steeply at its end than it falls at
-    its beginning. Only steps that move a linear predictor far are checked.
+    its beginning. Only steps that move a linear predictor far are checked. The
+    gradients at the ends are returned too, if all were computed and no step is changed.
     """
-    left = np.flatnonzero(far)
-    left = left[problem.part(left).furthest(step[left]) > FAR]
-    short = np.zeros(len(step), dtype=bool)
+    left, short = np.flatnonzero(far), np.zeros(len(step), dtype=bool)
+    some = problem if len(left) == len(step) else problem.part(left)
+    left = left[some.furthest(step[left]) > FAR]
+    found: Matrix | None = None
     for _ in range(SECANTS):
         if not len(left):
             break
+        every = len(left) == len(step)
         falls = np.einsum("bp,bp->b", gradient[left], step[left])
-        ahead = problem.part(left).gradient(theta[left] + step[left])
+        some = problem if every else problem.part(left)
+        ahead = some.gradient(theta[left] + step[left])
         rises = -np.einsum("bp,bp->b", ahead, step[left])
         steep = rises > falls
+        found = ahead if every and not steep.any() else None
         left, falls, rises = left[steep], falls[steep], rises[steep]
         short[left] = True
         step[left] *= np.maximum(falls / (falls + rises), 0.1)[:, None]
-    return short
+    return short, None if short.any() else found
 
 
 def follow(
@@ -116,6 +123,7 @@ def follow(
     inverse: Inverse,
     enough: float,
     noise: float,
+    ahead: Matrix | None = None,
 ) -> tuple[Matrix, NDArray[np.bool_], int]:
     """Step until the gradients vanish, with Broyden's updates of the inverses.
 
@@ -130,6 +138,8 @@ def follow(
         A distance from the optimum that is negligible.
     noise : float
         The length of steps that rounding makes.
+    ahead : numpy.ndarray, shape (m, q), optional
+        The gradient at the end of the first step, if known.
 
     Returns
     -------
@@ -177,7 +187,9 @@ def follow(
                 steps = [one[going] for one in steps]
                 squares = [one[going] for one in squares]
                 going = going[going]
-        step = inverse.times(problem.gradient(theta))
+                ahead = None
+        gradient = problem.gradient(theta) if ahead is None else ahead
+        step, ahead = inverse.times(gradient), None
     else:
         found[which[going]] = theta[going]
     return found, done, len(steps) if done.all() else STEPS
