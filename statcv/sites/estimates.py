@@ -191,7 +191,7 @@ def make_estimate(
     metric = plan.metrics[0] if metric is None else metric
     if metric not in plan.metrics:
         raise MetricError(
-            f"metric {metric!r} is not in the plan, and cannot be added afterwards; the "
+            f"metric {metric!r} is not in the plan, and cannot be added later; the "
             f"plan has {', '.join(plan.metrics)}." + suggestion(metric, plan.metrics)
         )
     headline = "per_fold" if metric == "auroc" else "pooled"
