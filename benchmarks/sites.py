@@ -93,7 +93,7 @@ def large(transports: list[str]) -> pd.DataFrame:
 
 
 def bey(transports: list[str]) -> pd.DataFrame:
-    """Run the five hospitals of Bey et al. by each transport, in three kinds of folds."""
+    """Run the five hospitals of Bey et al. in three kinds of folds."""
     records = simulate_ehr(10_000, 2_000, 5, seed=SEED)
     data = dict(iter(records.groupby("site")))
     agreed = sites.thresholds(data, "x1", low=-8, high=8, k=5)
