@@ -20,6 +20,7 @@ Numbers = NDArray[np.intp]
 Cuts = NDArray[np.bool_]
 
 ROUNDS: Final = 30  # of spreading
+FEW: Final = 2  # where ends of intervals depend on the counts, which more would fit
 LEAST: Final = 1e-9  # records that a bin is taken to have
 
 
@@ -135,7 +136,7 @@ class Cells:
         return np.asarray(self.counts[of_bin] * mass / total[of_bin])
 
 
-def masses(cells: Sequence[Cells]) -> Floats:
+def masses(cells: Sequence[Cells], rounds: int = ROUNDS) -> Floats:
     """Return how the records of a class are taken to be spread over bins.
 
     Each count is spread over its interval in proportion to the counts of all sites,
@@ -146,13 +147,15 @@ def masses(cells: Sequence[Cells]) -> Floats:
     ----------
     cells : sequence of Cells
         Counts of each site.
+    rounds : int
+        Number of rounds.
 
     Returns
     -------
     numpy.ndarray, shape (bins,)
     """
     mass = np.ones(len(cells[0].cuts) + 1)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         mass = np.sum([one.spread(mass) for one in cells], axis=0) + LEAST
     return mass
 

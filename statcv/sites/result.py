@@ -18,6 +18,7 @@ from statcv.inference import Estimate, HTest, RandomEffects, random_effects
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.coordinator import Coordinator
+from statcv.sites.curves import calibration_of, roc_of
 from statcv.sites.estimates import Some, make_estimate, no_skill
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
@@ -311,36 +312,15 @@ class SitesResult:
     def roc(self) -> pd.DataFrame:
         """The ROC curve of the pooled predictions at the edges between bins."""
         self._needs_classes("the ROC curve")
-        made = {}
-        for name, code in (("tpr", 1), ("fpr", 0)):
-            counts = self.all.spread(code)
-            above = counts.sum() - np.cumsum(counts)
-            made[name] = np.append(1.0, above / counts.sum())
-        threshold = np.append(-np.inf, [*self.run.progress.edges, np.inf])
-        table = pd.DataFrame({"threshold": expit(threshold), **made})
-        return table[["threshold", "fpr", "tpr"]]
+        ones, zeros = self.all.spread(1), self.all.spread(0)
+        return roc_of(self.run.progress.edges, ones, zeros)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
         """Observed and predicted shares in ten groups of about equal size."""
         self._needs_classes("calibration")
-        edges, groups = self.run.progress.edges, 10
         ones, zeros = self.all.spread(1), self.all.spread(0)
-        total = np.cumsum(ones + zeros) / (ones + zeros).sum()
-        group = np.minimum((total * groups - 1e-9).astype(int), groups - 1)
-        middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
-        n = np.bincount(group, ones + zeros, groups)
-        with np.errstate(invalid="ignore"):
-            return pd.DataFrame(
-                {
-                    "predicted": np.bincount(
-                        group, (ones + zeros) * expit(middle), groups
-                    )
-                    / n,
-                    "observed": np.bincount(group, ones, groups) / n,
-                    "n": n,
-                }
-            ).dropna()
+        return calibration_of(self.run.progress.edges, ones, zeros)
 
     @cached_property
     def decisions(self) -> pd.DataFrame:
