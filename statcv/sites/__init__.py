@@ -1,30 +1,64 @@
 """Cross-validation over sites that share no records."""
 
 from statcv.sites.agreement import agree
+from statcv.sites.by_query import probability_edges, sql_sums
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.disclosure import disclosure_sheet
 from statcv.sites.log import Entry, Ledger, audit_logs, verify
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
+from statcv.sites.quantiles import (
+    AgreedThresholds,
+    ask_counts,
+    count_values,
+    next_ranges,
+    thresholds,
+    thresholds_of,
+)
 from statcv.sites.records import site_folds
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
+from statcv.sites.shared import (
+    SharedPatients,
+    ask_buckets,
+    count_buckets,
+    shared_of,
+    shared_patients,
+)
 from statcv.sites.site import Site
+from statcv.sites.sums import SumsResult, from_sums
 from statcv.sites.transports.in_process import InProcess
+from statcv.sites.vectors import test_vectors
 
 __all__ = [
+    "AgreedThresholds",
     "Coordinator",
     "Entry",
     "InProcess",
     "Ledger",
     "Message",
+    "SharedPatients",
     "Site",
     "SitesPlan",
     "SitesResult",
+    "SumsResult",
     "agree",
+    "ask_buckets",
+    "ask_counts",
     "audit_logs",
+    "count_buckets",
+    "count_values",
     "disclosure_sheet",
+    "from_sums",
+    "next_ranges",
+    "probability_edges",
     "run",
+    "shared_of",
+    "shared_patients",
     "site_folds",
+    "sql_sums",
+    "test_vectors",
+    "thresholds",
+    "thresholds_of",
     "verify",
 ]

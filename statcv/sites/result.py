@@ -18,6 +18,7 @@ from statcv.inference import Estimate, HTest, RandomEffects, random_effects
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.coordinator import Coordinator
+from statcv.sites.curves import calibration_of, roc_of
 from statcv.sites.estimates import Some, make_estimate, no_skill
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
@@ -313,14 +314,8 @@ class SitesResult:
     def roc(self) -> pd.DataFrame:
         """The ROC curve of the pooled predictions at the edges between bins."""
         self._needs_classes("the ROC curve")
-        made = {}
-        for name, code in (("tpr", 1), ("fpr", 0)):
-            counts = self.all.spread(code)
-            above = counts.sum() - np.cumsum(counts)
-            made[name] = np.append(1.0, above / counts.sum())
-        threshold = np.append(-np.inf, [*self.run.progress.edges, np.inf])
-        table = pd.DataFrame({"threshold": expit(threshold), **made})
-        return table[["threshold", "fpr", "tpr"]]
+        ones, zeros = self.all.spread(1), self.all.spread(0)
+        return roc_of(self.run.progress.edges, ones, zeros)
 
     @cached_property
     def calibration(self) -> pd.DataFrame:
@@ -330,24 +325,9 @@ class SitesResult:
         shares are exact.
         """
         self._needs_classes("calibration")
-        edges = self.run.progress.edges
         ones, zeros = self.all.spread(1), self.all.spread(0)
-        total = np.cumsum(ones + zeros)
         cells = [one for code in (0, 1) for one in self.run.pooled_cells(code)]
-        common = np.flatnonzero(np.all([one.cuts for one in cells], axis=0))
-        wanted = total[-1] * np.arange(1, GROUPS) / GROUPS
-        nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
-        starts = np.unique(np.append(0, common[nearest] + 1)) if len(common) else [0]
-        middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
-        n = np.add.reduceat(ones + zeros, starts)
-        expected = np.add.reduceat((ones + zeros) * expit(middle), starts)
-        return pd.DataFrame(
-            {
-                "predicted": expected / n,
-                "observed": np.add.reduceat(ones, starts) / n,
-                "n": np.rint(n).astype(int),
-            }
-        )
+        return calibration_of(self.run.progress.edges, ones, zeros, cells)
 
     @cached_property
     def decisions(self) -> pd.DataFrame:

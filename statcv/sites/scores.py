@@ -83,7 +83,7 @@ def count_scores(records: Records, fits: Fits, edges: Floats) -> Arrays:
             some = own & (records.fold == fold)
             number = np.bincount(place[some], minlength=bins)
             folds.append(Cells.of(number, plan.cell, allowed=whole.cuts))
-    return {**_packed("pooled", pooled), **_packed("folds", folds)}
+    return {**packed("pooled", pooled), **packed("folds", folds)}
 
 
 def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
@@ -94,7 +94,8 @@ def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
     return found
 
 
-def _packed(name: str, cells: Sequence[Cells]) -> Arrays:
+def packed(name: str, cells: Sequence[Cells]) -> Arrays:
+    """Return the counts of a site as arrays of a message."""
     cuts = np.packbits(np.stack([one.cuts for one in cells]), axis=1)
     return {
         f"{name}_cuts": cuts,

@@ -1,12 +1,18 @@
 """Records that stay together: values, quantile bins, hashes."""
 
 from statcv.folds.strata.by_quantile import even_cuts, is_numeric
-from statcv.folds.strata.hashing import Key, check_key, keyed_digest
+from statcv.folds.strata.hashing import (
+    TEST_VECTORS,
+    Key,
+    check_key,
+    keyed_digest,
+)
 from statcv.folds.strata.hashing_sql import sql_bins, sql_fold
 from statcv.folds.strata.identifiers import count_missing, written
 from statcv.folds.strata.thresholds import as_number
 
 __all__ = [
+    "TEST_VECTORS",
     "Key",
     "as_number",
     "check_key",

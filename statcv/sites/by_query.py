@@ -1,0 +1,263 @@
+"""What a site without this software computes in its database: one table of sums.
+
+The query counts held-out predictions by fold, class and interval of the probability,
+and adds up losses by fold. It joins neighbouring bins until each count is 0 or at least
+the agreed number, so that what it returns may leave the site as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logit
+
+from statcv.arguments import check_whole
+from statcv.errors import ArgumentError
+from statcv.folds.strata import sql_bins
+from statcv.sites.agreement import DECISIONS
+from statcv.sites.messages import canonical
+from statcv.sites.plan import CELL
+
+Floats = NDArray[np.float64]
+
+COLUMNS: Final = ("what", "fold", "class", "last_bin", "value")
+OF_FOLDS: Final = ("n", "observed", "predicted", "brier", "log_loss")
+OF_SITE: Final = ("predicted_squared", "brier_squared", "log_loss_squared")
+COUNT, WITHHELD, LEFT_OUT, AGREED = "count", "withheld", "left_out", "agreed"
+# the least probability in the log-loss
+_EPSILON: Final = float(np.finfo(np.float64).eps)
+
+
+def probability_edges(
+    bins: int = 256, *, decisions: Sequence[float] = DECISIONS, low: float = 0.0005
+) -> Floats:
+    """Return rising edges between bins of a probability, on which sites agree.
+
+    They have equal distances on the logit scale, from ``low`` to ``1 - low``, and are
+    known before any prediction is. Probabilities at which decisions are made join them.
+
+    Parameters
+    ----------
+    bins : int, default 256
+    decisions : sequence of float
+    low : float, default 0.0005
+
+    Examples
+    --------
+    >>> probability_edges(4, decisions=[0.2], low=0.1).tolist()
+    [0.1, 0.2, 0.5, 0.9]
+    """
+    check_whole(bins, "bins", least=3)
+    if not 0 < low < 0.5:
+        raise ArgumentError(f"low={low} is out of range: between 0 and 0.5.")
+    inner = expit(np.linspace(logit(low), -logit(low), bins - 1))
+    return agreed_edges(np.round(inner, 6), decisions)
+
+
+def agreed_edges(edges: Any, decisions: Sequence[float]) -> Floats:
+    """Return rising edges with those at which decisions are made; defaults for None."""
+    if edges is None:
+        return probability_edges(decisions=decisions)
+    joined = np.concatenate([np.asarray(edges, float), np.asarray(decisions, float)])
+    made = np.unique(joined)
+    if not len(made) or not ((made > 0) & (made < 1)).all():
+        raise ArgumentError("edges and decisions must lie between 0 and 1.")
+    return made
+
+
+def agreement_number(edges: Floats, decisions: Sequence[float], cell: int) -> int:
+    """Return a number that tells whether edges, decisions and least count are equal."""
+    told = canonical([edges.tolist(), sorted(map(float, decisions)), int(cell)])
+    return int.from_bytes(hashlib.sha256(told).digest()[:4], "big")
+
+
+def sql_sums(
+    table: str | Sequence[str],
+    *,
+    outcome: str,
+    predicted: str,
+    dialect: str,
+    fold: str | None = None,
+    edges: Any = None,
+    decisions: Sequence[float] = DECISIONS,
+    cell: int = CELL,
+) -> str:
+    """Return a query for the sums that :func:`statcv.sites.from_sums` reads.
+
+    Its columns are ``what``, ``fold``, ``class``, ``last_bin`` and ``value``. A row
+    ``count`` has the number of records of a fold and a class from the bin after the
+    last row's to ``last_bin``. Rows ``n``, ``observed``, ``predicted``, ``brier`` and
+    ``log_loss`` are sums over a fold; three more, of squares, are over all folds and
+    give standard errors.
+
+    Bins are joined in the query. It goes through the edges from low to high, first
+    those at which decisions are made and then, between those that it kept, the others;
+    an edge is kept if the records since the last kept edge, and those that are still to
+    come, are none or at least ``cell``. No other counts are returned, so that no
+    difference of two of them is smaller. A fold with fewer than ``cell`` records of
+    either class is ``withheld``, with its sums. A site answers such a query once: the
+    difference of two answers, by other edges or on changed records, can reveal a
+    record.
+
+    Parameters
+    ----------
+    table : str or sequence of str
+        Name of a table or view, which is quoted; with its schema as ``("schema",
+        "table")``.
+    outcome : str
+        Column with 1 for the positive class and 0 for the other.
+    predicted : str
+        Column with the probability of the positive class, from a fit that held the
+        record out.
+    dialect : {"duckdb", "sqlite", "postgresql"}
+        Dialect of SQL. SQLite needs its mathematical functions (``ln``).
+    fold : str, optional
+        Column with the number of the fold, such as :func:`sql_fold` or
+        :func:`sql_bins` of ``statcv.folds.strata`` make it. Unless given, the records
+        are counted over all folds; auROC is then pooled, and closer bounded where
+        sites are small, since fewer bins are joined.
+    edges : array-like of float, optional
+        Rising edges between bins of the probability, equal at all sites; those of
+        :func:`statcv.sites.probability_edges` unless given.
+    decisions : sequence of float
+        Probabilities at which the net benefit is stated.
+    cell : int, default 5
+        Least number of records behind any number.
+
+    Returns
+    -------
+    str
+        A query without parameters. Rows in which anything is missing, or is not an
+        outcome or a probability, are left out; a row ``left_out`` has their number, or
+        nothing if that is small.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import pandas as pd
+    >>> query = sql_sums(
+    ...     "held_out", outcome="ill", predicted="risk", dialect="sqlite",
+    ...     edges=[0.25, 0.75], decisions=[0.5],
+    ... )
+    >>> rows = [(i % 2, [0.1, 0.9, 0.3, 0.6][i % 4]) for i in range(40)]
+    >>> connection = sqlite3.connect(":memory:")
+    >>> made = connection.execute("CREATE TABLE held_out (ill, risk)")
+    >>> made = connection.executemany("INSERT INTO held_out VALUES (?, ?)", rows)
+    >>> found = pd.read_sql(query, connection)
+    >>> connection.close()
+    >>> counts = found[found["what"] == "count"]
+    >>> counts["value"].astype(int).tolist()  # four bins of each class
+    [10, 10, 0, 0, 0, 0, 10, 10]
+    """
+    check_whole(cell, "cell", least=1)
+    at = agreed_edges(edges, decisions)
+    bins = len(at) + 1
+    bin_of = sql_bins("p", at, dialect, range(bins))
+    quote = "`" if dialect == "sqlite" else '"'
+    parts = [table] if isinstance(table, str) else list(table)
+    source = ".".join(_quoted(part, quote) for part in parts)
+    y, p = (_quoted(name, quote) for name in (outcome, predicted))
+    f = "1" if fold is None else _quoted(fold, quote)
+    if dialect != "sqlite":  # which would read any text as 0
+        p = f"CAST({p} AS DOUBLE PRECISION)"
+    kept = ", ".join(str(int(np.flatnonzero(at == one)[0])) for one in decisions)
+    sums = {
+        "n": "COUNT(*)",
+        "observed": "SUM(y)",
+        "predicted": "SUM(p)",
+        "brier": "SUM((y - p) * (y - p))",
+        "log_loss": "SUM(loss)",
+        "predicted_squared": "SUM(p * p)",
+        "brier_squared": "SUM((y - p) * (y - p) * (y - p) * (y - p))",
+        "log_loss_squared": "SUM(loss * loss)",
+    }
+    told = [
+        f"SELECT '{name}', fold, NULL, NULL, {sums[name]} FROM told GROUP BY fold"
+        for name in OF_FOLDS
+    ] + [
+        f"SELECT '{name}', NULL, NULL, NULL, {sums[name]} FROM told" for name in OF_SITE
+    ]
+    union = "\nUNION ALL ".join(told)
+    number = agreement_number(at, decisions, cell)
+    small = f"SUM(CASE WHEN y = 1 THEN 1 ELSE 0 END) < {cell}"
+    small += f" OR SUM(CASE WHEN y = 0 THEN 1 ELSE 0 END) < {cell}"
+    decided = f"c.bin IN ({kept})" if kept else "1 = 0"
+    coarse = f"{decided} AND {_fit('w.begun', 'c.upto', 'c.total', cell)}"
+    fine = f"c.kept = 1 OR {_fit('w.begun', 'c.upto', 'c.section_end', cell)}"
+    return f"""WITH RECURSIVE
+given AS (
+  SELECT CAST({f} AS INTEGER) AS fold, CAST({y} AS INTEGER) AS y, {p} AS p
+  FROM {source}
+),
+used AS (
+  SELECT fold, y, p, CASE WHEN y = 1 THEN p ELSE 1 - p END AS chance
+  FROM given WHERE fold IS NOT NULL AND y IN (0, 1) AND p >= 0 AND p <= 1
+),
+small AS (SELECT fold FROM used GROUP BY fold HAVING {small}),
+told AS MATERIALIZED (
+  SELECT fold, y, p,
+    -LN(CASE WHEN chance < {_EPSILON!r} THEN {_EPSILON!r} ELSE chance END) AS loss,
+    {bin_of} AS bin
+  FROM used WHERE fold NOT IN (SELECT fold FROM small)
+),
+bins(bin) AS (SELECT 0 UNION ALL SELECT bin + 1 FROM bins WHERE bin < {bins - 1}),
+counted AS (SELECT fold, y, bin, COUNT(*) AS n FROM told GROUP BY fold, y, bin),
+classes AS (SELECT DISTINCT fold, y FROM told),
+cells AS MATERIALIZED (
+  SELECT g.fold AS fold, g.y AS y, b.bin AS bin,
+    CAST(SUM(COALESCE(c.n, 0)) OVER (
+      PARTITION BY g.fold, g.y ORDER BY b.bin) AS INTEGER) AS upto,
+    CAST(SUM(COALESCE(c.n, 0)) OVER (PARTITION BY g.fold, g.y) AS INTEGER) AS total
+  FROM classes g CROSS JOIN bins b
+  LEFT JOIN counted c ON c.fold = g.fold AND c.y = g.y AND c.bin = b.bin
+),
+coarse(fold, y, bin, upto, begun, cut) AS (
+  SELECT fold, y, -1, 0, 0, 0 FROM classes
+  UNION ALL
+  SELECT c.fold, c.y, c.bin, c.upto,
+    CASE WHEN {coarse} THEN c.upto ELSE w.begun END,
+    CASE WHEN {coarse} THEN 1 ELSE 0 END
+  FROM coarse w JOIN cells c ON c.fold = w.fold AND c.y = w.y AND c.bin = w.bin + 1
+),
+sections AS MATERIALIZED (
+  SELECT fold, y, bin, upto, cut AS kept,
+    MIN(CASE WHEN cut = 1 OR bin = {bins - 1} THEN upto END) OVER (
+      PARTITION BY fold, y ORDER BY bin
+      ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING) AS section_end
+  FROM coarse WHERE bin >= 0
+),
+fine(fold, y, bin, upto, begun, cut) AS (
+  SELECT fold, y, -1, 0, 0, 0 FROM classes
+  UNION ALL
+  SELECT c.fold, c.y, c.bin, c.upto,
+    CASE WHEN {fine} THEN c.upto ELSE w.begun END,
+    CASE WHEN {fine} THEN 1 ELSE 0 END
+  FROM fine w JOIN sections c ON c.fold = w.fold AND c.y = w.y AND c.bin = w.bin + 1
+)
+SELECT '{AGREED}' AS what, NULL AS fold, NULL AS class, NULL AS last_bin,
+  CAST({number} AS DOUBLE PRECISION) AS value
+UNION ALL SELECT '{COUNT}', fold, y, bin,
+  upto - LAG(upto, 1, 0) OVER (PARTITION BY fold, y ORDER BY bin)
+FROM fine WHERE cut = 1 AND bin >= 0
+UNION ALL {union}
+UNION ALL SELECT '{WITHHELD}', fold, NULL, NULL, NULL FROM small
+UNION ALL SELECT '{LEFT_OUT}', NULL, NULL, NULL,
+  CASE WHEN lost = 0 OR lost >= {cell} THEN lost END
+FROM (SELECT (SELECT COUNT(*) FROM given) - (SELECT COUNT(*) FROM used) AS lost) AS x
+ORDER BY 1, 2, 3, 4"""
+
+
+def _fit(begun: str, here: str, end: str, cell: int) -> str:
+    """Return the condition that no count on either side of an edge is small."""
+    sides = (f"{here} - {begun}", f"{end} - {here}")
+    return " AND ".join(f"({n} = 0 OR {n} >= {cell})" for n in sides)
+
+
+def _quoted(name: str, quote: str) -> str:
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise ArgumentError(f"a table or column must have a name, not {name!r}.")
+    return quote + name.replace(quote, 2 * quote) + quote

@@ -1,0 +1,433 @@
+"""Thresholds of a covariate on which sites agree, from two rounds of counts.
+
+In the first round each site counts its values in equal bins of a public range, in the
+second in narrow bins about each threshold. Neighbouring bins are joined until each
+count is 0 or at least the agreed number, and intervals of the second round only divide
+those of the first, so that no difference of two counts is smaller either. No value and
+no sketch of values leaves a site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from statcv.arguments import check_whole
+from statcv.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    MessageError,
+    SiteError,
+    plural,
+)
+from statcv.folds.strata import count_missing, is_numeric, written
+from statcv.formula import as_frame
+from statcv.sites.cells import Cells, class_mass
+from statcv.sites.messages import Message
+from statcv.sites.plan import CELL
+from statcv.sites.scores import packed, unpacked
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+KIND: Final = "thresholds"
+FIRST: Final = 256  # bins of the first round
+FINE: Final = 64  # bins about each threshold in the second round, at most
+MOST: Final = 1024  # bins of the second round in all
+EPOCH: Final = date(1970, 1, 1)
+
+
+@dataclass(frozen=True, eq=False)
+class AgreedThresholds:
+    """Thresholds on which sites agree; :func:`statcv.by_quantile` takes them.
+
+    Attributes
+    ----------
+    column : str
+    values : tuple of float or date
+        The thresholds, rising.
+    per_fold : int
+        Number of bins of each fold.
+    table : pandas.DataFrame
+        For each threshold the share of records that should lie below it (``wanted``),
+        the estimated share (``below``), and the least and the largest share that the
+        counts allow (``least``, ``most``).
+    bytes_sent : dict
+        Number of bytes that each site has sent.
+    """
+
+    column: str
+    values: tuple[float, ...] | tuple[date, ...]
+    per_fold: int
+    table: pd.DataFrame
+    bytes_sent: Mapping[str, int]
+
+    def __iter__(self) -> Iterator[float | date]:
+        return iter(self.values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def error(self) -> float:
+        """Largest possible difference of a share from its estimate."""
+        table = self.table
+        sides = [table["most"] - table["below"], table["below"] - table["least"]]
+        return float(np.max(sides))
+
+    def __repr__(self) -> str:
+        return (
+            f"{plural(len(self), 'threshold')} of {self.column}: "
+            f"{', '.join(map(str, self.values))}\nshares of records below are known "
+            f"to {self.error:.2g}; at most {max(self.bytes_sent.values())} bytes from "
+            f"{plural(len(self.bytes_sent), 'site')}"
+        )
+
+
+def thresholds(
+    data: Mapping[str, Any],
+    column: str,
+    *,
+    low: Any,
+    high: Any,
+    k: int = 5,
+    per_fold: int = 1,
+    cell: int = CELL,
+) -> AgreedThresholds:
+    """Find thresholds that cut the records of all sites into bins of about equal count.
+
+    The sites are in this process, for teaching. Other transports carry the messages of
+    :func:`ask_counts`, :func:`count_values`, :func:`next_ranges` and
+    :func:`thresholds_of`.
+
+    Parameters
+    ----------
+    data : mapping of str to data frame
+        The data of each site.
+    column : str
+        A column of numbers or dates.
+    low, high : float or date
+        A public range, chosen without looking at the data. Values outside of it are
+        counted in its first or last bin.
+    k, per_fold : int
+        Number of folds, and of bins of each fold.
+    cell : int, default 5
+        Least number of records behind any count that is not 0.
+
+    Returns
+    -------
+    AgreedThresholds
+        Its ``table`` says within which bounds the shares of records lie.
+
+    Notes
+    -----
+    Where a site has many records in each narrow bin, the share of records below a
+    threshold is within .0005 of the best that a threshold can reach (.001 with a
+    hundred thresholds), for at most 4 kB in all. A narrow bin with
+    fewer than ``cell`` records is joined with its neighbours, and then the count of
+    that site below a threshold is known only to the size of an interval, mostly fewer
+    than ``2 * cell`` records; half of it is a usual error, and errors of several sites
+    partly cancel. The bounds in ``table`` count the whole interval. The range of a few
+    extreme values at a site can be told from a count that is 0 next to one that is not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> rng = np.random.default_rng(1)
+    >>> at = {
+    ...     name: pd.DataFrame({"age": rng.normal(mean, 15, 4000).clip(0, 99)})
+    ...     for name, mean in {"A": 45, "B": 55, "C": 60}.items()
+    ... }
+    >>> found = sites.thresholds(at, "age", low=0, high=120, k=3)
+    >>> ages = pd.concat(at)["age"]
+    >>> [round((ages < one).mean().item(), 2) for one in found]
+    [0.33, 0.67]
+    >>> scv.by_quantile("age", thresholds=found)
+    ByQuantile(columns=('age',), per_fold=1, thresholds=[46.09130859375, 60.263671875])
+    """
+    if not isinstance(data, Mapping) or not data:
+        raise ArgumentTypeError(
+            "data must be a mapping of sites to data frames, such as {'A': a, 'B': b}, "
+            f"not {type(data).__name__}."
+        )
+    first = ask_counts(column, low=low, high=high, k=k, per_fold=per_fold, cell=cell)
+    replies = [count_values(first, one, str(site)) for site, one in data.items()]
+    second = next_ranges(first, replies)
+    more = [count_values(second, one, str(site)) for site, one in data.items()]
+    found = thresholds_of(second, more)
+    sent = {
+        str(site): len(one) + len(two)
+        for site, one, two in zip(data, replies, more, strict=True)
+    }
+    return AgreedThresholds(column, found.values, per_fold, found.table, sent)
+
+
+# ---- the coordinator ----
+
+
+def ask_counts(
+    column: str,
+    *,
+    low: Any,
+    high: Any,
+    k: int = 5,
+    per_fold: int = 1,
+    cell: int = CELL,
+) -> bytes:
+    """Return the message that asks sites for counts in equal bins of a range.
+
+    Parameters are those of :func:`thresholds`.
+    """
+    check_whole(k, "k", least=2)
+    check_whole(per_fold, "per_fold", least=1)
+    check_whole(cell, "cell", least=1)
+    ends = [_number(low, "low"), _number(high, "high")]
+    if ends[0][1] != ends[1][1]:
+        raise ArgumentTypeError("low and high must be two numbers or two dates.")
+    if not ends[0][0] < ends[1][0]:
+        raise ArgumentError("low must be less than high.")
+    header = {
+        "column": str(column),
+        "dates": ends[0][1],
+        "low": ends[0][0],
+        "high": ends[1][0],
+        "folds": int(k),
+        "per_fold": int(per_fold),
+        "cell": int(cell),
+        "ranges": [],
+        "fine": 0,
+    }
+    return bytes(Message(KIND, header))
+
+
+def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
+    """Return the message that asks for counts in narrow bins about each threshold.
+
+    Parameters
+    ----------
+    message : bytes
+        The message of :func:`ask_counts`.
+    replies : sequence of bytes
+        Answer of each site.
+    """
+    header = dict(Message.of(message).header)
+    edges, cells = _edges(header), list(_read(message, replies).values())
+    n = sum(int(one.counts.sum()) for one in cells)
+    least, most = _below(cells, n)
+    wanted = _wanted(header)
+    ends = np.concatenate([[header["low"]], edges, [header["high"]]])
+    first = (most[:, None] <= wanted).sum(axis=0)  # edges that are surely below
+    last = len(edges) + 1 - (least[:, None] >= wanted).sum(axis=0)
+    header["ranges"] = [
+        [float(ends[a]), float(ends[b])] for a, b in zip(first, last, strict=True)
+    ]
+    header["fine"] = max(8, min(FINE, MOST // len(wanted)))
+    return bytes(Message(KIND, header))
+
+
+def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
+    """Return the thresholds from the counts of the second round.
+
+    Parameters
+    ----------
+    message : bytes
+        The message of :func:`next_ranges`.
+    replies : sequence of bytes
+        Answer of each site.
+
+    Raises
+    ------
+    SiteError
+        If too many records have equal values for so many bins.
+    """
+    header = Message.of(message).header
+    edges, read = _edges(header), _read(message, replies)
+    cells = list(read.values())
+    n = sum(int(one.counts.sum()) for one in cells)
+    mass = class_mass(cells)
+    below = np.cumsum(sum(one.spread(mass) for one in cells))[:-1] / n
+    least, most = _below(cells, n)
+    places: list[int] = []
+    for wanted in _wanted(header):
+        away = np.abs(below - wanted)
+        tied = np.flatnonzero(away <= away.min() + 1e-6 / n)
+        middle = (edges[tied[0]] + edges[tied[-1]]) / 2  # between two values
+        places.append(int(tied[np.abs(edges[tied] - middle).argmin()]))
+    if (np.diff(below[places]) <= 0).any():
+        bins = len(places) + 1
+        raise SiteError(
+            f"too many records have equal values of {header['column']} for {bins} bins;"
+            " ask for fewer folds, or fewer bins of each."
+        )
+    table = pd.DataFrame(
+        {
+            "threshold": [_shown(edges[place], header) for place in places],
+            "wanted": _wanted(header),
+            "below": below[places],
+            "least": least[places],
+            "most": most[places],
+        }
+    )
+    sent = {
+        site: len(reply) for site, reply in zip(read, _ordered(replies), strict=True)
+    }
+    values = tuple(table["threshold"])
+    return AgreedThresholds(header["column"], values, header["per_fold"], table, sent)
+
+
+def _below(cells: Sequence[Cells], n: int) -> tuple[Floats, Floats]:
+    """Return the least and the largest share of records below each edge."""
+    least, most = np.zeros((2, len(cells[0].cuts)))
+    for one in cells:
+        interval = np.cumsum(np.append(0, one.cuts))[:-1]  # which ends at or after it
+        upto = np.cumsum(one.counts)[interval]
+        most += upto
+        least += np.where(one.cuts, upto, upto - one.counts[interval])
+    return least / n, most / n
+
+
+def _wanted(header: Mapping[str, Any]) -> Floats:
+    bins = int(header["folds"]) * int(header["per_fold"])
+    return np.arange(1, bins) / bins
+
+
+def _edges(header: Mapping[str, Any]) -> Floats:
+    """Return the rising edges that a message asks for."""
+    ranges = [(header["low"], header["high"], FIRST)]
+    ranges += [(low, high, header["fine"]) for low, high in header["ranges"]]
+    parts = [
+        low + (high - low) * np.arange(1, count) / count for low, high, count in ranges
+    ]
+    edges = np.concatenate(parts)
+    return np.unique(np.ceil(edges) if header["dates"] else edges)
+
+
+def _read(message: bytes, replies: Sequence[bytes]) -> dict[str, Cells]:
+    """Return the counts of each site, ordered by site."""
+    header = Message.of(message).header
+    bins, made = len(_edges(header)) + 1, {}
+    for reply in _ordered(replies):
+        one = Message.of(reply)
+        site = str(one.header.get("site", "?"))
+        if one.kind != KIND or one.header.get("bins") != bins or site in made:
+            raise MessageError(f"site {site}: the answer is not one to this message.")
+        made[site] = unpacked(one.arrays, "values", 1, bins)[0]
+    if not made:
+        raise ArgumentError("there is no answer of any site.")
+    return made
+
+
+def _ordered(replies: Sequence[bytes]) -> list[bytes]:
+    return sorted(replies, key=lambda one: str(Message.of(one).header.get("site", "?")))
+
+
+# ---- a site ----
+
+
+def count_values(message: bytes, data: Any, site: str) -> bytes:
+    """Answer a message with counts, none of which is small.
+
+    A site answers each of the two rounds once, for a range that it has agreed to: the
+    difference of answers in other ranges can reveal a record.
+
+    Parameters
+    ----------
+    message : bytes
+        The message of :func:`ask_counts` or :func:`next_ranges`.
+    data : data frame
+        Data of the site.
+    site : str
+
+    Raises
+    ------
+    SiteError
+        If the column is missing, is of another kind, or has missing values.
+    """
+    asked = Message.of(message)
+    if asked.kind != KIND:
+        raise MessageError("the message does not ask for counts of values.")
+    header = asked.header
+    values = _values(data, header["column"], bool(header["dates"]), site)
+    cell = int(header["cell"])
+    if len(values) < cell:
+        raise SiteError(f"site {site}: fewer than {cell} records.")
+    coarse = _edges({**header, "ranges": []})
+    first = Cells.of(_counted(values, coarse), cell)
+    edges = _edges(header)
+    counts = _counted(values, edges)
+    kept = np.isin(edges, coarse[first.cuts])
+    cells = _divided(counts, kept, cell)
+    told = {"site": site, "bins": len(edges) + 1}
+    return bytes(Message(KIND, told, packed("values", [cells])))
+
+
+def _divided(counts: Numbers, kept: NDArray[np.bool_], cell: int) -> Cells:
+    """Return counts in intervals that divide those between edges that are kept."""
+    cuts = kept.copy()
+    starts = np.concatenate([[0], np.flatnonzero(kept) + 1, [len(counts)]])
+    for begin, end in pairwise(starts):
+        cuts[begin : end - 1] = Cells.of(counts[begin:end], cell).cuts
+    first = np.concatenate([[0], np.flatnonzero(cuts) + 1])
+    return Cells(cuts, np.add.reduceat(counts, first))
+
+
+def _counted(values: Floats, edges: Floats) -> Numbers:
+    place = np.searchsorted(edges, values, side="right")
+    return np.bincount(place, minlength=len(edges) + 1)
+
+
+def _values(data: Any, column: str, dates: bool, site: str) -> Floats:
+    """Return a column as numbers, dates as days since 1970-01-01."""
+    frame = as_frame(data)
+    if column not in frame:
+        raise SiteError(f"site {site}: column {column!r} is missing.")
+    values = frame[column]
+    if missing := count_missing(values):
+        raise SiteError(
+            f"site {site}: {missing} of {len(values)} values of {column!r} are "
+            "missing; leave these records out, since they have no fold."
+        )
+    numeric = is_numeric(values)
+    if numeric == dates:
+        raise SiteError(
+            f"site {site}: column {column!r} is of type {values.dtype}, and the range "
+            f"is one of {'dates' if dates else 'numbers'}."
+        )
+    if numeric:
+        return np.asarray(values.astype(float), dtype=np.float64) + 0.0
+    try:
+        texts, codes = written(values)
+        days = np.array(texts, dtype="datetime64[D]").astype(np.int64)
+    except ValueError:
+        raise SiteError(
+            f"site {site}: column {column!r} has values that are not dates."
+        ) from None
+    return days.astype(np.float64)[codes]
+
+
+def _number(value: Any, name: str) -> tuple[float, bool]:
+    """Return an end of a range as a number, and whether it is a date."""
+    try:
+        if isinstance(value, (str, date, np.datetime64)):
+            day = np.datetime64(pd.Timestamp(value).date(), "D")
+            return float(day.astype(np.int64)), True
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(f"{name} must be a number or a date.") from None
+    if not np.isfinite(number):
+        raise ArgumentError(f"{name} must be finite.")
+    return number, False
+
+
+def _shown(edge: float, header: Mapping[str, Any]) -> float | date:
+    return EPOCH + timedelta(days=int(edge)) if header["dates"] else float(edge)

@@ -1,0 +1,359 @@
+"""How many patients two sites share, estimated from counts in buckets of a keyed hash.
+
+A patient falls in the same bucket at every site, so that the counts of two sites that
+share patients are correlated over buckets. The hash is another one than that of the
+folds, and the coordinator, who has no key, cannot tell who is in a bucket.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+from statcv.arguments import check_level, check_whole
+from statcv.errors import ArgumentError, ArgumentTypeError, MessageError, SiteError
+from statcv.folds import ByHash, by_hash
+from statcv.folds.strata import check_key, count_missing, keyed_digest
+from statcv.formula import as_frame
+from statcv.sites.messages import Message, counts
+from statcv.sites.plan import CELL
+
+Numbers = NDArray[np.int64]
+
+KIND: Final = "shared"
+BITS: Final = 56  # of a digest
+LEAST: Final = 8  # buckets, with which anything can be said
+LARGEST: Final = 2**16  # buckets
+MOST_TABLES: Final = 64
+
+
+@dataclass(frozen=True, eq=False)
+class SharedPatients:
+    """Estimated numbers of patients that pairs of sites share.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        One row per pair of sites (``site``, ``other``): the number of ``shared``
+        patients with its standard error and interval, and the number of ``buckets``.
+    sites : pandas.DataFrame
+        For each site the number of ``patients`` and of ``buckets``, and ``membership``,
+        the area under the ROC curve of the best guess whether a person is a patient of
+        the site, by someone who has both the counts and the key.
+    level : float
+        Confidence level of the intervals.
+    """
+
+    table: pd.DataFrame
+    sites: pd.DataFrame
+    level: float
+
+    def __repr__(self) -> str:
+        shown = self.table.copy()
+        for name in ("shared", "se", "lower", "upper"):
+            shown[name] = shown[name].round().astype(int)
+        return (
+            f"patients shared by two sites, with {self.level:.0%} intervals\n"
+            f"{shown.to_string(index=False)}"
+        )
+
+
+def shared_patients(
+    data: Mapping[str, Any],
+    columns: str | Sequence[str] | ByHash,
+    key: Any = None,
+    *,
+    cell: int = CELL,
+    tables: int = 1,
+    level: float = 0.95,
+) -> SharedPatients:
+    """Estimate how many patients each two of the sites share.
+
+    The sites are in this process, for teaching. Other transports carry the messages of
+    :func:`ask_buckets` and :func:`count_buckets` to :func:`shared_of`.
+
+    Parameters
+    ----------
+    data : mapping of str to data frame
+        The data of each site.
+    columns : str, list of str or by_hash
+        Columns that identify a patient, or the stratifier of the folds with its key.
+    key : bytes or str, optional
+        The key of the sites; what the environment variable ``STATCV_KEY`` holds unless
+        given.
+    cell : int, default 5
+        Least number of patients in a bucket of a site.
+    tables : int, default 1
+        Number of independent hashes by which each site counts.
+    level : float, default 0.95
+
+    Returns
+    -------
+    SharedPatients
+
+    Notes
+    -----
+    Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. So
+    the estimate is the correlation of the counts times the geometric mean of the
+    numbers of patients, with an interval by Fisher's z. It is **imprecise**: with few
+    shared patients its standard error is about ``sqrt(n * other / (m * tables))``. It
+    tells a tenth of the patients from none, and seldom a hundredth.
+
+    More buckets are better, so each site takes the largest power of 2 of which no
+    bucket, in any table, holds fewer than ``cell`` of its patients, which is about one
+    bucket for 15 to 30 patients. Halves of a bucket are buckets of twice as many, so
+    that two sites are compared at the number of the smaller.
+
+    Sums of random signs in buckets, in place of counts, have the same variance, and
+    tell as much of a person. For someone with the key, a person adds 1 to a count whose
+    standard deviation is ``sqrt(n / m)``: variance times what is disclosed is constant,
+    whatever is sent. More tables are more precise and disclose more; ``membership`` of
+    the result says how much. Without the key the counts are those of random sets, and
+    disclose the number of patients alone; so the coordinator must not have it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from statcv import sites
+    >>> people = np.arange(30_000)
+    >>> at = {
+    ...     "A": pd.DataFrame({"id": people[:12_000]}),
+    ...     "B": pd.DataFrame({"id": people[8_000:20_000]}),  # 4 000 of them of A
+    ...     "C": pd.DataFrame({"id": people[20_000:]}),
+    ... }
+    >>> sites.shared_patients(at, "id", key="statcv", tables=4)
+    patients shared by two sites, with 95% intervals
+    site other  shared  se  lower  upper  buckets
+       A     B    3994 236   3524   4450      512
+       A     C     107 242      0    582      512
+       B     C     253 242      0    727      512
+    """
+    if not isinstance(data, Mapping) or len(data) < 2:
+        raise ArgumentTypeError(
+            "data must be a mapping of at least two sites to data frames, such as "
+            "{'A': a, 'B': b}."
+        )
+    who = columns if isinstance(columns, ByHash) else _keyed(columns, key)
+    message = ask_buckets(who, cell=cell, tables=tables)
+    replies = [
+        count_buckets(message, one, str(site), who.key.reveal())
+        for site, one in data.items()
+    ]
+    return shared_of(replies, level)
+
+
+def _keyed(columns: str | Sequence[str], key: Any) -> ByHash:
+    return by_hash(columns) if key is None else by_hash(columns, key=key)
+
+
+def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
+    """Return the message that asks sites for counts in buckets.
+
+    Parameters
+    ----------
+    who : by_hash
+        The columns, with the key, of which the message has six digits that do not
+        reveal it.
+    cell, tables : int
+        As in :func:`shared_patients`.
+    """
+    check_whole(cell, "cell", least=1)
+    check_whole(tables, "tables", least=1, most=MOST_TABLES)
+    if who.key.keyed_by == "nothing":
+        raise ArgumentError(
+            "key=None is a hash that anyone can make, who then finds out in which "
+            "bucket each person is; the sites need a key."
+        )
+    header = {
+        "columns": list(who.columns),
+        "key": who.key.trace,
+        "cell": int(cell),
+        "tables": int(tables),
+    }
+    return bytes(Message(KIND, header))
+
+
+def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> bytes:
+    """Answer with the numbers of distinct patients in buckets.
+
+    A site answers once: the difference of answers on changed data can reveal a patient.
+
+    Parameters
+    ----------
+    message : bytes
+        The message of :func:`ask_buckets`.
+    data : data frame
+        Data of the site.
+    site : str
+    key : bytes or str, optional
+        The key of the sites; what ``STATCV_KEY`` holds unless given.
+
+    Raises
+    ------
+    SiteError
+        If a column is missing, the key is another one, or there are too few patients.
+    """
+    asked = Message.of(message)
+    if asked.kind != KIND:
+        raise MessageError("the message does not ask for counts in buckets.")
+    header, frame = asked.header, as_frame(data)
+    who = _keyed(header["columns"], key)
+    if who.key.trace != header["key"]:
+        raise SiteError(
+            f"site {site}: the key is not the one whose name is {header['key']}."
+        )
+    for name in who.columns:
+        if name not in frame:
+            raise SiteError(f"site {site}: column {name!r} is missing.")
+        if missing := count_missing(frame[name]):
+            raise SiteError(
+                f"site {site}: {missing} of {len(frame)} values of {name!r} are "
+                "missing; leave these records out."
+            )
+    identifiers = frame[list(who.columns)].drop_duplicates()
+    made = [
+        np.unique(keyed_digest(identifiers, table_key(who.key.reveal(), number)))
+        for number in range(int(header["tables"]))
+    ]
+    found = bucket_counts(made, int(header["cell"]))
+    if found.shape[1] < LEAST:
+        raise SiteError(
+            f"site {site}: {LEAST} buckets with at least {header['cell']} patients "
+            "each cannot be made; there are too few patients."
+        )
+    return bytes(Message(KIND, {"site": site}, {"buckets": counts(found)}))
+
+
+def table_key(key: Any, number: int) -> bytes:
+    """Return the key of a table, which no identifier has as its hash.
+
+    Written forms have no space around them, so that the label is none of them.
+    """
+    label = f" patients shared by sites, table {number} ".encode()
+    return hmac.new(check_key(key), label, hashlib.sha256).digest()
+
+
+def bucket_counts(digests: Sequence[NDArray[np.uint64]], cell: int) -> Numbers:
+    """Count digests in the largest number of buckets none of which is small.
+
+    Parameters
+    ----------
+    digests : sequence of numpy.ndarray of uint64
+        Distinct digests of 56 bits, of each table.
+    cell : int
+
+    Returns
+    -------
+    numpy.ndarray of int, shape (tables, buckets)
+        The number of buckets is a power of 2; each is the union of two neighbours of
+        the next larger number.
+
+    Examples
+    --------
+    >>> digests = np.arange(40, dtype=np.uint64) << np.uint64(50)
+    >>> bucket_counts([digests], 5)
+    array([[32,  8]])
+    """
+    n = max(1, min(len(one) for one in digests) // max(cell, 1))
+    bits = min(int(math.log2(n)), int(math.log2(LARGEST)))  # the mean is no less
+    shift = np.uint64(BITS - bits)
+    found = np.stack(
+        [
+            np.bincount((one >> shift).astype(np.int64), minlength=2**bits)
+            for one in digests
+        ]
+    )
+    while found.shape[1] > 1 and found.min() < cell:
+        found = _halved(found)
+    return found
+
+
+def _halved(found: Numbers) -> Numbers:
+    """Return counts in half as many buckets."""
+    return np.asarray(found.reshape(len(found), -1, 2).sum(axis=2))
+
+
+def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
+    """Estimate shared patients from the answers of :func:`count_buckets`.
+
+    Parameters
+    ----------
+    replies : sequence of bytes
+        Answer of each site.
+    level : float, default 0.95
+    """
+    check_level(level)
+    found: dict[str, Numbers] = {}
+    for reply in replies:
+        one = Message.of(reply)
+        site = str(one.header.get("site", "?"))
+        array = one.arrays.get("buckets")
+        if one.kind != KIND or array is None or array.ndim != 2 or site in found:
+            raise MessageError(f"site {site}: the answer has no counts in buckets.")
+        tables, m = array.shape
+        known = [len(own) for own in found.values()]
+        if m < LEAST or m & (m - 1) or tables != (known or [tables])[0]:
+            raise MessageError(f"site {site}: the answer has other tables.")
+        found[site] = array.astype(np.int64)
+    rows = [
+        {
+            "site": one,
+            "other": other,
+            **estimate_shared(found[one], found[other], level),
+        }
+        for one, other in itertools.combinations(sorted(found), 2)
+    ]
+    sites = pd.DataFrame(
+        [
+            {
+                "site": site,
+                "patients": int(own[0].sum()),
+                "buckets": own.shape[1],
+                "membership": float(ndtr(math.sqrt(own.size / own[0].sum() / 2))),
+            }
+            for site, own in sorted(found.items())
+        ]
+    ).set_index("site")
+    return SharedPatients(pd.DataFrame(rows), sites, level)
+
+
+def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, float]:
+    """Return the estimate from the counts of two sites, with its interval.
+
+    Parameters
+    ----------
+    one, other : numpy.ndarray of int, shape (tables, buckets)
+    level : float
+    """
+    while one.shape[1] > other.shape[1]:
+        one = _halved(one)
+    while other.shape[1] > one.shape[1]:
+        other = _halved(other)
+    n, n_other = int(one[0].sum()), int(other[0].sum())
+    about, about_other = (c - c.mean(axis=1, keepdims=True) for c in (one, other))
+    squares = float((about**2).sum() * (about_other**2).sum())
+    r = float((about * about_other).sum() / math.sqrt(squares)) if squares else 0.0
+    r = min(max(r, -1 + 1e-12), 1 - 1e-12)
+    scale = math.sqrt(n * n_other)
+    df = one.size - len(one)  # a table's counts have a known sum
+    half = float(ndtri((1 + level) / 2)) / math.sqrt(df - 2)
+    ends = np.tanh(np.arctanh(r) + np.array([-half, half])) * scale
+    lower, upper = np.clip(ends, 0, min(n, n_other)).tolist()
+    return {
+        "shared": float(np.clip(r * scale, 0, min(n, n_other))),
+        "se": (1 - r**2) * scale / math.sqrt(df),
+        "lower": lower,
+        "upper": upper,
+        "buckets": one.shape[1],
+    }
