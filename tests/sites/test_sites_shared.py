@@ -49,7 +49,7 @@ def test_coverage_and_standard_error(n, other, shared, tables):
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_on_records_of_hospitals(seed):
-    data = simulate_ehr(12_000, 6_000, 3, seed=seed)
+    data = simulate_ehr(5000, 3000, 3, seed=seed)
     at = dict(iter(data.groupby("site")))
     found = sites.shared_patients(
         at, "patient_id", key="a secret", tables=8, level=0.99

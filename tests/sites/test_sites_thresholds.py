@@ -29,7 +29,7 @@ def shares_below(data, found, column="age"):
 
 
 def test_rank_error_is_small_for_few_bytes():
-    data = simulate(40_000)
+    data = simulate(20_000)
     found = sites.thresholds(data, "age", low=0, high=120, k=5)
     share = shares_below(data, found)
     assert np.abs(share - np.arange(1, 5) / 5).max() <= 0.0005
