@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -152,28 +153,32 @@ class Coordinator:
             sums["counts"] = np.reshape(spread, (self.plan.k, 2, -1))
         return sums
 
-    @property
+    @cached_property
     def masses(self) -> list[Floats]:
         """How the records of each class are taken to be spread over bins."""
         return [class_mass(self.pooled_cells(code)) for code in (0, 1)]
 
     def pooled_cells(self, code: int, sites: Sequence[str] = ()) -> list[Cells]:
-        """Return the counts of a class at some sites; at all unless given."""
-        cells = self._cells("pooled", 2)
-        return [cells[site][code] for site in sites or cells]
+        """Return the counts of a class in all folds; at all sites unless given."""
+        folds = range(self.plan.k)
+        return [one for fold in folds for one in self.fold_cells(fold, code, sites)]
 
     def fold_cells(
         self, fold: int, code: int, sites: Sequence[str] = ()
     ) -> list[Cells]:
         """Return the counts of a class in a fold."""
-        cells, k = self._cells("folds", 2 * self.plan.k), self.plan.k
-        return [cells[site][code * k + fold] for site in sites or cells]
+        return [
+            self._cells[site][code * self.plan.k + fold]
+            for site in sites or self._cells
+        ]
 
-    def _cells(self, name: str, number: int) -> dict[str, list[Cells]]:
+    @cached_property
+    def _cells(self) -> dict[str, list[Cells]]:
+        """The counts of each site by class and fold, once they are there."""
         made, bins = {}, len(self.progress.edges) + 1
         for site, one in self.answers[SCORE].items():
             try:
-                made[site] = unpacked(one.arrays, name, number, bins)
+                made[site] = unpacked(one.arrays, 2 * self.plan.k, bins)
             except MessageError as error:
                 raise MessageError(f"site {site}: {error}") from None
         return made

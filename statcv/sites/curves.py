@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from statcv.sites.cells import Cells
 
@@ -55,13 +55,18 @@ def calibration_of(
         nearest = np.abs(total[common][:, None] - wanted).argmin(axis=0)
         starts = np.unique(np.append(0, common[nearest] + 1))
     middle = np.concatenate([[edges[0]], (edges[1:] + edges[:-1]) / 2, [edges[-1]]])
-    n = np.add.reduceat(ones + zeros, starts)
-    table = {
-        "predicted": np.add.reduceat((ones + zeros) * expit(middle), starts) / n,
-        "observed": np.add.reduceat(ones, starts) / n,
-        "n": np.rint(n).astype(int),
-    }
-    return pd.DataFrame(table)[n > 0]
+    sums = [
+        np.add.reduceat(values, starts)
+        for values in ((ones + zeros) * expit(middle), ones, ones + zeros)
+    ]
+    expected, observed, n = (one[sums[-1] > 0] for one in sums)
+    return pd.DataFrame(
+        {
+            "predicted": expected / n,
+            "observed": observed / n,
+            "n": np.rint(n).astype(int),
+        }
+    )
 
 
 def above(cells: Sequence[Cells], place: int) -> tuple[float, float]:
@@ -84,3 +89,51 @@ def above(cells: Sequence[Cells], place: int) -> tuple[float, float]:
         least += float(one.counts[starts[:-1] > place].sum())
         most += float(one.counts[starts[1:] > place + 1].sum())
     return least, most
+
+
+def net_benefit_of(
+    edges: Floats,
+    decisions: Sequence[float],
+    ones: tuple[Floats, Sequence[Cells]],
+    zeros: tuple[Floats, Sequence[Cells]],
+) -> pd.DataFrame:
+    """Return the net benefit at probabilities at which decisions are made.
+
+    It lies between ``lower`` and ``upper``, which are equal where all intervals of all
+    sites could end at the probability.
+
+    Parameters
+    ----------
+    edges : numpy.ndarray, shape (bins - 1,)
+        Edges of the linear predictor.
+    decisions : sequence of float
+        Probabilities, whose logits are among the edges.
+    ones, zeros : pair of numpy.ndarray and sequence of Cells
+        Counts of bins, and of the intervals of each site, of positive and of negative
+        records.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns ``threshold``, ``true_positives``, ``false_positives``,
+        ``net_benefit``, ``lower``, ``upper`` and ``treat_all``.
+    """
+    rows = []
+    n1, n0 = float(ones[0].sum()), float(zeros[0].sum())
+    for threshold in decisions:
+        place = int(np.abs(edges - logit(threshold)).argmin())
+        odds = threshold / (1 - threshold)
+        true, false = (float(one[0][place + 1 :].sum()) for one in (ones, zeros))
+        of_true, of_false = (above(one[1], place) for one in (ones, zeros))
+        rows.append(
+            {
+                "threshold": threshold,
+                "true_positives": true,
+                "false_positives": false,
+                "net_benefit": (true - odds * false) / (n1 + n0),
+                "lower": (of_true[0] - odds * of_false[1]) / (n1 + n0),
+                "upper": (of_true[1] - odds * of_false[0]) / (n1 + n0),
+                "treat_all": (n1 - odds * n0) / (n1 + n0),
+            }
+        )
+    return pd.DataFrame(rows)

@@ -154,19 +154,10 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     what = "sums of columns, and of their products with the predictor"
     add("score", "moments", what, (k, 2, q), trained)
     if plan.binary:
-        for name, shape, by in (
-            ("pooled", (2, bins), "class"),
-            ("folds", (k, 2, bins), "fold, class"),
-        ):
-            what = f"records of each {by} and interval of the linear predictor"
-            add("score", f"{name}_counts", what, shape, f"0 or {held}")
-            add(
-                "score",
-                f"{name}_cuts",
-                "where the intervals end",
-                shape,
-                f"0 or {held}",
-            )
+        what = "records of each fold, class and interval of the linear predictor"
+        add("score", "cell_counts", what, (k, 2, bins), f"0 or {held}")
+        what = "where these intervals end"
+        add("score", "cell_cuts", what, (k, 2, bins), f"0 or {held}")
         if plan.permutations:
             what = "pairs ranked correctly, observed and with permuted outcomes"
             add("score", "ranks", what, (plan.permutations + 1,), held)

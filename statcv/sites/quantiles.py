@@ -321,7 +321,7 @@ def _read(message: bytes, replies: Sequence[bytes]) -> dict[str, Cells]:
         site = str(one.header.get("site", "?"))
         if one.kind != KIND or one.header.get("bins") != bins or site in made:
             raise MessageError(f"site {site}: the answer is not one to this message.")
-        made[site] = unpacked(one.arrays, "values", 1, bins)[0]
+        made[site] = unpacked(one.arrays, 1, bins)[0]
     if not made:
         raise ArgumentError("there is no answer of any site.")
     return made
@@ -368,7 +368,7 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
     kept = np.isin(edges, coarse[first.cuts])
     cells = _divided(counts, kept, cell)
     told = {"site": site, "bins": len(edges) + 1}
-    return bytes(Message(KIND, told, packed("values", [cells])))
+    return bytes(Message(KIND, told, packed([cells])))
 
 
 def _divided(counts: Numbers, kept: NDArray[np.bool_], cell: int) -> Cells:

@@ -18,7 +18,7 @@ from statcv.inference import Estimate, HTest, RandomEffects, random_effects
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.coordinator import Coordinator
-from statcv.sites.curves import calibration_of, roc_of
+from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.estimates import Some, make_estimate, no_skill
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
@@ -330,36 +330,16 @@ class SitesResult:
         return calibration_of(self.run.progress.edges, ones, zeros, cells)
 
     @cached_property
-    def decisions(self) -> pd.DataFrame:
-        """The net benefit at the agreed probabilities, one row each.
+    def net_benefit(self) -> pd.DataFrame:
+        """The net benefit at each probability at which decisions are made.
 
-        It is exact where every site could end an interval at the probability, and NaN
-        where a site had too few records on one side of it.
+        It lies between ``lower`` and ``upper``, which are equal where all intervals of
+        all sites could end at the probability.
         """
         self._needs_classes("net benefit")
-        edges, rows = self.run.progress.edges, []
-        for threshold in self.plan.decisions:
-            place = int(np.argmin(np.abs(edges - np.log(threshold / (1 - threshold)))))
-            counts = []
-            for code in (1, 0):
-                above = 0.0
-                for cells in self.run.pooled_cells(code):
-                    starts = cells.starts[:-1]
-                    known = cells.cuts[place]
-                    above += cells.counts[starts > place].sum() if known else np.nan
-                counts.append(above)
-            odds = threshold / (1 - threshold)
-            ones, zeros = self.all.by_class.sum(axis=0)[::-1]
-            rows.append(
-                {
-                    "threshold": threshold,
-                    "true_positives": counts[0],
-                    "false_positives": counts[1],
-                    "net_benefit": (counts[0] - odds * counts[1]) / self.n,
-                    "treat_all": (ones - odds * zeros) / self.n,
-                }
-            )
-        return pd.DataFrame(rows)
+        both = [(self.all.spread(c), self.run.pooled_cells(c)) for c in (1, 0)]
+        edges = self.run.progress.edges
+        return net_benefit_of(edges, self.plan.decisions, *both)
 
     # ---- text and pictures ----
 

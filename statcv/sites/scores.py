@@ -67,23 +67,19 @@ def training_moments(records: Records, fits: Fits) -> Floats:
 
 
 def count_scores(records: Records, fits: Fits, edges: Floats) -> Arrays:
-    """Count the held-out linear predictors by class, and by fold and class."""
+    """Count the held-out linear predictors by class and fold.
+
+    Counts of all folds together are not sent: the difference could be a small count.
+    """
     plan = records.plan
     bins = len(edges) + 1
     place = np.searchsorted(edges, held_out(records, fits), side="right")
-    y = records.y.astype(np.intp)
+    group = plan.k * records.code + records.fold
+    number = np.bincount(group * bins + place, minlength=2 * plan.k * bins)
     wanted = is_decision(edges, plan)
-    pooled, folds = [], []
-    for code in (0, 1):
-        own = y == code
-        number = np.bincount(place[own], minlength=bins)
-        whole = Cells.of(number, plan.cell, wanted=wanted)
-        pooled.append(whole)
-        for fold in range(plan.k):
-            some = own & (records.fold == fold)
-            number = np.bincount(place[some], minlength=bins)
-            folds.append(Cells.of(number, plan.cell, allowed=whole.cuts))
-    return {**packed("pooled", pooled), **packed("folds", folds)}
+    return packed(
+        [Cells.of(one, plan.cell, wanted=wanted) for one in number.reshape(-1, bins)]
+    )
 
 
 def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
@@ -94,32 +90,29 @@ def is_decision(edges: Floats, plan: SitesPlan) -> NDArray[np.bool_]:
     return found
 
 
-def packed(name: str, cells: Sequence[Cells]) -> Arrays:
-    """Return the counts of a site as arrays of a message."""
-    cuts = np.packbits(np.stack([one.cuts for one in cells]), axis=1)
+def packed(cells: Sequence[Cells]) -> Arrays:
+    """Return counts in intervals as arrays of a message."""
     return {
-        f"{name}_cuts": cuts,
-        f"{name}_counts": counts(np.concatenate([one.counts for one in cells])),
+        "cell_cuts": np.packbits(np.stack([one.cuts for one in cells]), axis=1),
+        "cell_counts": counts(np.concatenate([one.counts for one in cells])),
     }
 
 
-def unpacked(
-    arrays: Mapping[str, NDArray[Any]], name: str, number: int, bins: int
-) -> list[Cells]:
-    """Read the counts of a site.
+def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list[Cells]:
+    """Read counts in intervals.
 
     Raises
     ------
     MessageError
         If cuts and counts do not belong together.
     """
-    packed, cells = arrays.get(f"{name}_cuts"), arrays.get(f"{name}_counts")
-    if packed is None or cells is None or packed.dtype != np.uint8:
-        raise MessageError(f"the counts {name!r} are missing.")
-    cuts = np.unpackbits(packed.reshape(number, -1), axis=1)[:, : bins - 1] > 0
+    shut, cells = arrays.get("cell_cuts"), arrays.get("cell_counts")
+    if shut is None or cells is None or shut.dtype != np.uint8:
+        raise MessageError("the counts are missing.")
+    cuts = np.unpackbits(shut.reshape(number, -1), axis=1)[:, : bins - 1] > 0
     ends = np.cumsum(cuts.sum(axis=1) + 1)
     if cuts.shape != (number, bins - 1) or ends[-1] != len(cells):
-        raise MessageError(f"the counts {name!r} do not belong to their intervals.")
+        raise MessageError("the counts do not belong to their intervals.")
     parts = np.split(cells.astype(np.intp), ends[:-1])
     return [Cells(own, part) for own, part in zip(cuts, parts, strict=True)]
 

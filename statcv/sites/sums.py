@@ -33,7 +33,7 @@ from statcv.sites.by_query import (
     agreement_number,
 )
 from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
-from statcv.sites.curves import above, calibration_of, roc_of
+from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.plan import CELL
 
 Floats = NDArray[np.float64]
@@ -451,25 +451,8 @@ class SumsResult:
         It lies between ``lower`` and ``upper``, which are equal where all intervals of
         all sites could end at the probability.
         """
-        rows, sums = [], self._sums()
-        n, ones = sums["n"], sums["observed"]
-        for threshold in self.decisions:
-            place = int(np.flatnonzero(self.edges == threshold)[0])
-            odds = threshold / (1 - threshold)
-            true, false = (float(self._spread(c)[place + 1 :].sum()) for c in (1, 0))
-            true_limits, false_limits = (above(self._cells(c), place) for c in (1, 0))
-            rows.append(
-                {
-                    "threshold": threshold,
-                    "true_positives": true,
-                    "false_positives": false,
-                    "net_benefit": (true - odds * false) / n,
-                    "lower": (true_limits[0] - odds * false_limits[1]) / n,
-                    "upper": (true_limits[1] - odds * false_limits[0]) / n,
-                    "treat_all": (ones - odds * (n - ones)) / n,
-                }
-            )
-        return pd.DataFrame(rows)
+        both = [(self._spread(code), self._cells(code)) for code in (1, 0)]
+        return net_benefit_of(logit(self.edges), self.decisions, *both)
 
     # ---- text ----
 

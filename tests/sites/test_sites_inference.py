@@ -190,15 +190,25 @@ def test_no_association_is_rarely_rejected():
     assert 0.3 < np.mean(p) < 0.7
 
 
-def test_net_benefit_is_exact_or_missing(both):
+def test_net_benefit_lies_within_its_bounds(both):
     here, there = both
-    table = here.decisions
-    known = table["net_benefit"].notna()
-    assert known.sum() >= 3
     p, y = there.predictions["predicted"], there.predictions["observed"]
-    for row in table[known].itertuples():
-        exact = net_benefit(y, p, row.threshold)
-        assert row.net_benefit == pytest.approx(exact.net_benefit[0], abs=1e-12)
+    for row in here.net_benefit.itertuples():
+        exact = net_benefit(y, p, row.threshold).net_benefit[0]
+        assert row.lower - 1e-12 <= exact <= row.upper + 1e-12
+        assert row.net_benefit == pytest.approx(exact, abs=0.01)
+
+
+def test_net_benefit_of_many_records_is_exact():
+    data = {site: hospital(4_000, seed) for seed, site in enumerate("ABC")}
+    plan = agreed(permutations=0, decisions=[0.2, 0.4, 0.5])
+    here = sites.run(plan, data)
+    there = scv.cv(FORMULA, pooled(data), scheme="kfold", k=5, stratify=by_person())
+    p, y = there.predictions["predicted"], there.predictions["observed"]
+    for row in here.net_benefit.itertuples():
+        exact = net_benefit(y, p, row.threshold).net_benefit[0]
+        assert row.lower == row.upper
+        assert row.net_benefit == pytest.approx(exact, abs=1e-12)
 
 
 def test_curves_are_near_those_of_the_pooled_predictions(both):
@@ -208,7 +218,7 @@ def test_curves_are_near_those_of_the_pooled_predictions(both):
         cut = np.quantile(p["predicted"][p["observed"] == 0], 1 - fpr)
         tpr = (p["predicted"][p["observed"] == 1] > cut).mean()
         own = np.interp(fpr, here.roc["fpr"][::-1], here.roc["tpr"][::-1])
-        assert own == pytest.approx(tpr, abs=0.03)
+        assert own == pytest.approx(tpr, abs=0.05)
     groups = here.calibration
     assert groups["n"].sum() == pytest.approx(here.n)
     assert np.abs(groups["observed"] - groups["predicted"]).max() < 0.12

@@ -101,7 +101,7 @@ def test_no_count_is_small_even_by_subtraction():
     ends = []
     for message, reply in ((first, replies[0]), (second, more[0])):
         edges = _edges(Message.of(message).header)
-        cells = unpacked(Message.of(reply).arrays, "values", 1, len(edges) + 1)[0]
+        cells = unpacked(Message.of(reply).arrays, 1, len(edges) + 1)[0]
         assert not ((cells.counts > 0) & (cells.counts < 6)).any()
         found = np.append(edges[cells.cuts], np.inf)
         ages = data["A"]["age"].to_numpy()
