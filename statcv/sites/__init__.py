@@ -10,10 +10,12 @@ from statcv.sites.records import site_folds
 from statcv.sites.result import SitesResult
 from statcv.sites.running import run
 from statcv.sites.site import Site
+from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.in_process import InProcess
 
 __all__ = [
     "Coordinator",
+    "Directory",
     "InProcess",
     "Ledger",
     "Message",
