@@ -41,8 +41,9 @@ examples, with the key that all sites agreed on in STATCV_KEY:
   statcv sites result exchange --home coordinator --out results
   statcv sites verify home_of_A/plan-*/log.jsonl visits.csv
 
-Each party keeps a home, with its private key, and copies files to and from the
-directory of the exchange. Whoever is asked to does a step; the coordinator adds up.
+Each party keeps a home, with its private key, which it shows nobody, and copies
+files to and from the directory of the exchange, unless that is a share. A site's
+step answers the newest message, and the coordinator's step adds up the answers.
 """
 
 

@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -132,7 +133,7 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
 def _write_whole(path: Path, content: bytes, mode: int) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with open(draft, "wb", opener=lambda *how: os.open(*how, mode)) as file:
+        with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -233,15 +233,15 @@ def _as_levels(
     column: pd.Series[Any], name: str, levels: tuple[Any, ...], site: str
 ) -> pd.Series[Any]:
     """Return a column with the agreed levels as categories."""
-    coded = pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
-    other = coded.isna() & ~is_missing(column)
+    known = column.isin(list(levels))
+    other = ~known & ~is_missing(column)
     if other.any():
         raise SiteError(
             f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
             f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
             f"list; it lists {len(levels)}. Recode the column, or agree on more levels."
         )
-    return coded
+    return pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
 
 
 def _check_number(column: pd.Series[Any], name: str, site: str) -> None:

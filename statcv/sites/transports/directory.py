@@ -56,7 +56,7 @@ class Directory:
     ...     res = sites.run(plan, at, transport=files)
     >>> bool(res.estimate().value == sites.run(plan, at).estimate().value)
     True
-    >>> res.files == 4 * (2 + res.rounds)  # a key and a message a round from each party
+    >>> res.files == 4 * (2 + res.rounds) + 1  # keys, messages, and their list
     True
     """
 

@@ -24,12 +24,14 @@ from statcv.errors import (
 )
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
+from statcv.sites.site import REFUSE
 from statcv.sites.transports.signing import (
     COORDINATOR,
     LARGEST_FILE,
-    Card,
     SigningKey,
     opened,
+    read_card,
+    read_roster,
     titled,
 )
 
@@ -37,6 +39,7 @@ PARTY: Final = r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9_])?"
 CARD: Final = re.compile(rf"({PARTY})\.public\.json")
 FILE: Final = re.compile(rf"round-(\d{{2,}})-from-({PARTY})\.statcv")
 DRAFT: Final = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")  # of statcv.engine.write_whole
+ROSTER: Final = "roster.json"
 NOTES: Final = ("README", "README.md", "README.txt", "plan.json")  # people's own
 
 
@@ -71,32 +74,45 @@ class Exchange:
 
     # ---- public keys ----
 
-    def publish_card(self, card: Card) -> bool:
-        """Leave a public key, and return whether it was not there.
+    def publish_card(self, party: str, key: SigningKey, plan: SitesPlan) -> bool:
+        """Leave the public key of a party, and return whether it was not there.
 
         Raises
         ------
         SiteError
             If there is another key of the same name.
         """
-        path = self.path / card_name(card.party)
-        content = card.to_json().encode()
-        present = read(path, LARGEST_FILE)
+        path = self.path / card_name(party)
+        present = self.public_key(party, plan)
         if present is None:
-            write(path, content)
-        elif present != content:
+            write(path, key.card(party, plan))
+        elif present != key.public:
             raise SiteError(
-                f"{path} holds another key of {titled(card.party)} than its home does: "
-                "it is left from another run, or somebody else uses the name. Use an "
+                f"{path} holds another key of {titled(party)} than its home does: it "
+                "is left from another run, or somebody else uses the name. Use an "
                 "empty directory, or clear up who wrote it."
             )
         return present is None
 
-    def card(self, party: str, plan: SitesPlan, file: str = "") -> Card | None:
+    def public_key(self, party: str, plan: SitesPlan) -> str | None:
         """Return the public key of a party, or None if it is not there yet."""
-        path = self.path / (file or card_name(party))
+        path = self.path / card_name(party)
         content = read(path, LARGEST_FILE)
-        return None if content is None else Card.of(content, party, plan, str(path))
+        return None if content is None else read_card(content, party, plan, str(path))
+
+    def publish_roster(self, content: bytes) -> bool:
+        """Leave the list of the sites' keys, and return whether it was not there."""
+        present = read(self.path / ROSTER, LARGEST_FILE)
+        write(self.path / ROSTER, content)
+        return present != content
+
+    def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
+        """Return the keys of all sites, or None if the list is not there yet."""
+        path = self.path / ROSTER
+        content = read(path, LARGEST_FILE)
+        return (
+            None if content is None else read_roster(content, public, plan, str(path))
+        )
 
     # ---- messages ----
 
@@ -124,30 +140,30 @@ class Exchange:
         if content is None:
             return None
         body = opened(content, public, party, str(path))
-        header = Message.of(body).header
+        message = Message.of(body)
+        header = message.header
         if header.get("plan") != plan.fingerprint:
             raise MessageError(
                 f"{path} belongs to another plan than {plan.fingerprint[:12]}; use a "
                 "directory of its own for each plan."
             )
-        if header.get("round") != number:
+        if header.get("round") != number and message.kind != REFUSE:
             raise MessageError(
                 f"{path} holds a message of another round: it was renamed, or is "
                 f"replayed. Get the file again from {titled(party)}."
             )
         return body
 
-    def copy(self, number: int, party: str, to: Exchange) -> None:
-        """Copy a message with its signature to another directory."""
-        name = file_name(number, party)
+    def copy(self, name: str, to: Exchange) -> None:
+        """Copy a file with its signature to another directory."""
         write(to.path / name, read(self.path / name, LARGEST_FILE) or b"")
 
     # ---- files ----
 
     def files(self) -> list[str]:
-        """Return the names of public keys and messages, in order."""
+        """Return the names of the files of the exchange, in order."""
         names = [path.name for path in self.path.iterdir() if path.is_file()]
-        return sorted(n for n in names if CARD.fullmatch(n) or FILE.fullmatch(n))
+        return sorted(n for n in names if n == ROSTER or _party(n) is not None)
 
     def tidy(self, party: str, parties: Collection[str] = ()) -> None:
         """Remove what a party left half-written, and warn of other people's files.
@@ -163,8 +179,7 @@ class Exchange:
         for path in sorted(self.path.iterdir()):
             draft = DRAFT.fullmatch(path.name)
             name = draft[1] if draft else path.name
-            found = CARD.fullmatch(name) or FILE.fullmatch(name)
-            of = found.groups()[-1] if found else None
+            of = COORDINATOR if name == ROSTER else _party(name)
             if draft and of == party:
                 path.unlink(missing_ok=True)
             known = of is not None and (not parties or of in parties)
@@ -176,6 +191,12 @@ class Exchange:
                 f"ignored: {listed(other)}.",
                 ExchangeWarning,
             )
+
+
+def _party(name: str) -> str | None:
+    """Return the party whose file has a name, or None if it is no such file."""
+    found = CARD.fullmatch(name) or FILE.fullmatch(name)
+    return None if found is None else found.groups()[-1]
 
 
 def card_name(party: str) -> str:

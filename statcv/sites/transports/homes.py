@@ -8,6 +8,7 @@ A home is a directory that never leaves the party::
     plan-5b1e0c77a2f0/  for each plan:
         plan.json
         log.jsonl       at a site: every message and its answer
+        coordinator.public.json, roster.json    at a site: the keys that it relies on
         keys.json       at the coordinator: the public keys of the sites
         round-03-from-A.statcv  at the coordinator: the answers, as they were signed
 """
@@ -26,7 +27,7 @@ from statcv.errors import ExchangeError, SiteError
 from statcv.sites.log import Entry, Ledger
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
-from statcv.sites.transports.signing import COORDINATOR, Card, SigningKey, titled
+from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
 
 OWN: Final = 0o600  # whom private files are for: their owner
 _OWN_FOLDER: Final = 0o700
@@ -109,11 +110,6 @@ class Home:
     def own(self) -> Path:
         """The folder of the plan in the home."""
         return _plan_folder(self.folder, self.plan.fingerprint)
-
-    @property
-    def card(self) -> Card:
-        """The public key of the party."""
-        return self.key.card(self.party, self.plan)
 
     @property
     def is_site(self) -> bool:

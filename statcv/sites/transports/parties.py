@@ -12,29 +12,29 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import statcv
 from statcv.errors import SiteError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.log import Entry, Ledger
-from statcv.sites.messages import VERSION, Message
+from statcv.sites.messages import Message
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
-from statcv.sites.progress import END, JOIN
+from statcv.sites.progress import END
 from statcv.sites.site import REFUSE, Site
 from statcv.sites.transports.exchange import (
+    ROSTER,
     Exchange,
     card_name,
     check_names,
     file_name,
     named,
+    read,
     write,
 )
 from statcv.sites.transports.homes import Home
 from statcv.sites.transports.signing import (
     COORDINATOR,
-    Card,
     IncompleteError,
-    check_version,
     key_name,
+    read_card,
 )
 
 
@@ -106,24 +106,37 @@ def join(
     if permit:
         known.permit(plan)
     trial = Site(site, plan, data, Ledger.from_json(known.to_json()))
-    _raise_refusal(trial.step(Coordinator(plan).start()))
+    _raise_refusal(site, trial.step(Coordinator(plan).start()))
     card = None
     if coordinator is not None:
-        card = Exchange(coordinator.parent).card(COORDINATOR, plan, coordinator.name)
+        card = read(coordinator)
         if card is None:
             raise SiteError(f"site {site}: there is no file {coordinator}.")
+        told = read_card(card, COORDINATOR, plan, str(coordinator))
     home = Home.make(folder, site, plan, {"data": file})
     home.keep_ledger(known)
     if card is not None:
-        Exchange(home.own).publish_card(card)
-    write(folder / card_name(site), home.card.to_json().encode())
+        kept = Exchange(home.own).public_key(COORDINATOR, plan)
+        if kept not in (None, told):
+            raise SiteError(
+                f"site {site}: the home already relies on another key of the "
+                f"coordinator, {key_name(str(kept))}; clear up which is right, and "
+                "begin again with a new home if it is the new one."
+            )
+        write(home.own / card_name(COORDINATOR), card)
+    write(folder / card_name(site), home.key.card(site, plan))
     return home
 
 
-def _raise_refusal(sent: bytes) -> None:
-    message = Message.of(sent)
-    if message.kind == REFUSE:
-        raise SiteError(str(message.header["why"]))
+def _is_refusal(sent: bytes) -> bool:
+    return Message.of(sent).kind == REFUSE
+
+
+def _raise_refusal(site: str, sent: bytes) -> None:
+    """Raise the reason that a site gives, if it refuses."""
+    if _is_refusal(sent):
+        why = str(Message.of(sent).header["why"]).removeprefix(f"site {site}: ")
+        raise SiteError(f"site {site}: {why}")
 
 
 @dataclass(eq=False)
@@ -150,6 +163,11 @@ class SiteParty:
         """The party at the beginning of a sentence."""
         return f"Site {self.home.party}"
 
+    @property
+    def answers(self) -> list[Entry]:
+        """The answers in the order of rounds, without refusals."""
+        return [entry for entry in self.entries if not _is_refusal(entry.sent)]
+
     def step(self, exchange: Exchange) -> Turn:
         """Answer the newest message, or say whom the site waits for.
 
@@ -164,15 +182,15 @@ class SiteParty:
             If the coordinator's file is damaged, forged or out of place; the site then
             has answered nothing, and goes on when the right file is there.
         """
-        home, name, number = self.home, self.home.party, len(self.entries)
+        home, name, answers, did = self.home, self.home.party, self.answers, []
+        number = len(answers)
         exchange.check()
         exchange.tidy(name)
-        did = []
-        if exchange.publish_card(home.card):
+        if exchange.publish_card(name, home.key, home.plan):
             did.append(f"left its public key in {card_name(name)}")
-        if number and self._publish(exchange):
+        if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
             did.append(f"left its answer in {file_name(number - 1, name)} again")
-        if self._ended():
+        if answers and Message.of(answers[-1].received).kind == END:
             return Turn(f"{self.who} has ended.", bool(did), ended=True)
         awaited = file_name(number, COORDINATOR)
         try:
@@ -181,108 +199,92 @@ class SiteParty:
             return _waiting(self.who, did, f"the rest of {awaited}; copy it again")
         if message is None:
             return _waiting(self.who, did, f"the coordinator ({awaited})")
-        self._answer(message)
-        self._publish(exchange)
-        self._ended()
+        sent = self._answer(message)
+        exchange.publish(number, name, home.key, sent)
+        _raise_refusal(name, sent)
         asked = Message.of(message).kind
         told = f"{self.who} answered round {number} ({asked}) in "
         return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == END)
 
-    def _publish(self, exchange: Exchange) -> bool:
-        number, home = len(self.entries) - 1, self.home
-        return exchange.publish(number, home.party, home.key, self.entries[-1].sent)
-
-    def _ended(self) -> bool:
-        """Tell whether the run is over for the site.
-
-        Raises
-        ------
-        SiteError
-            If it is over since the site refuses to go on.
-        """
-        if not self.entries:
-            return False
-        _raise_refusal(self.entries[-1].sent)
-        return Message.of(self.entries[-1].received).kind == END
-
     # ---- what comes in ----
 
     def _received(self, exchange: Exchange, number: int) -> bytes | None:
-        card = self._coordinator(exchange)
-        if card is None:
-            return None
-        message = exchange.message(number, COORDINATOR, card.public, self.home.plan)
-        if message is not None:
-            self._check_roster(Message.of(message), card)
+        kept, plan = Exchange(self.home.own), self.home.plan
+        public = kept.public_key(COORDINATOR, plan)
+        if public is None:
+            public = exchange.public_key(COORDINATOR, plan)
+            if public is None:
+                return None
+            exchange.copy(card_name(COORDINATOR), kept)  # and trusted from now on
+        keys = kept.roster(public, plan)
+        if keys is None:
+            keys = exchange.roster(public, plan)
+            if keys is None:
+                return None
+            self._check_keys(keys, public)
+            exchange.copy(ROSTER, kept)
+        message = exchange.message(number, COORDINATOR, public, plan)
+        if message is not None and number:
+            sites = Message.of(message).header.get("sites")
+            if not isinstance(sites, dict) or set(sites) != set(keys):
+                raise SiteError(
+                    f"site {self.home.party}: the sums are of other sites than those "
+                    f"that {ROSTER} lists; ask the coordinator for the right file."
+                )
         return message
 
-    def _coordinator(self, exchange: Exchange) -> Card | None:
-        """Return the coordinator's key, which is kept when it is first seen."""
-        kept, plan = Exchange(self.home.own), self.home.plan
-        card = kept.card(COORDINATOR, plan)
-        if card is None:
-            card = exchange.card(COORDINATOR, plan)
-            if card is not None:
-                kept.publish_card(card)
-        return card
-
-    def _check_roster(self, message: Message, card: Card) -> None:
-        """Check that this site takes part with its own key, and who else does."""
-        site, header = self.home.party, message.header
-        if self.entries:
-            keys = Message.of(self.entries[0].received).header["keys"]
-            if set(header.get("sites", {})) != set(keys) - {COORDINATOR}:
-                raise SiteError(
-                    f"site {site}: the sums are of other sites than those whose keys "
-                    "the coordinator listed when they joined."
-                )
-            return
-        check_version(COORDINATOR, str(header.get("statcv")), header.get("version", 0))
-        keys = header.get("keys")
-        if not isinstance(keys, dict) or keys.get(site) != self.home.key.public:
+    def _check_keys(self, keys: Mapping[str, str], public: str) -> None:
+        """Check that this site takes part with its own key, and enough others do."""
+        site, own = self.home.party, self.home.key.public
+        if keys.get(site) != own:
             raise SiteError(
                 f"site {site}: the coordinator took another key for that of this site "
-                f"than {key_name(self.home.key.public)}; give it the right "
-                f"{card_name(site)}, and begin again in an empty directory."
+                f"than {key_name(own)}; give it the right {card_name(site)}, and begin "
+                "again in an empty directory."
             )
-        others = {str(key) for key in keys.values()}
-        if keys.get(COORDINATOR) != card.public or len(others) < len(keys):
+        if len({*keys.values(), public}) <= len(keys):
             raise SiteError(
-                f"site {site}: the coordinator lists a key that is not its own, or one "
-                "key for two parties; ask which home belongs to whom."
+                f"site {site}: {ROSTER} lists one key for two parties; ask which home "
+                "belongs to whom."
             )
-        if len(keys) - 1 < MINIMUM_SITES:
-            raise SiteError(f"site {site}: {too_few(len(keys) - 1)}")
+        if len(keys) < MINIMUM_SITES:
+            raise SiteError(f"site {site}: {too_few(len(keys))}")
 
     # ---- what goes out ----
 
-    def _answer(self, message: bytes) -> None:
+    def _answer(self, message: bytes) -> bytes:
         """Answer a message, and keep ledger and log before the answer leaves."""
+        for entry in self.entries:
+            if entry.received == message:  # which was refused
+                return entry.sent
         site = self._resumed()
+        self._site = None  # until everything is kept
         sent = site.step(message)
-        if not self.entries:
-            _raise_refusal(sent)  # the site may mend its data, and join later
+        if not self.answers:
+            _raise_refusal(self.home.party, sent)  # the site may mend its data
         entry = Entry.after(self.entries, message, sent)
         self.home.keep_ledger(site.ledger)
         self.home.keep_entries([*self.entries, entry])
         self.entries.append(entry)
+        self._site = site
+        return sent
 
     def _resumed(self) -> Site:
         """Return the site as it was after its last answer."""
-        if self._site is None:
-            home = self.home
-            site = Site(home.party, home.plan, self.read(), home.ledger())
-            for entry in self.entries:
-                again = site.step(entry.received)
-                if again != entry.sent:
-                    _raise_refusal(again)
-                    raise SiteError(
-                        f"site {home.party}: what the site sent before cannot be "
-                        "computed again: the data, or the versions of numpy and "
-                        "statcv, have changed since. Restore them, and repeat the step."
-                    )
-            self._site = site
-        return self._site
+        if self._site is not None:
+            return self._site
+        home = self.home
+        site = Site(home.party, home.plan, self.read(), home.ledger())
+        for entry in self.entries:
+            again = site.step(entry.received)
+            if again != entry.sent:
+                _raise_refusal(home.party, again)
+                raise SiteError(
+                    f"site {home.party}: what the site sent before cannot be computed "
+                    "again: the data, or the versions of numpy and statcv, have "
+                    "changed since. Restore them, and repeat the step."
+                )
+        return site
 
 
 # ---- the coordinator ----
@@ -367,7 +369,7 @@ class CoordinatorParty:
         home, who, did = self.home, "The coordinator", []
         exchange.make()
         exchange.tidy(COORDINATOR, [*self.sites, COORDINATOR])
-        if exchange.publish_card(home.card):
+        if exchange.publish_card(COORDINATOR, home.key, home.plan):
             did.append(f"left its public key in {card_name(COORDINATOR)}")
         keys, absent = self._keys(exchange)
         if absent:
@@ -377,6 +379,8 @@ class CoordinatorParty:
             )
         run = self._resumed(keys)
         number = run.progress.round
+        if exchange.publish_roster(home.key.roster(keys, home.plan)):
+            did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
         if self._publish(exchange):
             did.append(f"published round {number} ({run.progress.phase})")
         if run.ended:
@@ -420,8 +424,8 @@ class CoordinatorParty:
         kept = self.home.site_keys()
         if kept is not None:
             return kept, []
-        cards = {site: exchange.card(site, self.home.plan) for site in self.sites}
-        keys = {site: card.public for site, card in cards.items() if card is not None}
+        found = {site: exchange.public_key(site, self.home.plan) for site in self.sites}
+        keys = {site: key for site, key in found.items() if key is not None}
         absent = [site for site in self.sites if site not in keys]
         if len({*keys.values(), self.home.key.public}) <= len(keys):
             raise SiteError(
@@ -431,16 +435,6 @@ class CoordinatorParty:
         if not absent:
             self.home.keep_site_keys(keys)
         return keys, absent
-
-    def _start(self, run: Coordinator, keys: Mapping[str, str]) -> bytes:
-        """Return the first message, which lists the public keys of all parties."""
-        header = {
-            **Message.of(run.start()).header,
-            "keys": {**keys, COORDINATOR: self.home.key.public},
-            "statcv": statcv.__version__,
-            "version": VERSION,
-        }
-        return bytes(Message(JOIN, header))
 
     # ---- rounds ----
 
@@ -453,7 +447,7 @@ class CoordinatorParty:
         """Return the run as it was after the last answers of all sites."""
         if self._run is None:
             run = Coordinator(self.home.plan)
-            self._latest = self._start(run, keys)
+            self._latest = run.start()
             while not run.ended:
                 number = run.progress.round
                 names = [file_name(number, site) for site in keys]
@@ -489,8 +483,12 @@ class CoordinatorParty:
                 found = None
             if found is None:
                 absent.append(site)
+            elif _is_refusal(found):
+                why = str(Message.of(found).header["why"])
+                told = why.removeprefix(f"site {site}: ")
+                raise SiteError(f"site {site} refuses: {told}")
             else:
-                exchange.copy(number, site, self._kept)
+                exchange.copy(file_name(number, site), self._kept)
         return absent
 
     def _end(self, exchange: Exchange, keys: Mapping[str, str]) -> str:
@@ -498,10 +496,6 @@ class CoordinatorParty:
         assert self._run is not None
         number = self._run.progress.round
         absent = self._collect(exchange, keys, number)
-        for site, key in keys.items():
-            sent = self._kept.message(number, site, key, self.home.plan)
-            if sent is not None:
-                _raise_refusal(sent)
         told = f"The run has ended after {number} rounds"
         if absent:
             told += f"; the last message is still to be read by {named(absent)}"

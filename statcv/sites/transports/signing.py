@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
-import statcv
 from statcv.errors import MessageError, MissingPackageError, SiteError
 from statcv.sites.messages import LARGEST, VERSION, canonical
 from statcv.sites.plan import SitesPlan
@@ -80,11 +81,20 @@ class SigningKey:
         signature: bytes = self._key.sign(_signed(party, body))
         return b"".join([MAGIC, len(body).to_bytes(_LENGTH, "big"), signature, body])
 
-    def card(self, party: str, plan: SitesPlan) -> Card:
-        """Return what the other parties learn of this one, signed by itself."""
-        made = Card(party, self.public, plan.fingerprint, statcv.__version__)
-        signature: bytes = self._key.sign(_signed(party, made.told))
-        return Card(*made.fields, signature=signature.hex())
+    def document(self, party: str, held: Mapping[str, Any]) -> bytes:
+        """Return values of JSON with a signature, as the content of a file."""
+        body = {"party": party, **held}
+        signature: bytes = self._key.sign(_signed(party, canonical(body)))
+        told = {**body, "signature": signature.hex()}
+        return (json.dumps(told, indent=1, ensure_ascii=False) + "\n").encode()
+
+    def card(self, party: str, plan: SitesPlan) -> bytes:
+        """Return the public key of a party, with its plan and version, as a file."""
+        return self.document(party, {"key": self.public, **_of_this_run(plan)})
+
+    def roster(self, keys: Mapping[str, str], plan: SitesPlan) -> bytes:
+        """Return the public keys of all sites, as a file of the coordinator."""
+        return self.document(COORDINATOR, {"keys": dict(keys), **_of_this_run(plan)})
 
 
 def opened(content: bytes, public: str, party: str, file: str) -> bytes:
@@ -155,92 +165,83 @@ def _is_signed(public: str, signature: bytes, told: bytes) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class Card:
-    """The public key of a party, with what it has to share with the others.
+# ---- documents ----
 
-    Attributes
-    ----------
-    party : str
-        ``"coordinator"``, or the name of a site.
-    public : str
-        Public key.
-    plan : str
-        Fingerprint of the plan that the party signs.
-    statcv : str
-        Version of the package.
-    version : int
-        Version of the messages.
-    signature : str
-        Signature by the key itself.
+
+def package_version() -> str:
+    """Return the version of this package, as it is installed."""
+    try:
+        return version("statcv")
+    except PackageNotFoundError:  # a copy of the sources
+        return "0.0"
+
+
+def _of_this_run(plan: SitesPlan) -> dict[str, Any]:
+    """Return what all parties of a run have in common."""
+    return {
+        "plan": plan.fingerprint,
+        "statcv": package_version(),
+        "version": VERSION,
+    }
+
+
+def read_card(content: bytes, party: str, plan: SitesPlan, file: str) -> str:
+    """Return the public key of a party from its file, which the key itself signed.
+
+    Raises
+    ------
+    MessageError
+        If the file is damaged or forged, or is that of another party.
+    SiteError
+        If the party signs another plan, or has another version of the package.
     """
-
-    party: str
-    public: str
-    plan: str
-    statcv: str
-    version: int = VERSION
-    signature: str = ""
-
-    @property
-    def fields(self) -> tuple[str, str, str, str, int]:
-        """What is signed."""
-        return (self.party, self.public, self.plan, self.statcv, self.version)
-
-    @property
-    def told(self) -> bytes:
-        """What is signed, as bytes."""
-        return canonical(list(self.fields))
-
-    def to_json(self) -> str:
-        """Return the card as text."""
-        held = {
-            "party": self.party,
-            "key": self.public,
-            "key_name": key_name(self.public),
-            "plan": self.plan,
-            "statcv": self.statcv,
-            "version": self.version,
-            "signature": self.signature,
-        }
-        return json.dumps(held, indent=1, ensure_ascii=False) + "\n"
-
-    @classmethod
-    def of(cls, text: bytes, party: str, plan: SitesPlan, file: str) -> Card:
-        """Read and check the card of a party.
-
-        Raises
-        ------
-        MessageError
-            If it is damaged or forged, or is that of another party.
-        SiteError
-            If the party signs another plan, or has another version of the package.
-        """
-        try:
-            held = json.loads(text)
-            names = ("party", "key", "plan", "statcv")
-            told = [str(held[name]) for name in names]
-            card = cls(*told, int(held["version"]), str(held["signature"]))
-            signature = bytes.fromhex(card.signature)
-            signed = _is_signed(card.public, signature, _signed(party, card.told))
-        except (ValueError, TypeError, KeyError, RecursionError):
-            signed = False
-        if not signed or card.party != party:
-            raise MessageError(
-                f"{file} is not the public key of {titled(party)}: it is incomplete, "
-                f"damaged or forged. Get the file again from {titled(party)}."
-            )
-        check_version(party, card.statcv, card.version)
-        if card.plan != plan.fingerprint:
-            raise SiteError(
-                f"{titled(party)} signs another plan ({card.plan[:12]}) than this one "
-                f"({plan.fingerprint[:12]}); let all parties use the same plan and an "
-                "empty directory."
-            )
-        return card
+    return str(_document(content, party, plan, file)["key"])
 
 
-def check_version(party: str, other: str, version: int) -> None:
+def read_roster(
+    content: bytes, public: str, plan: SitesPlan, file: str
+) -> dict[str, str]:
+    """Return the public keys of all sites from the coordinator's file.
+
+    Raises
+    ------
+    MessageError
+        If the file is damaged or forged.
+    """
+    keys = _document(content, COORDINATOR, plan, file, public).get("keys")
+    if not isinstance(keys, dict):
+        raise MessageError(f"{file} does not list the keys of the sites.")
+    return {str(site): str(key) for site, key in keys.items()}
+
+
+def _document(
+    content: bytes, party: str, plan: SitesPlan, file: str, public: str | None = None
+) -> dict[str, Any]:
+    """Return the values of a document that a party signed, by its own key if None."""
+    try:
+        held = json.loads(content)
+        signature = bytes.fromhex(held.pop("signature"))
+        told = _signed(party, canonical(held))
+        key = held["key"] if public is None else public
+        signed = held["party"] == party and _is_signed(key, signature, told)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        signed = False
+    if not signed:
+        raise MessageError(
+            f"{file} is not signed by {titled(party)}: it is incomplete, damaged or "
+            f"forged. Get the file again from {titled(party)}."
+        )
+    check_version(party, str(held.get("statcv")), held.get("version"))
+    if held.get("plan") != plan.fingerprint:
+        raise SiteError(
+            f"{titled(party)} signs another plan ({str(held.get('plan'))[:12]}) than "
+            f"this one ({plan.fingerprint[:12]}); let all parties use the same plan, "
+            "and an empty directory."
+        )
+    return dict(held)
+
+
+def check_version(party: str, other: str, messages: Any) -> None:
     """Check that another party has the same version but for its last number.
 
     Raises
@@ -248,10 +249,10 @@ def check_version(party: str, other: str, version: int) -> None:
     SiteError
         If it has another, whose numbers need not agree with those of this one.
     """
-    own = statcv.__version__
-    if version == VERSION and other.split(".")[:2] == own.split(".")[:2]:
+    own = package_version()
+    if messages == VERSION and other.split(".")[:2] == own.split(".")[:2]:
         return
     raise SiteError(
-        f"{titled(party)} has statcv {other[:20]} (messages {version}), and statcv "
-        f"{own} (messages {VERSION}) is here; install one version at all parties."
+        f"{titled(party)} has statcv {other[:20]} (messages {messages!s:.9}), and here "
+        f"is {own} (messages {VERSION}); install one version at all parties."
     )
