@@ -520,6 +520,20 @@ def test_a_second_plan_needs_a_permit(parties: Parties) -> None:
         join(folder, second, "B", DATA["B"])
 
 
+@pytest.mark.parametrize("file", ["home.json", "plan-*/plan.json"])
+def test_joining_again_mends_a_home_and_keeps_its_ledger(
+    parties: Parties, file: str
+) -> None:
+    (lost,) = (parties.folder / "A").glob(file)
+    lost.unlink()
+    with pytest.raises(SiteError, match="these data have answered another plan"):
+        join(parties.folder / "A", agreed(seed=5), "A", DATA["A"])
+    with pytest.raises(SiteError, match="the data have changed"):
+        join(parties.folder / "A", agreed(), "A", DATA["A"].iloc[1:])
+    join(parties.folder / "A", agreed(), "A", DATA["A"])
+    assert "answered round 3" in str(parties.step("A"))
+
+
 def test_a_second_plan_in_one_script_is_refused(tmp_path: Path) -> None:
     first = sites.Directory(tmp_path / "exchange", tmp_path / "homes")
     sites.run(agreed(), DATA, transport=first)

@@ -134,14 +134,7 @@ class Home:
 
     def ledger(self) -> Ledger:
         """Return the ledger, which all plans of the home share."""
-        path = self.folder / "ledger.json"
-        text = read(path)
-        if text is None:
-            return Ledger()
-        try:
-            return Ledger.from_json(text.decode())
-        except (ValueError, KeyError, TypeError):
-            raise SiteError(f"the ledger {path} is damaged.") from None
+        return read_ledger(self.folder)
 
     def keep_ledger(self, ledger: Ledger) -> None:
         """Write the ledger."""
@@ -157,6 +150,24 @@ class Home:
     def keep_site_keys(self, keys: Mapping[str, str]) -> None:
         """Write the public keys of the sites, which are not changed again."""
         write(self.own / "keys.json", _json(keys))
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """Return the ledger of a home; an empty one if there is none.
+
+    Raises
+    ------
+    SiteError
+        If it is damaged.
+    """
+    path = folder / "ledger.json"
+    text = read(path)
+    if text is None:
+        return Ledger()
+    try:
+        return Ledger.from_json(text.decode())
+    except (ValueError, KeyError, TypeError):
+        raise SiteError(f"the ledger {path} is damaged; restore it.") from None
 
 
 def read_log(path: Path) -> list[Entry]:
@@ -207,7 +218,9 @@ def _held(folder: Path) -> dict[str, Any] | None:
         held = json.loads(text)
         return {**held, "party": str(held["party"]), "plan": str(held["plan"])}
     except (ValueError, KeyError, TypeError):
-        raise SiteError(f"{folder / 'home.json'} is damaged; join again.") from None
+        raise SiteError(
+            f"{folder / 'home.json'} is damaged; remove it, and join again."
+        ) from None
 
 
 def _key(folder: Path) -> SigningKey:
@@ -217,7 +230,7 @@ def _key(folder: Path) -> SigningKey:
     try:
         return SigningKey(bytes.fromhex(text.decode().strip()))
     except ValueError:
-        raise SiteError(f"{folder / 'signing.key'} is damaged.") from None
+        raise SiteError(f"{folder / 'signing.key'} is damaged; restore it.") from None
 
 
 def _plan_folder(folder: Path, fingerprint: str) -> Path:

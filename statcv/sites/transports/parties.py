@@ -29,7 +29,7 @@ from statcv.sites.transports.exchange import (
     read,
     write,
 )
-from statcv.sites.transports.homes import Home
+from statcv.sites.transports.homes import Home, read_ledger
 from statcv.sites.transports.signing import (
     COORDINATOR,
     IncompleteError,
@@ -102,7 +102,7 @@ def join(
         or have answered another plan.
     """
     check_names([site])
-    known = Home.open(folder).ledger() if (folder / "home.json").exists() else Ledger()
+    known = read_ledger(folder)
     if permit:
         known.permit(plan)
     trial = Site(site, plan, data, Ledger.from_json(known.to_json()))
