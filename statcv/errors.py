@@ -100,6 +100,10 @@ class SiteError(StatcvError, RuntimeError):
     """A site that refuses to take part, is missing, or has other data than agreed."""
 
 
+class ExchangeError(StatcvError, OSError):
+    """A file of an exchange between sites that cannot be read or written."""
+
+
 class StatcvWarning(UserWarning):
     """Base of every warning that statcv gives."""
 
@@ -154,6 +158,10 @@ class ConvergenceWarning(StatcvWarning):
 
 class SeparationWarning(StatcvWarning):
     """In some folds the classes are separated: fitted probabilities of 0 or 1."""
+
+
+class ExchangeWarning(StatcvWarning):
+    """Files in the directory of an exchange that are ignored."""
 
 
 def warn(message: str, category: type[StatcvWarning]) -> None:

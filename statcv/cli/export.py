@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
     from statcv.results.summary import Summary
+    from statcv.sites import SitesResult
 
 
 def make_folder(folder: Path) -> None:
@@ -67,6 +68,24 @@ def write_comparison(comparison: Comparison, folder: Path) -> list[Path]:
         make_folder(below)
         written += write_result(result, below, comparison.level)
     return written
+
+
+def write_sites_result(
+    result: SitesResult, folder: Path, level: float, summary: Summary
+) -> list[Path]:
+    """Write the tables of a result over sites, its summary and a forest plot."""
+    tables = {
+        "metrics": result.metrics(level),
+        "sites": result.by_site(level=level).reset_index(),
+        "folds": result.folds,
+        "coefficients": result.coefficients,
+        "model": result.model.reset_index(),
+    }
+    return [
+        _write_text(folder / "summary.txt", summary),
+        *(write_table(folder / f"{name}.csv", t) for name, t in tables.items()),
+        _write_picture(folder / "sites.png", lambda: result.plot(level=level)),
+    ]
 
 
 def _write_text(path: Path, content: object) -> Path:

@@ -1,4 +1,4 @@
-"""The command `statcv`: `statcv cv`, `compare`, `folds` and `data`.
+"""The command `statcv`: `statcv cv`, `compare`, `folds`, `data` and `sites`.
 
 Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_comparison, write_result, write_table
 from statcv.cli.parser import make_parser
+from statcv.cli.sites import SITES
 from statcv.errors import (
     ArgumentError,
     StatcvError,
@@ -377,7 +378,7 @@ def _tell(written: Sequence[Path], folder: Path | None) -> None:
         print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
 
 
-COMMANDS = {"cv": _cv, "compare": _compare, "folds": _folds, "data": _data}
+COMMANDS = {"cv": _cv, "compare": _compare, "folds": _folds, "data": _data, **SITES}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -21,11 +21,29 @@ examples:
   statcv folds visits.csv --stratify age --thresholds 35.5,56
   statcv folds --plan folds.csv --sql duckdb
   statcv data spector --out spector.csv
+  statcv sites --help
 
 Formulas may call patsy's functions, poly(), bs(), and numpy as np. DATA is a
 data set that `statcv data` lists, or a .csv, .csv.gz, .tsv, .tsv.gz or .parquet
 file; an unnamed first column of a text file holds the row labels.
 Exit codes: 0; 2 for wrong input, with a line that says why; 130 if interrupted.
+"""
+
+
+SITES_EXAMPLES = """\
+examples, with the key that all sites agreed on in STATCV_KEY:
+  statcv sites agree "ill ~ age + sex" -k 5 --levels sex=f,m \\
+      --by-hash patient_id --sites A,B,C --out plan.json
+  statcv sites disclose plan.json
+  statcv sites coordinate plan.json exchange --home coordinator
+  statcv sites join plan.json visits.csv --site A --home home_of_A
+  statcv sites step exchange --home home_of_A
+  statcv sites result exchange --home coordinator --out results
+  statcv sites verify home_of_A/plan-*/log.jsonl visits.csv
+
+Each party keeps a home, with its private key, which it shows nobody, and copies
+files to and from the directory of the exchange, unless that is a share. A site's
+step answers the newest message, and the coordinator's step adds up the answers.
 """
 
 
@@ -51,11 +69,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     added = parser.add_subparsers(metavar="COMMAND", required=True)
 
     def command(name: str, text: str) -> Any:
-        made = added.add_parser(
-            name, help=text, description=f"{text.capitalize()}.", allow_abbrev=False
-        )
-        made.set_defaults(run=commands[name])
-        return made.add_argument
+        return _add_command(added, name, text, commands[name])
 
     add = command("cv", "cross-validate one model")
     _add_call(add)
@@ -90,7 +104,111 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("name", nargs="?", metavar="NAME", help="a data set or a file")
     add("--fetch", action="store_true", help="download it, once")
     add("--out", type=Path, metavar="FILE.csv", help="write it there")
+    _add_sites(added, commands)
     return parser
+
+
+def _add_command(added: Any, name: str, text: str, run: Run) -> Any:
+    """Add a command, and return what adds its arguments."""
+    sentence = f"{text[0].upper()}{text[1:]}."
+    made = added.add_parser(name, help=text, description=sentence, allow_abbrev=False)
+    made.set_defaults(run=run)
+    return made.add_argument
+
+
+def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
+    """Add the commands of a cross-validation over sites."""
+    text = "cross-validate over sites that share no records"
+    sites = added.add_parser(
+        "sites",
+        help=text,
+        description=f"{text.capitalize()}.",
+        epilog=SITES_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    steps = sites.add_subparsers(metavar="COMMAND", required=True)
+
+    def command(name: str, text: str) -> Any:
+        return _add_command(steps, name, text, commands[f"sites {name}"])
+
+    def plan(add: Any) -> None:
+        add("plan", type=Path, metavar="PLAN", help="the file that agree wrote")
+
+    def exchange(add: Any) -> None:
+        add("exchange", type=Path, metavar="EXCHANGE", help="directory of the files")
+
+    def home(add: Any) -> None:
+        text = "private directory of the party"
+        add("--home", type=Path, required=True, metavar="DIR", help=text)
+
+    _add_agree(command("agree", "make the plan of all sites, before data are read"))
+    add = command("disclose", "print every number that will leave a site")
+    plan(add)
+    add("--out", type=Path, metavar="FILE.csv", help="write the sheet there")
+    add = command("coordinate", "make the home of the coordinator, and its first step")
+    plan(add)
+    exchange(add)
+    home(add)
+    add("--sites", type=_names, metavar="A,B,C", help="sites, unless the plan has them")
+    add = command("join", "make the home of a site, if its data suit the plan")
+    plan(add)
+    add("data", metavar="DATA", help="file of the site's records")
+    add("--site", required=True, metavar="NAME", help="name of the site")
+    home(add)
+    known = "the coordinator's public key; the first that is seen, unless given"
+    add("--coordinator", type=Path, metavar="FILE", help=known)
+    second = "permit a plan besides one that these data have answered"
+    add("--permit-another-plan", action="store_true", help=second)
+    add = command("step", "do whatever is the party's turn, or say whom it waits for")
+    exchange(add)
+    home(add)
+    often = "repeat until the run has ended, looking every so many seconds (2)"
+    waits = {"nargs": "?", "type": float, "const": 2.0, "metavar": "SECONDS"}
+    add("--wait", **waits, help=often)
+    add = command("result", "print the result at the coordinator")
+    exchange(add)
+    home(add)
+    add("--level", type=_level, default=0.95, help="level of the intervals (0.95)")
+    add("--out", type=Path, metavar="DIR", help="write tables and a picture there")
+    add = command("verify", "compute again every byte that a site has sent")
+    add("log", type=Path, metavar="LOG", help="log.jsonl in the home of the site")
+    add("data", metavar="DATA", help="file of the site's records")
+    beside = "the plan; the file plan.json beside the log unless given"
+    add("--plan", type=Path, metavar="FILE", help=beside)
+
+
+def _add_agree(add: Any) -> None:
+    """Add the arguments of :func:`statcv.sites.agree`."""
+    add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
+    add("-k", "--k", type=int, metavar="K", help="number of folds (5)")
+    hashed = "columns, such as an identifier, whose keyed hash gives the fold"
+    add("--by-hash", type=_names, metavar="A,B", help=hashed)
+    cut = "column whose bins between --thresholds give the fold"
+    add("--by-quantile", metavar="COLUMN", help=cut)
+    add("--thresholds", type=_names, metavar="A,B", help="on which all sites agree")
+    add("--per-fold", type=int, metavar="M", help="bins per fold (1)")
+    levels = "levels of a column that is no number, in order; may be repeated"
+    add("--levels", type=_values, action="append", metavar="NAME=A,B", help=levels)
+    names = ("logit", "ridge", "firth", "linear")
+    add("--model", choices=names, help="the model (logit)")
+    add("--C", type=float, metavar="C", help="inverse strength of a ridge (1)")
+    even = "let training sets have equal class counts at each site"
+    add("--rebalance", action="store_true", default=None, help=even)
+    metrics = "such as auroc,brier; the first is the headline"
+    add("--metrics", type=_names, metavar="A,B", help=metrics)
+    shares = "probabilities at which the net benefit is stated"
+    add("--decisions", type=_names, metavar="A,B", help=shares)
+    least = "least number of records behind a count that leaves a site (5)"
+    add("--cell", type=int, metavar="N", help=least)
+    bins = "bins of the linear predictor in which records are counted (128)"
+    add("--bins", type=int, metavar="N", help=bins)
+    add("--rounds", type=int, metavar="N", help="budget of rounds (40)")
+    permuted = "permutations of the test of no association (199)"
+    add("--permutations", type=int, metavar="N", help=permuted)
+    add("--sites", type=_names, metavar="A,B,C", help="names of the sites")
+    add("--seed", type=int, metavar="N", help="seed of whatever is random (0)")
+    add("--out", type=Path, metavar="FILE.json", help="write the plan there")
 
 
 def _add_call(add: Any) -> None:

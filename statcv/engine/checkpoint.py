@@ -13,6 +13,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -114,11 +115,14 @@ DRAFT = re.compile(r"\.(call\.json|fits-[0-9a-f.-]+\.npz)\.[0-9a-f]{32}\.tmp")
 TRIES = 3  # another start of the same call may take a draft for abandoned
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that is complete or absent, even if the power fails."""
+def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a file that is complete or absent, even if the power fails.
+
+    The file has the permissions of `mode` that the process's umask leaves.
+    """
     for tries_left in reversed(range(TRIES)):
         try:
-            _write_whole(path, content)
+            _write_whole(path, content, mode)
         except FileNotFoundError:
             if not tries_left or not path.parent.is_dir():
                 raise
@@ -126,10 +130,10 @@ def write_whole(path: Path, content: bytes) -> None:
             return
 
 
-def _write_whole(path: Path, content: bytes) -> None:
+def _write_whole(path: Path, content: bytes, mode: int) -> None:
     draft = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        with draft.open("wb") as file:
+        with open(draft, "wb", opener=partial(os.open, mode=mode)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -27,12 +27,14 @@ from statcv.sites.shared import (
 )
 from statcv.sites.site import Site
 from statcv.sites.sums import SumsResult, from_sums
+from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.in_process import InProcess
 from statcv.sites.vectors import test_vectors
 
 __all__ = [
     "AgreedThresholds",
     "Coordinator",
+    "Directory",
     "Entry",
     "InProcess",
     "Ledger",

@@ -74,9 +74,31 @@ def run(
             "data must be a mapping of sites to data frames, such as {'A': a, 'B': b, "
             f"'C': c}}, not {type(data).__name__}."
         )
-    started = time.perf_counter()
-    ended = (transport or InProcess()).run(plan, data)
-    result = SitesResult(ended, time.perf_counter() - started)
+    started, carrier = time.perf_counter(), transport or InProcess()
+    ended = carrier.run(plan, data)
+    seconds = time.perf_counter() - started
+    return make_result(ended, seconds, getattr(carrier, "files", 0))
+
+
+def make_result(
+    ended: Coordinator, seconds: float = float("nan"), files: int = 0
+) -> SitesResult:
+    """Return the result of a run that has ended.
+
+    Parameters
+    ----------
+    ended : Coordinator
+    seconds : float
+        Time from the first message to the last, if it is known.
+    files : int
+        Number of files that were exchanged.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If fits did not converge, with their number.
+    """
+    result = SitesResult(ended, seconds, files)
     if lost := int(ended.progress.fits.open.sum()):
         warn(
             f"{plural(lost, 'fit')} did not converge in {ended.progress.round} rounds: "

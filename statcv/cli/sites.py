@@ -1,0 +1,278 @@
+"""The commands `statcv sites …`: a cross-validation over sites by files."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.cli.export import make_folder, write_sites_result, write_table
+from statcv.errors import ArgumentError, DataError, SiteError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from statcv.sites import SitesPlan
+    from statcv.sites.transports.homes import Home
+    from statcv.sites.transports.parties import CoordinatorParty, SiteParty
+
+AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
+AGREED += ["permutations", "sites", "seed"]
+
+
+# ---- the plan ----
+
+
+def _agree(options: argparse.Namespace) -> None:
+    from statcv.sites import agree
+    from statcv.sites.transports.exchange import write
+
+    given = {name: getattr(options, name) for name in AGREED}
+    given["stratify"] = _stratifier(options)
+    given["levels"] = _levels(options)
+    if options.decisions is not None:
+        given["decisions"] = [_share(text) for text in options.decisions]
+    if options.C is not None:
+        given["model"] = _ridge(options)
+    named = {name: value for name, value in given.items() if value is not None}
+    plan = agree(options.formula, **named)
+    if options.out is None:
+        print(plan.to_json(), end="")
+        return
+    write(options.out, plan.to_json().encode())
+    print(plan)
+    if plan.key_name is not None:
+        print(f"key: its name is {plan.key_name}; the plan does not hold it")
+    print(f"\nWritten: {options.out}")
+
+
+def _stratifier(options: argparse.Namespace) -> Any:
+    """Return what gives the fold; the key is not an option."""
+    from statcv.folds import by_hash, by_quantile
+    from statcv.folds.strata import as_number
+
+    if options.by_quantile is None:
+        for name in ("thresholds", "per_fold"):
+            if getattr(options, name) is not None:
+                flag = name.replace("_", "-")
+                raise ArgumentError(f"--{flag} means nothing without --by-quantile.")
+        names = options.by_hash
+        return names and by_hash(names[0] if len(names) == 1 else names)
+    if options.by_hash is not None:
+        raise ArgumentError("give either --by-hash or --by-quantile.")
+    agreed = options.thresholds and [as_number(text) for text in options.thresholds]
+    return by_quantile(options.by_quantile, options.per_fold or 1, agreed)
+
+
+def _levels(options: argparse.Namespace) -> dict[str, list[Any]] | None:
+    if not options.levels:
+        return None
+    levels = dict(options.levels)
+    if len(levels) < len(options.levels):
+        raise ArgumentError("--levels gives the levels of a column once: NAME=A,B.")
+    return levels
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ArgumentError(f"--decisions takes numbers, not {text!r}.") from None
+
+
+def _ridge(options: argparse.Namespace) -> Any:
+    from statcv.models import Logit
+
+    if options.model != "ridge":
+        raise ArgumentError("--C means nothing without --model ridge.")
+    return Logit(C=options.C)
+
+
+def _read_plan(path: Path) -> SitesPlan:
+    from statcv.sites import SitesPlan
+    from statcv.sites.transports.exchange import read
+
+    text = read(path)
+    if text is None:
+        raise ArgumentError(f"there is no file {path}.")
+    return SitesPlan.from_json(text)
+
+
+def _disclose(options: argparse.Namespace) -> None:
+    from statcv.sites import disclosure_sheet
+
+    plan = _read_plan(options.plan)
+    sheet = disclosure_sheet(plan)
+    print(f"{plan}\n")
+    print(f"What leaves each site, from at least {plan.cell} records behind a count:\n")
+    print(sheet.to_string(index=False))
+    print(
+        f"\n`times` is how often at most: the run ends after {plan.rounds} rounds at "
+        "the latest."
+    )
+    if options.out:
+        print(f"\nWritten: {write_table(options.out, sheet)}")
+
+
+# ---- the parties ----
+
+
+def _coordinate(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.homes import locked
+    from statcv.sites.transports.parties import coordinate
+
+    plan = _read_plan(options.plan)
+    with locked(options.home):
+        home = coordinate(options.home, plan, options.sites or ())
+        print(f"{plan}\n")
+        _tell_key("The coordinator's key", home)
+        _step_once(home, options.exchange)
+
+
+def _join(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.exchange import card_name
+    from statcv.sites.transports.homes import locked
+    from statcv.sites.transports.parties import join
+
+    plan, site = _read_plan(options.plan), options.site
+    file = Path(options.data)
+    where = str(file.resolve()) if file.exists() else options.data
+    data = _records(site, options.data)
+    with locked(options.home):
+        home = join(
+            options.home,
+            plan,
+            site,
+            data,
+            file=where,
+            coordinator=options.coordinator,
+            permit=options.permit_another_plan,
+        )
+    print(f"{plan}\n\nSite {site} can take part: its data suit the plan.")
+    _tell_key(f"The key of site {site}", home)
+    print(f"Its public part is {options.home / card_name(site)}.")
+    print(f"Next: statcv sites step EXCHANGE --home {options.home}")
+
+
+def _tell_key(what: str, home: Home) -> None:
+    from statcv.sites.transports.signing import key_name
+
+    print(f"{what} is {key_name(home.key.public)}; compare it by telephone.")
+
+
+def _records(site: str, name: str | None) -> pd.DataFrame:
+    """Return the records of a site, or raise an error without any value of them."""
+    from statcv.cli.files import read_data
+
+    if name is None:
+        raise SiteError(f"site {site}: the home does not say which file has its data.")
+    try:
+        return read_data(name)
+    except DataError as error:
+        if not Path(name).exists():
+            raise SiteError(f"site {site}: {error}") from None
+        raise SiteError(
+            f"site {site}: its data cannot be read; `statcv data {name}` says why, "
+            "at the site."
+        ) from None
+
+
+@contextmanager
+def _home(folder: Path) -> Iterator[Home]:
+    """Open a home, and keep other processes from it."""
+    from statcv.sites.transports.homes import Home, locked
+
+    Home.open(folder)
+    with locked(folder):
+        yield Home.open(folder)
+
+
+def _party(home: Home) -> CoordinatorParty | SiteParty:
+    from statcv.sites.transports.parties import CoordinatorParty, SiteParty
+
+    if not home.is_site:
+        return CoordinatorParty(home)
+    return SiteParty(home, partial(_records, home.party, home.told.get("data")))
+
+
+def _step_once(home: Home, folder: Path) -> None:
+    from statcv.sites.transports.exchange import Exchange
+
+    print(_party(home).step(Exchange(folder)))
+
+
+def _step(options: argparse.Namespace) -> None:
+    from statcv.sites.transports.exchange import Exchange
+
+    with _home(options.home) as home:
+        if options.wait is None:
+            _step_once(home, options.exchange)
+            return
+        if not options.wait > 0:
+            raise ArgumentError("--wait takes a positive number of seconds.")
+        party, exchange, told = _party(home), Exchange(options.exchange), ""
+        while True:
+            turn = party.step(exchange)
+            if str(turn) != told:
+                print(turn, flush=True)
+            if turn.ended:
+                return
+            told = str(turn)
+            if not turn.moved:
+                time.sleep(options.wait)
+
+
+# ---- afterwards ----
+
+
+def _result(options: argparse.Namespace) -> None:
+    from statcv.sites.running import make_result
+    from statcv.sites.transports.exchange import Exchange
+    from statcv.sites.transports.parties import CoordinatorParty
+
+    with _home(options.home) as home:
+        party = _party(home)
+        if not isinstance(party, CoordinatorParty):
+            raise SiteError(
+                f"{options.home} is the home of site {home.party}; the coordinator has "
+                "the result."
+            )
+        exchange = Exchange(options.exchange)
+        run = party.ended()
+        result = make_result(run, files=len(exchange.files()))
+    summary = result.summary(options.level)
+    print(summary)
+    if options.out:
+        make_folder(options.out)
+        written = write_sites_result(result, options.out, options.level, summary)
+        print(f"\nWritten to {options.out}: {', '.join(p.name for p in written)}")
+
+
+def _verify(options: argparse.Namespace) -> None:
+    from statcv.sites import Message, verify
+    from statcv.sites.transports.homes import read_log
+
+    plan = _read_plan(options.plan or options.log.parent / "plan.json")
+    entries = read_log(options.log)
+    if not entries:
+        raise SiteError(f"{options.log} is no log of a site that has answered.")
+    site = str(Message.of(entries[0].sent).header.get("site"))
+    found = verify(plan, entries, _records(site, options.data), site)
+    if not found.passed:
+        raise SiteError(f"site {site}: {found}.")
+    print(f"Site {site}: {found}.")
+
+
+SITES = {
+    "sites agree": _agree,
+    "sites disclose": _disclose,
+    "sites coordinate": _coordinate,
+    "sites join": _join,
+    "sites step": _step,
+    "sites result": _result,
+    "sites verify": _verify,
+}

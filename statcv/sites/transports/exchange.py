@@ -1,0 +1,305 @@
+"""The directory in which parties leave signed files for each other.
+
+It may be a share, or be copied by hand: a file is complete or absent, its name says
+round and sender, and nothing depends on dates. Everything read is checked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from statcv.engine import write_whole
+from statcv.errors import (
+    ExchangeError,
+    ExchangeWarning,
+    MessageError,
+    SiteError,
+    listed,
+    reason,
+    warn,
+)
+from statcv.sites.messages import Message
+from statcv.sites.plan import SitesPlan
+from statcv.sites.site import REFUSE
+from statcv.sites.transports.signing import (
+    COORDINATOR,
+    LARGEST_FILE,
+    SigningKey,
+    opened,
+    read_card,
+    read_roster,
+    titled,
+)
+
+PARTY: Final = r"[A-Za-z0-9](?:[A-Za-z0-9 ._-]{0,38}[A-Za-z0-9_])?"
+CARD: Final = re.compile(rf"({PARTY})\.public\.json")
+FILE: Final = re.compile(rf"round-(\d{{2,}})-from-({PARTY})\.statcv")
+DRAFT: Final = re.compile(r"\.(.+)\.[0-9a-f]{32}\.tmp")  # of statcv.engine.write_whole
+ROSTER: Final = "roster.json"
+NOTES: Final = ("README", "README.md", "README.txt", "plan.json")  # people's own
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """The directory of an exchange.
+
+    Attributes
+    ----------
+    path : pathlib.Path
+    """
+
+    path: Path
+
+    def make(self) -> None:
+        """Make the directory unless it is there."""
+        make_folder(self.path)
+
+    def check(self) -> None:
+        """Check that there is a directory.
+
+        Raises
+        ------
+        ExchangeError
+            If there is none.
+        """
+        if not self.path.is_dir():
+            raise ExchangeError(
+                f"there is no directory {self.path}; the coordinator's first step "
+                "makes it."
+            )
+
+    # ---- public keys ----
+
+    def publish_card(self, party: str, key: SigningKey, plan: SitesPlan) -> bool:
+        """Leave the public key of a party, and return whether it was not there.
+
+        Raises
+        ------
+        SiteError
+            If there is another key of the same name.
+        """
+        path = self.path / card_name(party)
+        present = self.public_key(party, plan)
+        if present is None:
+            write(path, key.card(party, plan))
+        elif present != key.public:
+            raise SiteError(
+                f"{path} holds another key of {titled(party)} than its home does: it "
+                "is left from another run, or somebody else uses the name. Use an "
+                "empty directory, or clear up who wrote it."
+            )
+        return present is None
+
+    def public_key(self, party: str, plan: SitesPlan) -> str | None:
+        """Return the public key of a party, or None if it is not there yet."""
+        path = self.path / card_name(party)
+        content = read(path, LARGEST_FILE)
+        return None if content is None else read_card(content, party, plan, str(path))
+
+    def publish_roster(self, content: bytes) -> bool:
+        """Leave the list of the sites' keys, and return whether it was not there."""
+        present = read(self.path / ROSTER, LARGEST_FILE)
+        write(self.path / ROSTER, content)
+        return present != content
+
+    def roster(self, public: str, plan: SitesPlan) -> dict[str, str] | None:
+        """Return the keys of all sites, or None if the list is not there yet."""
+        path = self.path / ROSTER
+        content = read(path, LARGEST_FILE)
+        return (
+            None if content is None else read_roster(content, public, plan, str(path))
+        )
+
+    # ---- messages ----
+
+    def publish(self, number: int, party: str, key: SigningKey, body: bytes) -> bool:
+        """Leave a signed message, and return whether it was not there as it is."""
+        path = self.path / file_name(number, party)
+        content = key.sign(party, body)
+        if read(path, LARGEST_FILE) == content:
+            return False
+        write(path, content)
+        return True
+
+    def message(
+        self, number: int, party: str, public: str, plan: SitesPlan
+    ) -> bytes | None:
+        """Return the message of a party in a round, or None if it is not there yet.
+
+        Raises
+        ------
+        MessageError
+            If the file is damaged or forged, or belongs to another plan or round.
+        """
+        path = self.path / file_name(number, party)
+        content = read(path, LARGEST_FILE)
+        if content is None:
+            return None
+        body = opened(content, public, party, str(path))
+        message = Message.of(body)
+        header = message.header
+        if header.get("plan") != plan.fingerprint:
+            raise MessageError(
+                f"{path} belongs to another plan than {plan.fingerprint[:12]}; use a "
+                "directory of its own for each plan."
+            )
+        if header.get("round") != number and message.kind != REFUSE:
+            raise MessageError(
+                f"{path} holds a message of another round: it was renamed, or is "
+                f"replayed. Get the file again from {titled(party)}."
+            )
+        return body
+
+    def copy(self, name: str, to: Exchange) -> None:
+        """Copy a file with its signature to another directory."""
+        write(to.path / name, read(self.path / name, LARGEST_FILE) or b"")
+
+    # ---- files ----
+
+    def files(self) -> list[str]:
+        """Return the names of the files of the exchange, in order."""
+        names = [path.name for path in self.path.iterdir() if path.is_file()]
+        return sorted(n for n in names if n == ROSTER or _party(n) is not None)
+
+    def tidy(self, party: str, parties: Collection[str] = ()) -> None:
+        """Remove what a party left half-written, and warn of other people's files.
+
+        Parameters
+        ----------
+        party : str
+            The party, which was killed if a draft of its files is there.
+        parties : collection of str
+            Who takes part; anybody unless given.
+        """
+        other = []
+        for path in sorted(self.path.iterdir()):
+            draft = DRAFT.fullmatch(path.name)
+            name = draft[1] if draft else path.name
+            of = COORDINATOR if name == ROSTER else _party(name)
+            if draft and of == party:
+                path.unlink(missing_ok=True)
+            known = of is not None and (not parties or of in parties)
+            if not (known or name in NOTES or name.startswith(".")):
+                other.append(name)
+        if other:
+            warn(
+                f"{self.path} has files that are no part of the exchange, and are "
+                f"ignored: {listed(other)}.",
+                ExchangeWarning,
+            )
+
+
+def _party(name: str) -> str | None:
+    """Return the party whose file has a name, or None if it is no such file."""
+    found = CARD.fullmatch(name) or FILE.fullmatch(name)
+    return None if found is None else found.groups()[-1]
+
+
+def card_name(party: str) -> str:
+    """Return the name of the file of a public key."""
+    return f"{party}.public.json"
+
+
+def file_name(number: int, party: str) -> str:
+    """Return the name of the file of a message.
+
+    >>> file_name(3, "A")
+    'round-03-from-A.statcv'
+    """
+    return f"round-{number:02d}-from-{party}.statcv"
+
+
+def named(sites: Sequence[str]) -> str:
+    """Return ``site A``, or ``sites A, B``."""
+    return f"site{'s' if len(sites) > 1 else ''} {listed(sites)}"
+
+
+def check_names(names: Collection[str]) -> None:
+    """Check that the names of sites can be parts of file names on any system.
+
+    Raises
+    ------
+    SiteError
+        If one cannot, or two differ only in case.
+    """
+    for name in names:
+        if not re.fullmatch(PARTY, name) or name.lower() == COORDINATOR:
+            raise SiteError(
+                f"site {name!r} has a name that cannot be part of a file name; use up "
+                "to 40 letters from A to Z, digits, '-', '_', '.' and blanks, and not "
+                f"{COORDINATOR!r}."
+            )
+    if len({name.lower() for name in names}) < len(names):
+        raise SiteError("two sites have the same name; give each one of its own.")
+
+
+# ---- reading and writing ----
+
+
+def read(path: Path, most: int | None = None) -> bytes | None:
+    """Return the content of a file, or None if there is none.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+    most : int, optional
+        Largest number of bytes; any unless given.
+
+    Raises
+    ------
+    ExchangeError
+        If it cannot be read, or is too long.
+    """
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            content = file.read(-1 if most is None else most + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ExchangeError(f"cannot read {path}: {reason(error)}.") from None
+    if most is not None and len(content) > most:
+        raise ExchangeError(
+            f"{path} is longer than the limit of {most} bytes, and is not read."
+        )
+    return content
+
+
+def write(path: Path, content: bytes, mode: int = 0o666) -> None:
+    """Write a file that is complete or absent; one that is the same is left alone.
+
+    Raises
+    ------
+    ExchangeError
+        If it cannot be written, with its path; nothing is left of it then.
+    """
+    if read(path) == content:
+        return
+    try:
+        write_whole(path, content, mode)
+    except OSError as error:
+        raise ExchangeError(
+            f"cannot write {path}: {reason(error)}. Nothing is left half-written; make "
+            "room or give access, and repeat the command."
+        ) from None
+
+
+def make_folder(path: Path, mode: int = 0o777) -> None:
+    """Make a directory unless it is there.
+
+    Raises
+    ------
+    ExchangeError
+        If it cannot be made.
+    """
+    try:
+        path.mkdir(mode, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ExchangeError(
+            f"cannot make the directory {path}: {reason(error)}."
+        ) from None

@@ -1,0 +1,241 @@
+"""The private home of a party: its key, its plans, and what it has sent and received.
+
+A home is a directory that never leaves the party::
+
+    home.json           who the party is, and its current plan
+    signing.key         its private key
+    ledger.json         at a site: the plans that its data have answered
+    plan-5b1e0c77a2f0/  for each plan:
+        plan.json
+        log.jsonl       at a site: every message and its answer
+        coordinator.public.json, roster.json    at a site: the keys that it relies on
+        keys.json       at the coordinator: the public keys of the sites
+        round-03-from-A.statcv  at the coordinator: the answers, as they were signed
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from statcv.errors import ExchangeError, SiteError
+from statcv.sites.log import Entry, Ledger
+from statcv.sites.plan import SitesPlan
+from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
+from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
+
+OWN: Final = 0o600  # whom private files are for: their owner
+_OWN_FOLDER: Final = 0o700
+
+
+@dataclass(frozen=True, eq=False)
+class Home:
+    """The home of a party, with one of its plans.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+    party : str
+        ``"coordinator"``, or the name of a site.
+    plan : SitesPlan
+    key : SigningKey
+    told : dict
+        Whatever else the home keeps: ``data``, the file of a site, or ``sites``, those
+        that the coordinator expects.
+    """
+
+    folder: Path
+    party: str
+    plan: SitesPlan
+    key: SigningKey
+    told: Mapping[str, Any]
+
+    @classmethod
+    def make(
+        cls, folder: Path, party: str, plan: SitesPlan, told: Mapping[str, Any]
+    ) -> Home:
+        """Make a home, or enter a plan in one that is there.
+
+        Raises
+        ------
+        SiteError
+            If the home is that of another party.
+        ExchangeError
+            If a file cannot be written.
+        """
+        held = _held(folder)
+        if held is not None and held["party"] != party:
+            raise SiteError(
+                f"{folder} is the home of {titled(held['party'])}; name another "
+                f"directory for {titled(party)}."
+            )
+        make_folder(folder, _OWN_FOLDER)
+        if read(folder / "signing.key") is None:
+            new = f"{SigningKey.new().private.hex()}\n"
+            write(folder / "signing.key", new.encode(), OWN)
+        made = cls(folder, party, plan, _key(folder), told)
+        make_folder(made.own, _OWN_FOLDER)
+        write(made.own / "plan.json", plan.to_json().encode())
+        record = {"party": party, "plan": plan.fingerprint, **told}
+        write(folder / "home.json", _json(record))
+        return made
+
+    @classmethod
+    def open(cls, folder: Path) -> Home:
+        """Open a home with its current plan.
+
+        Raises
+        ------
+        SiteError
+            If there is none, or its files are damaged.
+        """
+        held = _held(folder)
+        if held is None:
+            raise SiteError(
+                f"{folder} is not the home of a party; `statcv sites join` makes that "
+                "of a site, and `statcv sites coordinate` that of the coordinator."
+            )
+        party, fingerprint = str(held.pop("party")), str(held.pop("plan"))
+        text = read(_plan_folder(folder, fingerprint) / "plan.json")
+        if text is None:
+            raise SiteError(f"{folder} has lost its plan; join again with the same.")
+        return cls(folder, party, SitesPlan.from_json(text), _key(folder), held)
+
+    @property
+    def own(self) -> Path:
+        """The folder of the plan in the home."""
+        return _plan_folder(self.folder, self.plan.fingerprint)
+
+    @property
+    def is_site(self) -> bool:
+        """Whether the party is a site."""
+        return self.party != COORDINATOR
+
+    # ---- what a site keeps ----
+
+    @property
+    def log(self) -> Path:
+        """The file of the log."""
+        return self.own / "log.jsonl"
+
+    def entries(self) -> list[Entry]:
+        """Return the log."""
+        return read_log(self.log)
+
+    def keep_entries(self, entries: Sequence[Entry]) -> None:
+        """Write the log."""
+        lines = "".join(entry.to_line() for entry in entries)
+        write(self.log, lines.encode(), OWN)
+
+    def ledger(self) -> Ledger:
+        """Return the ledger, which all plans of the home share."""
+        return read_ledger(self.folder)
+
+    def keep_ledger(self, ledger: Ledger) -> None:
+        """Write the ledger."""
+        write(self.folder / "ledger.json", ledger.to_json().encode(), OWN)
+
+    # ---- what the coordinator keeps ----
+
+    def site_keys(self) -> dict[str, str] | None:
+        """Return the public keys of the sites, or None if they are not yet known."""
+        text = read(self.own / "keys.json")
+        return None if text is None else dict(json.loads(text))
+
+    def keep_site_keys(self, keys: Mapping[str, str]) -> None:
+        """Write the public keys of the sites, which are not changed again."""
+        write(self.own / "keys.json", _json(keys))
+
+
+def read_ledger(folder: Path) -> Ledger:
+    """Return the ledger of a home; an empty one if there is none.
+
+    Raises
+    ------
+    SiteError
+        If it is damaged.
+    """
+    path = folder / "ledger.json"
+    text = read(path)
+    if text is None:
+        return Ledger()
+    try:
+        return Ledger.from_json(text.decode())
+    except (ValueError, KeyError, TypeError):
+        raise SiteError(f"the ledger {path} is damaged; restore it.") from None
+
+
+def read_log(path: Path) -> list[Entry]:
+    """Return the entries of a log; none if there is no file."""
+    text = read(path)
+    return [Entry.of_line(line) for line in (text or b"").decode().splitlines()]
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep other processes from using a home at the same time.
+
+    Raises
+    ------
+    ExchangeError
+        If another process uses it.
+    """
+    make_folder(folder, _OWN_FOLDER)
+    try:
+        import fcntl
+    except ImportError:  # not on Windows
+        yield
+        return
+    place = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(place, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ExchangeError(
+                f"another process uses the home {folder}; wait until it has ended."
+            ) from None
+        except OSError:  # a file system without locks
+            pass
+        for path in [*folder.glob(".*.tmp"), *folder.glob("plan-*/.*.tmp")]:
+            if DRAFT.fullmatch(path.name):  # of a process that was killed
+                path.unlink(missing_ok=True)
+        yield
+    finally:
+        os.close(place)
+
+
+def _held(folder: Path) -> dict[str, Any] | None:
+    """Return what the home says of itself, or None if there is no home."""
+    text = read(folder / "home.json")
+    if text is None:
+        return None
+    try:
+        held = json.loads(text)
+        return {**held, "party": str(held["party"]), "plan": str(held["plan"])}
+    except (ValueError, KeyError, TypeError):
+        raise SiteError(
+            f"{folder / 'home.json'} is damaged; remove it, and join again."
+        ) from None
+
+
+def _key(folder: Path) -> SigningKey:
+    text = read(folder / "signing.key")
+    if text is None:
+        raise SiteError(f"{folder} has lost its signing key; join again.")
+    try:
+        return SigningKey(bytes.fromhex(text.decode().strip()))
+    except ValueError:
+        raise SiteError(f"{folder / 'signing.key'} is damaged; restore it.") from None
+
+
+def _plan_folder(folder: Path, fingerprint: str) -> Path:
+    return folder / f"plan-{fingerprint[:12]}"
+
+
+def _json(value: Any) -> bytes:
+    return (json.dumps(value, indent=1, ensure_ascii=False) + "\n").encode()

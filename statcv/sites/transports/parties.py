@@ -1,0 +1,502 @@
+"""The turns of a site and of the coordinator in an exchange of files.
+
+A party that was killed resumes from its home: a site from its log, since it is a
+function of plan, data and received messages, and the coordinator from the answers that
+it keeps. Its files are then the same bytes as before, signatures included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from statcv.errors import SiteError, listed
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.log import Entry, Ledger
+from statcv.sites.messages import Message
+from statcv.sites.plan import MINIMUM_SITES, SitesPlan
+from statcv.sites.progress import END
+from statcv.sites.site import REFUSE, Site
+from statcv.sites.transports.exchange import (
+    ROSTER,
+    Exchange,
+    card_name,
+    check_names,
+    file_name,
+    named,
+    read,
+    write,
+)
+from statcv.sites.transports.homes import Home, read_ledger
+from statcv.sites.transports.signing import (
+    COORDINATOR,
+    IncompleteError,
+    key_name,
+    read_card,
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a party has done, or whom it waits for.
+
+    Attributes
+    ----------
+    sentence : str
+    moved : bool
+        Whether a file was left for the others.
+    ended : bool
+        Whether the party has nothing more to do.
+    """
+
+    sentence: str
+    moved: bool
+    ended: bool = False
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def _waiting(who: str, did: Sequence[str], what: str) -> Turn:
+    """Return the turn of a party that waits."""
+    parts = [*did, f"waits for {what}"]
+    return Turn(f"{who} {' and '.join(parts)}.", bool(did))
+
+
+# ---- sites ----
+
+
+def join(
+    folder: Path,
+    plan: SitesPlan,
+    site: str,
+    data: Any,
+    file: str | None = None,
+    coordinator: Path | None = None,
+    permit: bool = False,
+) -> Home:
+    """Make the home of a site, if its data may answer the plan.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The home.
+    plan : SitesPlan
+    site : str
+        Name of the site.
+    data : data frame
+        Its records.
+    file : str, optional
+        The file that holds them.
+    coordinator : pathlib.Path, optional
+        File of the coordinator's public key, if it is known already.
+    permit : bool
+        Whether the site permits a plan besides those that the home has answered.
+
+    Raises
+    ------
+    SiteError
+        If the data do not suit the plan or break a rule of disclosure, or have changed,
+        or have answered another plan.
+    """
+    check_names([site])
+    known = read_ledger(folder)
+    if permit:
+        known.permit(plan)
+    trial = Site(site, plan, data, Ledger.from_json(known.to_json()))
+    _raise_refusal(site, trial.step(Coordinator(plan).start()))
+    card = None
+    if coordinator is not None:
+        card = read(coordinator)
+        if card is None:
+            raise SiteError(f"site {site}: there is no file {coordinator}.")
+        told = read_card(card, COORDINATOR, plan, str(coordinator))
+    home = Home.make(folder, site, plan, {"data": file})
+    home.keep_ledger(known)
+    if card is not None:
+        kept = Exchange(home.own).public_key(COORDINATOR, plan)
+        if kept not in (None, told):
+            raise SiteError(
+                f"site {site}: the home already relies on another key of the "
+                f"coordinator, {key_name(str(kept))}; clear up which is right, and "
+                "begin again with a new home if it is the new one."
+            )
+        write(home.own / card_name(COORDINATOR), card)
+    write(folder / card_name(site), home.key.card(site, plan))
+    return home
+
+
+def _is_refusal(sent: bytes) -> bool:
+    return Message.of(sent).kind == REFUSE
+
+
+def _raise_refusal(site: str, sent: bytes) -> None:
+    """Raise the reason that a site gives, if it refuses."""
+    if _is_refusal(sent):
+        why = str(Message.of(sent).header["why"]).removeprefix(f"site {site}: ")
+        raise SiteError(f"site {site}: {why}")
+
+
+@dataclass(eq=False)
+class SiteParty:
+    """A site that takes its turns.
+
+    Attributes
+    ----------
+    home : Home
+    read : callable
+        Returns the records of the site; they are read only when they are needed.
+    """
+
+    home: Home
+    read: Callable[[], Any]
+    entries: list[Entry] = field(init=False)
+    _site: Site | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.entries = self.home.entries()
+
+    @property
+    def who(self) -> str:
+        """The party at the beginning of a sentence."""
+        return f"Site {self.home.party}"
+
+    @property
+    def answers(self) -> list[Entry]:
+        """The answers in the order of rounds, without refusals."""
+        return [entry for entry in self.entries if not _is_refusal(entry.sent)]
+
+    def step(self, exchange: Exchange) -> Turn:
+        """Answer the newest message, or say whom the site waits for.
+
+        A step that is repeated does nothing. Files of this site that are lost from the
+        directory are left there again.
+
+        Raises
+        ------
+        SiteError
+            If the site refuses, or its data have changed.
+        MessageError
+            If the coordinator's file is damaged, forged or out of place; the site then
+            has answered nothing, and goes on when the right file is there.
+        """
+        home, name, answers, did = self.home, self.home.party, self.answers, []
+        number = len(answers)
+        exchange.check()
+        exchange.tidy(name)
+        if exchange.publish_card(name, home.key, home.plan):
+            did.append(f"left its public key in {card_name(name)}")
+        if answers and exchange.publish(number - 1, name, home.key, answers[-1].sent):
+            did.append(f"left its answer in {file_name(number - 1, name)} again")
+        if answers and Message.of(answers[-1].received).kind == END:
+            return Turn(f"{self.who} has ended.", bool(did), ended=True)
+        awaited = file_name(number, COORDINATOR)
+        try:
+            message = self._received(exchange, number)
+        except IncompleteError:
+            return _waiting(self.who, did, f"the rest of {awaited}; copy it again")
+        if message is None:
+            return _waiting(self.who, did, f"the coordinator ({awaited})")
+        sent = self._answer(message)
+        exchange.publish(number, name, home.key, sent)
+        _raise_refusal(name, sent)
+        asked = Message.of(message).kind
+        told = f"{self.who} answered round {number} ({asked}) in "
+        return Turn(f"{told}{file_name(number, name)}.", True, ended=asked == END)
+
+    # ---- what comes in ----
+
+    def _received(self, exchange: Exchange, number: int) -> bytes | None:
+        kept, plan = Exchange(self.home.own), self.home.plan
+        public = kept.public_key(COORDINATOR, plan)
+        if public is None:
+            public = exchange.public_key(COORDINATOR, plan)
+            if public is None:
+                return None
+            exchange.copy(card_name(COORDINATOR), kept)  # and trusted from now on
+        keys = kept.roster(public, plan)
+        if keys is None:
+            keys = exchange.roster(public, plan)
+            if keys is None:
+                return None
+            self._check_keys(keys, public)
+            exchange.copy(ROSTER, kept)
+        message = exchange.message(number, COORDINATOR, public, plan)
+        if message is not None and number:
+            sites = Message.of(message).header.get("sites")
+            if not isinstance(sites, dict) or set(sites) != set(keys):
+                raise SiteError(
+                    f"site {self.home.party}: the sums are of other sites than those "
+                    f"that {ROSTER} lists; ask the coordinator for the right file."
+                )
+        return message
+
+    def _check_keys(self, keys: Mapping[str, str], public: str) -> None:
+        """Check that this site takes part with its own key, and enough others do."""
+        site, own = self.home.party, self.home.key.public
+        if keys.get(site) != own:
+            raise SiteError(
+                f"site {site}: the coordinator took another key for that of this site "
+                f"than {key_name(own)}; give it the right {card_name(site)}, and begin "
+                "again in an empty directory."
+            )
+        if len({*keys.values(), public}) <= len(keys):
+            raise SiteError(
+                f"site {site}: {ROSTER} lists one key for two parties; ask which home "
+                "belongs to whom."
+            )
+        if len(keys) < MINIMUM_SITES:
+            raise SiteError(f"site {site}: {too_few(len(keys))}")
+
+    # ---- what goes out ----
+
+    def _answer(self, message: bytes) -> bytes:
+        """Answer a message, and keep ledger and log before the answer leaves."""
+        for entry in self.entries:
+            if entry.received == message:  # which was refused
+                return entry.sent
+        site = self._resumed()
+        self._site = None  # until everything is kept
+        sent = site.step(message)
+        if not self.answers:
+            _raise_refusal(self.home.party, sent)  # the site may mend its data
+        entry = Entry.after(self.entries, message, sent)
+        self.home.keep_ledger(site.ledger)
+        self.home.keep_entries([*self.entries, entry])
+        self.entries.append(entry)
+        self._site = site
+        return sent
+
+    def _resumed(self) -> Site:
+        """Return the site as it was after its last answer."""
+        if self._site is not None:
+            return self._site
+        home = self.home
+        site = Site(home.party, home.plan, self.read(), home.ledger())
+        for entry in self.entries:
+            again = site.step(entry.received)
+            if again != entry.sent:
+                _raise_refusal(home.party, again)
+                raise SiteError(
+                    f"site {home.party}: what the site sent before cannot be computed "
+                    "again: the data, or the versions of numpy and statcv, have "
+                    "changed since. Restore them, and repeat the step."
+                )
+        return site
+
+
+# ---- the coordinator ----
+
+
+def too_few(number: int) -> str:
+    """Return why a run needs more sites."""
+    return (
+        f"{number} sites take part, and at least {MINIMUM_SITES} must, since with two "
+        "each could subtract its own numbers from the sums; ask another site to join."
+    )
+
+
+def coordinate(folder: Path, plan: SitesPlan, sites: Sequence[str] = ()) -> Home:
+    """Make the home of the coordinator.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The home.
+    plan : SitesPlan
+    sites : sequence of str
+        Names of the sites that take part; those of the plan unless given.
+
+    Raises
+    ------
+    SiteError
+        If they are fewer than three, or not those of the plan.
+    """
+    names = sorted(sites or plan.sites)
+    if not names:
+        raise SiteError("the plan names no sites; say which take part: A,B,C.")
+    check_names(names)
+    if plan.sites and set(names) != set(plan.sites):
+        raise SiteError(
+            f"the plan is for {named(sorted(plan.sites))}, and not for "
+            f"{named(names)}; agree on a new plan, or name the same sites."
+        )
+    if len(names) < MINIMUM_SITES:
+        raise SiteError(f"{named(names)}: {too_few(len(names))}")
+    if (folder / "home.json").exists():
+        old = Home.open(folder)
+        same = old.plan.fingerprint == plan.fingerprint
+        begun = old.site_keys() if same else None
+        if begun and set(begun) != set(names):
+            raise SiteError(
+                f"the plan was begun with {named(sorted(begun))}, and not with "
+                f"{named(names)}; agree on a new plan for other sites."
+            )
+    return Home.make(folder, COORDINATOR, plan, {"sites": names})
+
+
+@dataclass(eq=False)
+class CoordinatorParty:
+    """The coordinator, who takes its turns.
+
+    Attributes
+    ----------
+    home : Home
+    """
+
+    home: Home
+    _run: Coordinator | None = field(default=None, init=False)
+    _latest: bytes = field(default=b"", init=False)
+
+    @property
+    def sites(self) -> list[str]:
+        """Names of the sites that take part."""
+        return list(self.home.told["sites"])
+
+    def step(self, exchange: Exchange) -> Turn:
+        """Add up the answers of all sites, or say whom the coordinator waits for.
+
+        Raises
+        ------
+        SiteError
+            If a site refuses, or has another plan or version.
+        MessageError
+            If a file of a site is damaged, forged or out of place; nothing is added up
+            then, and the run goes on when the right file is there.
+        """
+        home, who, did = self.home, "The coordinator", []
+        exchange.make()
+        exchange.tidy(COORDINATOR, [*self.sites, COORDINATOR])
+        if exchange.publish_card(COORDINATOR, home.key, home.plan):
+            did.append(f"left its public key in {card_name(COORDINATOR)}")
+        keys, absent = self._keys(exchange)
+        if absent:
+            names = listed([card_name(site) for site in absent])
+            return _waiting(
+                who, did, f"the public key of site {listed(absent)} ({names})"
+            )
+        run = self._resumed(keys)
+        number = run.progress.round
+        if exchange.publish_roster(home.key.roster(keys, home.plan)):
+            did.append(f"listed the keys of {len(keys)} sites in {ROSTER}")
+        if self._publish(exchange):
+            did.append(f"published round {number} ({run.progress.phase})")
+        if run.ended:
+            return Turn(self._end(exchange, keys), bool(did), ended=True)
+        if absent := self._collect(exchange, keys, number):
+            files = listed([file_name(number, site) for site in absent])
+            return _waiting(who, did, f"{named(absent)} ({files})")
+        self._advance(run, keys, number)
+        self._publish(exchange)
+        if run.ended:
+            return Turn(self._end(exchange, keys), True, ended=True)
+        return Turn(
+            f"{who} added up the answers of {len(keys)} sites to round {number}, and "
+            f"published round {number + 1} ({run.progress.phase}) in "
+            f"{file_name(number + 1, COORDINATOR)}.",
+            True,
+        )
+
+    def ended(self) -> Coordinator:
+        """Return the run, if it has ended.
+
+        Raises
+        ------
+        SiteError
+            If it has not.
+        """
+        keys = self.home.site_keys()
+        run = None if keys is None else self._resumed(keys)
+        if run is None or not run.ended:
+            number = 0 if run is None else run.progress.round
+            raise SiteError(
+                f"the run has not ended: it is in round {number}; `statcv sites step` "
+                "says whom the coordinator waits for."
+            )
+        return run
+
+    # ---- keys ----
+
+    def _keys(self, exchange: Exchange) -> tuple[dict[str, str], list[str]]:
+        """Return the public keys of the sites, and which sites have left none."""
+        kept = self.home.site_keys()
+        if kept is not None:
+            return kept, []
+        found = {site: exchange.public_key(site, self.home.plan) for site in self.sites}
+        keys = {site: key for site, key in found.items() if key is not None}
+        absent = [site for site in self.sites if site not in keys]
+        if len({*keys.values(), self.home.key.public}) <= len(keys):
+            raise SiteError(
+                f"two of {named(list(keys))} have the same key; each needs a "
+                "home of its own."
+            )
+        if not absent:
+            self.home.keep_site_keys(keys)
+        return keys, absent
+
+    # ---- rounds ----
+
+    @property
+    def _kept(self) -> Exchange:
+        """The answers that were taken, which nobody can change again."""
+        return Exchange(self.home.own)
+
+    def _resumed(self, keys: Mapping[str, str]) -> Coordinator:
+        """Return the run as it was after the last answers of all sites."""
+        if self._run is None:
+            run = Coordinator(self.home.plan)
+            self._latest = run.start()
+            while not run.ended:
+                number = run.progress.round
+                names = [file_name(number, site) for site in keys]
+                if not all((self.home.own / name).exists() for name in names):
+                    break
+                self._advance(run, keys, number)
+            self._run = run
+        return self._run
+
+    def _advance(self, run: Coordinator, keys: Mapping[str, str], number: int) -> None:
+        self._run = None  # until the step has succeeded
+        plan, kept = self.home.plan, self._kept
+        found = [kept.message(number, site, key, plan) for site, key in keys.items()]
+        self._latest = run.step([one for one in found if one is not None])
+        self._run = run
+
+    def _publish(self, exchange: Exchange) -> bool:
+        assert self._run is not None
+        number = self._run.progress.round
+        return exchange.publish(number, COORDINATOR, self.home.key, self._latest)
+
+    def _collect(
+        self, exchange: Exchange, keys: Mapping[str, str], number: int
+    ) -> list[str]:
+        """Take the answers that are there, and return which sites have not answered."""
+        absent = []
+        for site, key in keys.items():
+            if (self.home.own / file_name(number, site)).exists():
+                continue
+            try:
+                found = exchange.message(number, site, key, self.home.plan)
+            except IncompleteError:
+                found = None
+            if found is None:
+                absent.append(site)
+            elif _is_refusal(found):
+                why = str(Message.of(found).header["why"])
+                told = why.removeprefix(f"site {site}: ")
+                raise SiteError(f"site {site} refuses: {told}")
+            else:
+                exchange.copy(file_name(number, site), self._kept)
+        return absent
+
+    def _end(self, exchange: Exchange, keys: Mapping[str, str]) -> str:
+        """Return a sentence at the end, with who has not read the last message."""
+        assert self._run is not None
+        number = self._run.progress.round
+        absent = self._collect(exchange, keys, number)
+        told = f"The run has ended after {number} rounds"
+        if absent:
+            told += f"; the last message is still to be read by {named(absent)}"
+        return f"{told}."
