@@ -11,12 +11,14 @@ from statcv.sites.result import SitesResult
 from statcv.sites.running import run
 from statcv.sites.site import Site
 from statcv.sites.transports.in_process import InProcess
+from statcv.sites.transports.nvflare import NVFlare
 
 __all__ = [
     "Coordinator",
     "InProcess",
     "Ledger",
     "Message",
+    "NVFlare",
     "Site",
     "SitesPlan",
     "SitesResult",

@@ -1,0 +1,51 @@
+"""What the server keeps of a run: the answers of all sites, round by round."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from statcv.errors import SiteError
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.plan import SitesPlan
+
+ANSWERS: Final = "answers.jsonl"
+OUTCOME: Final = "outcome.txt"  # empty, or why the run ended before its time
+
+
+class Answers:
+    """A file with one line of answers for each round."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ANSWERS
+        self.path.write_text("")
+
+    def add(self, replies: Sequence[bytes]) -> None:
+        """Add the answers of one round."""
+        line = json.dumps([base64.b64encode(one).decode() for one in replies])
+        with self.path.open("a") as file:
+            file.write(line + "\n")
+
+
+def replayed(plan: SitesPlan, folder: Path) -> Coordinator:
+    """Return the coordinator of a run, from the answers that were kept.
+
+    Raises
+    ------
+    SiteError
+        If the run ended before its time, with its reason.
+    """
+    found = next(folder.rglob(OUTCOME), None)
+    why = found.read_text() if found else "the run ended before it had begun."
+    if why or found is None:
+        raise SiteError(why)
+    coordinator = Coordinator(plan)
+    coordinator.start()
+    for line in (found.parent / ANSWERS).read_text().splitlines():
+        coordinator.step([base64.b64decode(one) for one in json.loads(line)])
+    if not coordinator.ended:
+        raise SiteError("the answers that were kept are not all of them.")
+    return coordinator

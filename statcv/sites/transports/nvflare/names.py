@@ -1,0 +1,13 @@
+"""Names on which server and sites rely: the two classes that a job may ask for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+CONTROLLER: Final = "statcv.sites.transports.nvflare.controller.SitesController"
+EXECUTOR: Final = "statcv.sites.transports.nvflare.executor.SiteExecutor"
+TASK: Final = "step"
+MESSAGE: Final = "message"  # the one item that is sent, bytes that statcv reads
+PROJECT: Final = "statcv"
+COORDINATOR: Final = "coordinator@statcv.org"  # a name; NVFLARE sends no mail
+PORT: Final = 8002
