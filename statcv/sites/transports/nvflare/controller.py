@@ -13,15 +13,18 @@ from nvflare.apis.fl_context import FLContext
 from nvflare.apis.impl.controller import Controller
 from nvflare.apis.shareable import Shareable
 
-from statcv.errors import SiteError, StatcvError
+from statcv.errors import SiteError, StatcvError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.nvflare.answers import OUTCOME, Answers
-from statcv.sites.transports.nvflare.home import PLAN
+from statcv.sites.transports.nvflare.home import PLAN, write
 from statcv.sites.transports.nvflare.names import MESSAGE, TASK
 
 LONGEST: Final = 3600  # seconds that a site may take to answer
+SOON: Final = 2.0  # seconds in which a process that is there says so
+NOT_THERE: Final = (ReturnCode.COMMUNICATION_ERROR, ReturnCode.MODEL_UNRECOGNIZED)
+AGAIN: Final = "the run goes on from there when it is begun again with all sites."
 PERIOD: Final = 0.05  # seconds between looks at what has arrived
 
 
@@ -63,7 +66,7 @@ class SitesController(Controller):  # type: ignore[misc]
             why = ""
         except StatcvError as error:
             why = str(error)
-        (self.folder / OUTCOME).write_text(why)
+        write(self.folder / OUTCOME, why.encode())
         if why:
             self.system_panic(why, fl_ctx)
 
@@ -84,13 +87,33 @@ class SitesController(Controller):  # type: ignore[misc]
         if self._lost:
             raise SiteError(self._lost)
         if absent and abort_signal.triggered:
-            raise SiteError(f"the run was stopped; site {absent[0]} had not answered.")
+            raise SiteError(
+                f"site {listed(self._silent(absent, fl_ctx))} dropped out, or the run "
+                f"was stopped before it had answered; {AGAIN}"
+            )
         if absent:
             raise SiteError(
-                f"site {absent[0]} did not answer in {LONGEST} seconds; the run goes "
-                "on from there when it is begun again."
+                f"site {listed(absent)} did not answer in {LONGEST} seconds; {AGAIN}"
             )
         return [self._replies[name] for name in self.sites]
+
+    def _silent(self, absent: list[str], fl_ctx: Any) -> list[str]:
+        """Return those sites whose process is not there; all if every one is."""
+        told = fl_ctx.get_engine().send_aux_request(
+            targets=absent,
+            topic="statcv.there",  # to which a process that is there objects
+            request=Shareable(),
+            timeout=SOON,
+            fl_ctx=fl_ctx,
+            optional=True,
+        )
+        print('THERE', {k: v.get_return_code() for k,v in told.items()}, flush=True)
+        there = [
+            name
+            for name, reply in told.items()
+            if reply.get_return_code() not in NOT_THERE
+        ]
+        return [name for name in absent if name not in there] or absent
 
     def _receive(self, client_task: ClientTask, fl_ctx: FLContext) -> None:
         name, result = client_task.client.name, client_task.result
@@ -129,10 +152,7 @@ class SitesController(Controller):  # type: ignore[misc]
         if event_type == EventType.CLIENT_DISCONNECTED:
             name = fl_ctx.get_prop(FLContextKey.DISCONNECTED_CLIENT_NAME)
             with self._lock:
-                self._lost = self._lost or (
-                    f"site {name} dropped out; the run goes on from there when it is "
-                    "begun again with all sites."
-                )
+                self._lost = self._lost or f"site {name} dropped out; {AGAIN}"
             self.cancel_all_tasks(fl_ctx=fl_ctx)
 
     def process_result_of_unknown_task(

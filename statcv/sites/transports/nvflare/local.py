@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -54,34 +54,46 @@ class NVFlare:
 
     def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
         """Return the coordinator of a run that has ended."""
+        with self.started(plan, data) as processes:
+            from statcv.sites.transports.nvflare.running import run_plan
+
+            return run_plan(
+                self.workspace / "kits" / "coordinator",
+                plan,
+                list(data),
+                self.workspace,
+                processes,
+                server=self.workspace / "kits" / "server",
+            )
+
+    @contextlib.contextmanager
+    def started(
+        self, plan: SitesPlan, data: Mapping[str, Any]
+    ) -> Iterator[list[Process]]:
+        """Start the server and the sites, and stop them at the end."""
         need_nvflare()
         from statcv.sites.transports.nvflare import home, provisioning, running
 
         kits = self.workspace / "kits"
         if kits.exists():
             shutil.rmtree(kits)  # keys serve one run
+        for name in data:
+            provisioning.check_name(name)
         provisioning.provision(kits, port=_free_port())
-        key, processes = _key(plan), []
-        with contextlib.ExitStack() as last:
-            processes.append(running.start_server(kits / "server"))
-            last.callback(_stop, processes)
+        processes, key = [running.start_server(kits / "server")], _key(plan)
+        try:
             for name, one in data.items():
                 self.homes[name] = own = self.workspace / "sites" / name
-                provisioning.check_name(name)
-                last.callback(home.clear, own)
                 home.prepare(own, name, plan, one)
                 (own / "client.key").unlink(missing_ok=True)
                 _, answer = provisioning.sign(kits, provisioning.request(own, name))
                 provisioning.install(own, answer)
                 processes.append(running.start_client(own, key))
-            return running.run_plan(
-                kits / "coordinator", plan, list(data), self.workspace, processes
-            )
-
-
-def _stop(processes: list[Process]) -> None:
-    for one in processes[::-1]:
-        one.stop()
+            yield processes
+        finally:
+            running.stop(processes)
+            for own in self.homes.values():
+                home.clear(own)
 
 
 def _free_port() -> int:

@@ -7,7 +7,7 @@ import io
 import json
 import logging
 import os
-import signal
+import shutil
 import socket
 import subprocess
 import sys
@@ -17,13 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
 from nvflare.fuel.flare_api.api_spec import NoConnection
 from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 
 from statcv.errors import SiteError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.answers import replayed
+from statcv.sites.transports.nvflare.answers import ANSWERS, OUTCOME, replayed
 from statcv.sites.transports.nvflare.home import VARIABLE
 from statcv.sites.transports.nvflare.jobs import write_job
 from statcv.sites.transports.nvflare.names import COORDINATOR, PROJECT
@@ -32,6 +33,7 @@ from statcv.sites.transports.nvflare.provisioning import place_server
 BEAT: Final = 2.0  # seconds between the signs of life of a site
 PATIENCE: Final = 60.0  # seconds for the server to open its port, and sites to come
 POLL: Final = 0.2
+GRACE: Final = 2.0  # seconds for a process to end when it is asked
 SECRETS: Final = ("STATCV_KEY", VARIABLE)
 OUTPUT: Final = "output.txt"
 
@@ -58,13 +60,27 @@ class Process:
         """Whether it has ended."""
         return self.popen.poll() is not None
 
-    def stop(self) -> None:
-        """Stop it, and those that it started."""
-        for how in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.popen.pid, how)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.popen.wait(2)
+    @property
+    def all(self) -> list[psutil.Process]:
+        """The process and those that it started, such as the one of a job."""
+        with contextlib.suppress(psutil.NoSuchProcess):
+            own = psutil.Process(self.popen.pid)
+            return [own, *own.children(recursive=True)]
+        return []
+
+
+def stop(processes: Sequence[Process]) -> None:
+    """Stop processes, and those that they started."""
+    running = [part for one in processes for part in one.all]
+    for part in running:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            part.terminate()
+    _, left = psutil.wait_procs(running, GRACE)
+    for part in left:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            part.kill()
+    for one in processes:
+        one.popen.wait()
 
 
 def start_server(kit: Path) -> Process:
@@ -120,6 +136,7 @@ def run_plan(
     sites: Sequence[str],
     folder: Path,
     processes: Sequence[Process] = (),
+    server: Path | None = None,
     patience: float = PATIENCE,
 ) -> Coordinator:
     """Ask the server to run a plan at sites, and return its coordinator at the end.
@@ -135,6 +152,9 @@ def run_plan(
         Where the job is written, and the answers are kept.
     processes : sequence of Process
         Processes on this machine, without which there is no use in waiting.
+    server : Path, optional
+        The kit of the server, if it runs on this machine. The answers are then read
+        there, without waiting until NVFLARE has packed them.
     patience : float
         Seconds for the server and the sites to be there.
 
@@ -145,13 +165,32 @@ def run_plan(
     """
     job = folder / "job"
     write_job(job, plan, sites)
+    return replayed(plan, run_job(kit, job, sites, processes, server, patience))
+
+
+def run_job(
+    kit: Path,
+    job: Path,
+    sites: Sequence[str],
+    processes: Sequence[Process] = (),
+    server: Path | None = None,
+    patience: float = PATIENCE,
+) -> Path:
+    """Run a job at sites, and return the folder in which its answers are kept."""
     until = time.monotonic() + patience
     with _session(kit, processes, until) as session:
         _await_sites(session, sites, processes, until)
         number = session.submit_job(str(job.resolve()))
-        _await_end(session, number, sites)
-        place = session.download_job_result(number, str(folder / "answers"))
-        return replayed(plan, Path(place))
+        own = server / number if server else None
+        _await_end(session, number, sites, own)
+        kept = job.parent / "answers" / number
+        if own and (own / OUTCOME).exists():
+            kept.mkdir(parents=True)
+            for name in (ANSWERS, OUTCOME):
+                shutil.copyfile(own / name, kept / name)
+        else:
+            session.download_job_result(number, str(kept.parent))
+        return kept
 
 
 @contextlib.contextmanager
@@ -207,9 +246,13 @@ def _await_sites(
         time.sleep(POLL)
 
 
-def _await_end(session: Any, number: str, sites: Sequence[str]) -> None:
+def _await_end(
+    session: Any, number: str, sites: Sequence[str], own: Path | None
+) -> None:
     """Wait until the job has ended, and say what kept it from beginning."""
     while True:
+        if own and (own / OUTCOME).exists():
+            return
         meta = session.get_job_meta(number)
         status = str(meta.get("status", ""))
         if status.startswith("FINISHED"):
