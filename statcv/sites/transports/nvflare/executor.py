@@ -6,13 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+from nvflare.apis.event_type import EventType
 from nvflare.apis.executor import Executor
 from nvflare.apis.fl_constant import ReturnCode
 from nvflare.apis.shareable import Shareable, make_reply
 
 from statcv.errors import SiteError
 from statcv.sites.transports.nvflare.home import VARIABLE, Answering, refusal
-from statcv.sites.transports.nvflare.names import MESSAGE, TASK
+from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
 
 
 class SiteExecutor(Executor):  # type: ignore[misc]
@@ -25,6 +26,20 @@ class SiteExecutor(Executor):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self._site: Answering | None = None
+
+    def handle_event(self, event_type: str, fl_ctx: Any) -> None:
+        """Say that the process is there when the server asks, and that it ends."""
+        if event_type == EventType.START_RUN:
+            fl_ctx.get_engine().register_aux_message_handler(THERE, _there)
+        elif event_type == EventType.ABOUT_TO_END_RUN:
+            fl_ctx.get_engine().send_aux_request(
+                targets=None,
+                topic=LEAVING,
+                request=Shareable(),
+                timeout=0.0,
+                fl_ctx=fl_ctx,
+                optional=True,
+            )
 
     def execute(
         self, task_name: str, shareable: Any, fl_ctx: Any, abort_signal: Any
@@ -54,3 +69,7 @@ class SiteExecutor(Executor):  # type: ignore[misc]
         if site.name != name:
             raise SiteError(f"its home belongs to site {site.name}.")
         return site
+
+
+def _there(topic: str, request: Any, fl_ctx: Any) -> Any:
+    return make_reply(ReturnCode.OK)
