@@ -30,8 +30,8 @@ class Answers:
             file.write(line + "\n")
 
 
-def replayed(plan: SitesPlan, folder: Path) -> Coordinator:
-    """Return the coordinator of a run, from the answers that were kept.
+def find_answers(folder: Path) -> Path:
+    """Return the file of answers of a run that has reached its end.
 
     Raises
     ------
@@ -39,12 +39,18 @@ def replayed(plan: SitesPlan, folder: Path) -> Coordinator:
         If the run ended before its time, with its reason.
     """
     found = next(folder.rglob(OUTCOME), None)
-    why = found.read_text() if found else "the run ended before it had begun."
-    if why or found is None:
+    if found is None:
+        raise SiteError("the run ended before it had begun; logs of the server say why.")
+    if why := found.read_text():
         raise SiteError(why)
+    return found.with_name(ANSWERS)
+
+
+def replayed(plan: SitesPlan, folder: Path) -> Coordinator:
+    """Return the coordinator of a run, from the answers that were kept."""
     coordinator = Coordinator(plan)
     coordinator.start()
-    for line in (found.parent / ANSWERS).read_text().splitlines():
+    for line in find_answers(folder).read_text().splitlines():
         coordinator.step([base64.b64decode(one) for one in json.loads(line)])
     if not coordinator.ended:
         raise SiteError("the answers that were kept are not all of them.")

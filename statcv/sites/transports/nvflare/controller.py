@@ -102,6 +102,11 @@ class SitesController(Controller):  # type: ignore[misc]
             self._look()
             if first := self._first_gone:
                 raise SiteError(f"site {listed(first)} dropped out; {AGAIN}")
+            if unseen := [name for name in absent if name not in self._seen]:
+                raise SiteError(
+                    f"site {listed(unseen)} did not begin, or refuses the job; its log "
+                    "says why."
+                )
             raise SiteError(
                 f"the run was stopped before site {listed(absent)} had answered; "
                 f"{AGAIN}"

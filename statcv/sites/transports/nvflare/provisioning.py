@@ -214,6 +214,26 @@ def install(home: Path, answer: bytes) -> str:
     return str(site)
 
 
+def check_valid(kit: Path, who: str) -> None:
+    """Check that the certificate of a kit is valid today.
+
+    Raises
+    ------
+    SiteError
+        If it has expired, or is not valid yet.
+    """
+    path = next((kit / "startup").glob("*.crt"), None)
+    if path is None:
+        raise SiteError(f"{who} has no certificate; its kit is not whole.")
+    made = x509.load_pem_x509_certificate(path.read_bytes())
+    if not made.not_valid_before_utc <= _now() <= made.not_valid_after_utc:
+        first, last = made.not_valid_before_utc, made.not_valid_after_utc
+        raise SiteError(
+            f"the certificate of {who} is valid from {first:%Y-%m-%d} to "
+            f"{last:%Y-%m-%d} only; a new request, or a new root, is needed."
+        )
+
+
 def fingerprint(content: bytes) -> str:
     """Return what two people read to each other: a digest of the key or root.
 

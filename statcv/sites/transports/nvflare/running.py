@@ -24,11 +24,16 @@ from nvflare.fuel.flare_api.flare_api import Session, new_secure_session
 from statcv.errors import SiteError, listed
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
-from statcv.sites.transports.nvflare.answers import ANSWERS, OUTCOME, replayed
+from statcv.sites.transports.nvflare.answers import (
+    ANSWERS,
+    OUTCOME,
+    find_answers,
+    replayed,
+)
 from statcv.sites.transports.nvflare.home import VARIABLE
 from statcv.sites.transports.nvflare.jobs import write_job
 from statcv.sites.transports.nvflare.names import COORDINATOR, PROJECT
-from statcv.sites.transports.nvflare.provisioning import place_server
+from statcv.sites.transports.nvflare.provisioning import check_valid, place_server
 
 BEAT: Final = 2.0  # seconds between the signs of life of a site
 PATIENCE: Final = 60.0  # seconds for the server to open its port, and sites to come
@@ -85,6 +90,7 @@ def stop(processes: Sequence[Process]) -> None:
 
 def start_server(kit: Path) -> Process:
     """Start the server from its kit."""
+    check_valid(kit, "the server")
     place_server(kit)
     known = {name: os.environ[name] for name in os.environ if name not in SECRETS}
     return _start("server", kit, "server.server_train", "fed_server.json", known)
@@ -93,6 +99,7 @@ def start_server(kit: Path) -> Process:
 def start_client(home: Path, key: str | None = None) -> Process:
     """Start the client of a site from its home."""
     name = str(json.loads((home / "site.json").read_text())["site"])
+    check_valid(home / "nvflare", f"site {name}")
     known = {**os.environ, VARIABLE: str(home.resolve())}
     if key is not None:
         known["STATCV_KEY"] = key
@@ -177,6 +184,7 @@ def run_job(
     patience: float = PATIENCE,
 ) -> Path:
     """Run a job at sites, and return the folder in which its answers are kept."""
+    check_valid(kit, "the coordinator")
     until = time.monotonic() + patience
     with _session(kit, processes, until) as session:
         _await_sites(session, sites, processes, until)
@@ -190,7 +198,8 @@ def run_job(
                 shutil.copyfile(own / name, kept / name)
         else:
             session.download_job_result(number, str(kept.parent))
-        return kept
+    find_answers(kept)
+    return kept
 
 
 @contextlib.contextmanager
@@ -218,8 +227,8 @@ def _session(
             except NoConnection:
                 if time.monotonic() > until:
                     raise SiteError(
-                        "the server refuses the coordinator; its kit is of another "
-                        "root, or its certificate has expired."
+                        "the server does not know the coordinator; its kit is of "
+                        "another root."
                     ) from None
     try:
         yield session
