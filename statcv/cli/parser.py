@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import statcv
+from statcv.cli.sites_nvflare import add_commands
 
 Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
@@ -90,6 +91,9 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("name", nargs="?", metavar="NAME", help="a data set or a file")
     add("--fetch", action="store_true", help="download it, once")
     add("--out", type=Path, metavar="FILE.csv", help="write it there")
+    text = "cross-validate over sites that share no records"
+    sites = added.add_parser("sites", help=text, description=f"{text.capitalize()}.")
+    add_commands(sites.add_subparsers(metavar="COMMAND", required=True))
     return parser
 
 

@@ -190,6 +190,8 @@ def install(home: Path, answer: bytes) -> str:
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ArgumentError("this is not an answer to the request of a site.") from None
     check_name(site)
+    if not (home / "client.key").exists():
+        raise SiteError(f"site {site}: its key is not in {home}; ask again from there.")
     secret = (home / "client.key").read_bytes()
     own = serialization.load_pem_private_key(secret, password=None).public_key()
     if _digits(own) != _digits(certificate.public_key()):
@@ -212,6 +214,17 @@ def install(home: Path, answer: bytes) -> str:
         shutil.move(made / site, kit)
     _restrict_client(kit)
     return str(site)
+
+
+def site_of(home: Path) -> str:
+    """Return the name of the site whose certificate is in a home."""
+    path = home / "nvflare" / "startup" / "client.crt"
+    if not path.exists():
+        raise SiteError(
+            f"{home} has no certificate; `statcv sites request` asks for one, and "
+            "--answer has it."
+        )
+    return _name_of(x509.load_pem_x509_certificate(path.read_bytes()).subject)
 
 
 def check_valid(kit: Path, who: str) -> None:
