@@ -40,7 +40,7 @@ def find_answers(folder: Path) -> Path:
     """
     found = next(folder.rglob(OUTCOME), None)
     if found is None:
-        raise SiteError("the run ended before it had begun; logs of the server say why.")
+        raise SiteError("the run ended before it had begun; the server's log says why.")
     if why := found.read_text():
         raise SiteError(why)
     return found.with_name(ANSWERS)

@@ -23,7 +23,7 @@ from statcv.sites.transports.nvflare.home import PLAN, write
 from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
 
 LONGEST: Final = 3600  # seconds that a site may take to answer
-LOOK: Final = 0.25  # seconds after which to look whether absent sites are there
+LOOK: Final = 0.5  # seconds after which to look whether absent sites are there
 SOON: Final = 2.0  # seconds in which a process that is there says so
 GONE: Final = 1.0  # seconds after which a process that is not there is given up
 AGAIN: Final = "the run goes on from there when it is begun again with all sites."

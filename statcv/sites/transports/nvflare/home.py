@@ -62,7 +62,7 @@ class Answering:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        with _named_by(home):
+        with _MissingNamed():
             self.name = str(json.loads((home / SETTINGS).read_text())["site"])
             plan = SitesPlan.from_json((home / PLAN).read_text())
             # The file is this site's own, which prepare() has written.
@@ -130,11 +130,8 @@ def _read(path: Path) -> str:
     return ""
 
 
-class _named_by:
+class _MissingNamed:
     """Say which file of a home is missing, by its name alone."""
-
-    def __init__(self, home: Path) -> None:
-        self.home = home
 
     def __enter__(self) -> None:
         pass

@@ -108,4 +108,4 @@ def _key(plan: SitesPlan) -> str | None:
     if not isinstance(stratifier, ByHash):
         return None
     key = stratifier.key.reveal()
-    return key.decode() if isinstance(key, bytes) else key
+    return key if isinstance(key, str) else None  # or that of this process

@@ -76,7 +76,7 @@ def provision(
         )
     server = _participant("server", host, {"fed_learn_port": port})
     admin = _participant("admin", COORDINATOR, {"role": "project_admin"})
-    with _kits([server, admin], CertBuilder(root_valid_days=days)) as made:
+    with _Kits([server, admin], CertBuilder(root_valid_days=days)) as made:
         state = json.loads((made.parent / "state" / "cert.json").read_text())
         _private(root)
         _write(root / "rootCA.pem", state["root_cert"])
@@ -171,7 +171,8 @@ def request(home: Path, site: str) -> bytes:
     )
     asked = x509.CertificateSigningRequestBuilder().subject_name(subject)
     _write(key, serialize_pri_key(secret).decode(), secret=True)
-    return asked.sign(secret, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
+    signed = asked.sign(secret, hashes.SHA256())
+    return bytes(signed.public_bytes(serialization.Encoding.PEM))
 
 
 def install(home: Path, answer: bytes) -> str:
@@ -195,11 +196,15 @@ def install(home: Path, answer: bytes) -> str:
     secret = (home / "client.key").read_bytes()
     own = serialization.load_pem_private_key(secret, password=None).public_key()
     if _digits(own) != _digits(certificate.public_key()):
-        raise SiteError(f"site {site}: the certificate is for another key than its own.")
+        raise SiteError(
+            f"site {site}: the certificate is for another key than its own."
+        )
     try:
         certificate.verify_directly_issued_by(root)
     except Exception:
-        raise SiteError(f"site {site}: the root did not sign the certificate.") from None
+        raise SiteError(
+            f"site {site}: the root did not sign the certificate."
+        ) from None
     server = _participant("server", host, {"fed_learn_port": port})
     client = _participant("client", site, {"allow_log_streaming": False})
     files = {
@@ -207,7 +212,7 @@ def install(home: Path, answer: bytes) -> str:
         "client.key": secret,
         "rootCA.pem": told["root"].encode(),
     }
-    with _kits([server, client], _Placed(site, files)) as made:
+    with _Kits([server, client], _Placed(site, files)) as made:
         kit = home / "nvflare"
         if kit.exists():
             shutil.rmtree(kit)
@@ -301,7 +306,7 @@ class _Silent:
     debug = warning = error = info
 
 
-class _kits:
+class _Kits:
     """The folder in which NVFLARE makes kits, which is removed afterwards."""
 
     def __init__(self, participants: list[Any], certificates: Any) -> None:
@@ -362,6 +367,8 @@ def _restrict_client(kit: Path) -> None:
     _restrict(kit)
     resources = _defaults(kit, "resources.json")
     resources["allow_log_streaming"] = False
+    # What NVFLARE tells the server of this file, and nothing else of it.
+    resources["client"]["site_config"] = {"allow_log_streaming": False}
     _restrict_resources(kit, resources)
 
 

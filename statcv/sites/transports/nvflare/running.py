@@ -191,7 +191,7 @@ def run_job(
         number = session.submit_job(str(job.resolve()))
         own = server / number if server else None
         _await_end(session, number, sites, own)
-        kept = job.parent / "answers" / number
+        kept = job.parent / "answers" / str(number)
         if own and (own / OUTCOME).exists():
             kept.mkdir(parents=True)
             for name in (ANSWERS, OUTCOME):
