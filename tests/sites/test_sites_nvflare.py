@@ -84,6 +84,17 @@ def test_a_site_begins_again_after_a_refusal(plan, at, tmp_path, monkeypatch):
     assert len(list(tmp_path.glob("log-*-refused-1.jsonl"))) == 1
 
 
+def test_a_site_needs_no_key_for_folds_without_one(at, tmp_path, monkeypatch):
+    from statcv.sites.transports.nvflare.home import Answering, prepare
+
+    monkeypatch.delenv("STATCV_KEY", raising=False)
+    plan = sites.agree("y ~ x1", k=5, stratify=scv.by_hash("person", key=None))
+    prepare(tmp_path, "A", plan, at["A"])
+    message = sites.Coordinator(plan).start()
+    sent = Answering(tmp_path).answer(message)
+    assert sent == sites.Site("A", plan, at["A"]).step(message)
+
+
 def test_a_site_with_other_data_does_not_go_on(plan, at, tmp_path, monkeypatch):
     from statcv.sites.transports.nvflare.home import Answering, prepare
 
@@ -394,3 +405,75 @@ def free_port() -> int:
     with socket.socket() as one:
         one.bind(("localhost", 0))
         return one.getsockname()[1]
+
+
+# ---- the commands ----
+
+
+@pytest.mark.slow
+def test_commands_run_a_plan_at_sites_apart(provisioning, at, tmp_path, monkeypatch):
+    monkeypatch.setenv("STATCV_KEY", "our secret")
+    plan = sites.agree("y ~ x1 + x2", k=5, stratify="person", sites=NAMES)
+    (tmp_path / "plan.json").write_text(plan.to_json())
+    command = [sys.executable, "-m", "statcv.cli.main", "sites"]
+
+    def start(*words: str) -> subprocess.Popen:
+        made = subprocess.Popen(
+            [*command, *words],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        started.append(made)
+        return made
+
+    def say(*words: str) -> str:
+        made = start(*words)
+        told, _ = made.communicate(timeout=200)
+        assert made.returncode == 0, told
+        return told
+
+    started: list[subprocess.Popen] = []
+    try:
+        say("provision", "center", "--port", str(free_port()))
+        server = start("server", "center")
+        clients = []
+        for name in NAMES:
+            at[name].to_csv(tmp_path / f"{name}.csv", index=False)
+            asked = say("request", name, name, "--out", f"{name}.request")
+            told = say("sign", "center", f"{name}.request", "--out", f"{name}.answer")
+            assert asked.rpartition(": ")[2] == told.rpartition(": ")[2]
+            words = (name, "plan.json", f"{name}.csv", "--answer", f"{name}.answer")
+            clients.append(start("client", *words))
+        summary = say("run", "center", "plan.json", "--out", "results")
+        assert str(sites.run(plan, at).estimate()) in summary
+        for one in [*clients, server]:
+            one.terminate()
+            one.communicate(timeout=30)
+            assert one.returncode == 130
+        assert not list(tmp_path.rglob("records.pickle"))
+    finally:
+        for one in started:
+            one.kill()
+
+
+@pytest.mark.slow
+def test_a_site_checks_its_records_before_it_connects(
+    provisioning, at, tmp_path, monkeypatch, capsys
+):
+    from statcv.cli.main import main
+
+    monkeypatch.chdir(tmp_path)
+    at["A"].iloc[:40].to_csv("few.csv", index=False)
+    plan = sites.agree("y ~ x1 + x2", k=5, sites=NAMES)
+    Path("plan.json").write_text(plan.to_json())
+    provisioning.provision(Path("center"))
+    assert main(["sites", "client", "home", "plan.json", "few.csv"]) == 2
+    assert "home has no certificate" in capsys.readouterr().err
+    assert main(["sites", "request", "A", "home", "--out", "A.request"]) == 0
+    assert main(["sites", "sign", "center", "A.request", "--out", "A.answer"]) == 0
+    words = ["home", "plan.json", "few.csv", "--answer", "A.answer"]
+    assert main(["sites", "client", *words]) == 2
+    assert "site A: fold 1 holds out fewer than 5" in capsys.readouterr().err
+    assert not list(tmp_path.rglob("records.pickle"))

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from statcv.errors import MissingPackageError
+from statcv.errors import ArgumentError, MissingPackageError
 from statcv.folds import ByHash
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
@@ -108,4 +108,12 @@ def _key(plan: SitesPlan) -> str | None:
     if not isinstance(stratifier, ByHash):
         return None
     key = stratifier.key.reveal()
-    return key if isinstance(key, str) else None  # or that of this process
+    if isinstance(key, bytes):
+        try:
+            return key.decode()
+        except UnicodeDecodeError:
+            raise ArgumentError(
+                "the key is not text, and processes take it from the environment "
+                "variable STATCV_KEY; agree on a key of letters and digits."
+            ) from None
+    return key if isinstance(key, str) else None  # that of this process
