@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import statcv
+from statcv.cli.sites_nvflare import add_commands
 
 Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
@@ -176,6 +177,7 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     add("data", metavar="DATA", help="file of the site's records")
     beside = "the plan; the file plan.json beside the log unless given"
     add("--plan", type=Path, metavar="FILE", help=beside)
+    add_commands(steps)
 
 
 def _add_agree(add: Any) -> None:

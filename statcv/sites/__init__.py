@@ -29,6 +29,7 @@ from statcv.sites.site import Site
 from statcv.sites.sums import SumsResult, from_sums
 from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.in_process import InProcess
+from statcv.sites.transports.nvflare import NVFlare
 from statcv.sites.vectors import test_vectors
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "InProcess",
     "Ledger",
     "Message",
+    "NVFlare",
     "SharedPatients",
     "Site",
     "SitesPlan",

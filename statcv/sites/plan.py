@@ -188,6 +188,8 @@ class SitesPlan:
         if self.source is not None:
             return self.source
         how, columns = self.stratify["by"], self.stratify.get("columns", [])
+        if how == "hash" and self.key_name is None:
+            return by_hash(columns, key=None)
         if how == "hash":
             return by_hash(columns)
         if how == "value":

@@ -9,9 +9,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logit
-from scipy.stats import rankdata
 
 from statcv.errors import MessageError
+from statcv.metrics import midrank
 from statcv.sites.cells import Cells
 from statcv.sites.fits import Fits
 from statcv.sites.messages import counts
@@ -132,7 +132,7 @@ def rank_counts(records: Records, fits: Fits) -> NDArray[np.uint64]:
     total = np.zeros(plan.permutations + 1)
     for fold in range(plan.k):
         own = np.flatnonzero(records.fold == fold)
-        rank, y = rankdata(eta[own]), records.y[own]
+        rank, y = midrank(eta[own]), records.y[own]
         n1 = int(y.sum())
         orders = rng.permuted(np.tile(y, (plan.permutations, 1)), axis=1)
         each = np.concatenate([[rank @ y], orders @ rank])

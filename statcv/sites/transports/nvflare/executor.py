@@ -1,0 +1,75 @@
+"""What NVFLARE runs at a site: it hands messages to the site, and sends its answers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from nvflare.apis.event_type import EventType
+from nvflare.apis.executor import Executor
+from nvflare.apis.fl_constant import ReturnCode
+from nvflare.apis.shareable import Shareable, make_reply
+
+from statcv.errors import SiteError
+from statcv.sites.transports.nvflare.home import VARIABLE, Answering, refusal
+from statcv.sites.transports.nvflare.names import LEAVING, MESSAGE, TASK, THERE
+
+
+class SiteExecutor(Executor):  # type: ignore[misc]
+    """A site of statcv under NVFLARE; it has no arguments, and runs nothing it is sent.
+
+    Where its home is, the site is told by the variable ``STATCV_SITE`` on its own
+    machine.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._site: Answering | None = None
+
+    def handle_event(self, event_type: str, fl_ctx: Any) -> None:
+        """Say that the process is there when the server asks, and that it ends."""
+        if event_type == EventType.START_RUN:
+            fl_ctx.get_engine().register_aux_message_handler(THERE, _there)
+        elif event_type == EventType.ABOUT_TO_END_RUN:
+            fl_ctx.get_engine().send_aux_request(
+                targets=None,
+                topic=LEAVING,
+                request=Shareable(),
+                timeout=0.0,
+                fl_ctx=fl_ctx,
+                optional=True,
+            )
+
+    def execute(
+        self, task_name: str, shareable: Any, fl_ctx: Any, abort_signal: Any
+    ) -> Any:
+        """Answer one message."""
+        message = shareable.get(MESSAGE)
+        if task_name != TASK or not isinstance(message, bytes):
+            return make_reply(ReturnCode.BAD_TASK_DATA)
+        name = str(fl_ctx.get_identity_name())
+        try:
+            if self._site is None:
+                self._site = self._open(name)
+            answer = self._site.answer(message)
+        except Exception as error:  # whose text may hold values
+            if os.environ.get("STATCV_TRACEBACK"):
+                raise
+            answer = refusal(name, error)
+        reply = Shareable()
+        reply[MESSAGE] = answer
+        return reply
+
+    def _open(self, name: str) -> Answering:
+        home = os.environ.get(VARIABLE)
+        if not home:
+            raise SiteError(f"the variable {VARIABLE} does not name its home.")
+        site = Answering(Path(home))
+        if site.name != name:
+            raise SiteError(f"its home belongs to site {site.name}.")
+        return site
+
+
+def _there(topic: str, request: Any, fl_ctx: Any) -> Any:
+    return make_reply(ReturnCode.OK)

@@ -1,0 +1,119 @@
+"""A server and sites as processes on this machine, with certificates of their own."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+from collections.abc import Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.errors import ArgumentError, MissingPackageError
+from statcv.folds import ByHash
+from statcv.sites.coordinator import Coordinator
+from statcv.sites.plan import SitesPlan
+
+if TYPE_CHECKING:
+    from statcv.sites.transports.nvflare.running import Process
+
+
+def need_nvflare() -> None:
+    """Raise an error that tells how to install NVFLARE, unless it is there."""
+    try:
+        import nvflare  # noqa: F401
+    except ImportError:
+        raise MissingPackageError(
+            'NVFLARE carries the messages: pip install "statcv[sites]"'
+        ) from None
+
+
+class NVFlare:
+    """A server and one process for each site, on this machine, over mutual TLS.
+
+    It shows how a run over NVFLARE goes, with the processes, certificates and rules
+    that sites far apart would have. For these, see ``statcv sites --help``.
+
+    Parameters
+    ----------
+    workspace : path
+        Folder for keys, logs and answers. Another run of the same plan with it goes
+        on where the last one stopped.
+
+    Attributes
+    ----------
+    workspace : Path
+    homes : dict of Path
+        The home of each site of the last run, which keeps its log and its ledger.
+    """
+
+    def __init__(self, workspace: str | PathLike[str]) -> None:
+        self.workspace = Path(workspace)
+        self.homes: dict[str, Path] = {}
+
+    def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
+        """Return the coordinator of a run that has ended."""
+        with self.started(plan, data) as processes:
+            from statcv.sites.transports.nvflare.running import run_plan
+
+            return run_plan(
+                self.workspace / "kits" / "coordinator",
+                plan,
+                list(data),
+                self.workspace,
+                processes,
+                server=self.workspace / "kits" / "server",
+            )
+
+    @contextlib.contextmanager
+    def started(
+        self, plan: SitesPlan, data: Mapping[str, Any]
+    ) -> Iterator[list[Process]]:
+        """Start the server and the sites, and stop them at the end."""
+        need_nvflare()
+        from statcv.sites.transports.nvflare import home, provisioning, running
+
+        kits = self.workspace / "kits"
+        if kits.exists():
+            shutil.rmtree(kits)  # keys serve one run
+        for name in data:
+            provisioning.check_name(name)
+        provisioning.provision(kits, port=_free_port())
+        processes, key = [running.start_server(kits / "server")], _key(plan)
+        try:
+            for name, one in data.items():
+                self.homes[name] = own = self.workspace / "sites" / name
+                home.prepare(own, name, plan, one)
+                (own / "client.key").unlink(missing_ok=True)
+                _, answer = provisioning.sign(kits, provisioning.request(own, name))
+                provisioning.install(own, answer)
+                processes.append(running.start_client(own, key))
+            yield processes
+        finally:
+            running.stop(processes)
+            for own in self.homes.values():
+                home.clear(own)
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("localhost", 0))
+        return int(one.getsockname()[1])
+
+
+def _key(plan: SitesPlan) -> str | None:
+    """Return the key of the folds, which processes take from the environment."""
+    stratifier = plan.stratifier
+    if not isinstance(stratifier, ByHash):
+        return None
+    key = stratifier.key.reveal()
+    if isinstance(key, bytes):
+        try:
+            return key.decode()
+        except UnicodeDecodeError:
+            raise ArgumentError(
+                "the key is not text, and processes take it from the environment "
+                "variable STATCV_KEY; agree on a key of letters and digits."
+            ) from None
+    return key if isinstance(key, str) else None  # that of this process

@@ -1,0 +1,442 @@
+"""The kits of NVFLARE: keys, certificates and the rules of each site.
+
+One root signs all certificates. The server's kit and the coordinator's are made where
+the root is kept; the key of a site is made at the site and never leaves it, since the
+root signs a request.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.x509.oid import NameOID
+from nvflare.lighter.entity import Participant, Project
+from nvflare.lighter.impl.cert import CertBuilder
+from nvflare.lighter.impl.static_file import StaticFileBuilder
+from nvflare.lighter.impl.workspace import WorkspaceBuilder
+from nvflare.lighter.provisioner import Provisioner
+from nvflare.lighter.spec import Builder
+from nvflare.lighter.utils import (
+    Identity,
+    generate_cert,
+    generate_keys,
+    serialize_cert,
+    serialize_pri_key,
+)
+
+from statcv.errors import ArgumentError, SiteError
+from statcv.sites.transports.nvflare.names import (
+    CONTROLLER,
+    COORDINATOR,
+    EXECUTOR,
+    PORT,
+    PROJECT,
+)
+
+DAYS: Final = 90
+SILENCE: Final = 10.0  # seconds without a heartbeat, after which a site is gone
+NOT_STREAMED: Final = ("site_log_streamer", "log_receiver")
+_DEFAULT: Final = ".default"  # files that NVFLARE reads where a site has no own
+
+
+# ---- where the root is kept ----
+
+
+def provision(
+    folder: Path, *, host: str = "localhost", port: int = PORT, days: int = DAYS
+) -> None:
+    """Make a root, and the kits of the server and the coordinator under it.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty or new folder; ``root`` in it holds the key that signs certificates.
+    host : str
+        Name by which sites reach the server.
+    port : int
+        The one port that the server opens.
+    days : int
+        Days for which certificates are valid.
+    """
+    root = folder / "root"
+    if root.exists():
+        raise ArgumentError(
+            f"{folder} has a root already; a second one would not know the sites of "
+            "the first. Use another folder."
+        )
+    server = _participant("server", host, {"fed_learn_port": port})
+    admin = _participant("admin", COORDINATOR, {"role": "project_admin"})
+    with _Kits([server, admin], CertBuilder(root_valid_days=days)) as made:
+        state = json.loads((made.parent / "state" / "cert.json").read_text())
+        _private(root)
+        _write(root / "rootCA.pem", state["root_cert"])
+        _write(root / "rootCA.key", state["root_pri_key"], secret=True)
+        about = {"host": host, "port": port, "days": days}
+        _write(root / "about.json", json.dumps(about, indent=2) + "\n")
+        shutil.move(made / host, folder / "server")
+        shutil.move(made / COORDINATOR, folder / "coordinator")
+    _restrict_server(folder / "server")
+    _restrict(folder / "coordinator")
+
+
+def sign(folder: Path, request_: bytes) -> tuple[str, bytes]:
+    """Sign the request of a site.
+
+    Parameters
+    ----------
+    folder : Path
+        What :func:`provision` made.
+    request_ : bytes
+        What :func:`request` returned at the site.
+
+    Returns
+    -------
+    tuple of str and bytes
+        The name of the site, and the answer for it, which holds no secret.
+    """
+    root, about = _root(folder)
+    try:
+        asked = x509.load_pem_x509_csr(request_)
+    except ValueError:
+        raise ArgumentError("this is not a request for a certificate.") from None
+    if not asked.is_signature_valid:
+        raise ArgumentError("the request was changed after it was made.")
+    site = _name_of(asked.subject)
+    check_name(site)
+    certificate = generate_cert(
+        subject=Identity(site, PROJECT),
+        issuer=Identity(PROJECT),
+        signing_pri_key=root,
+        subject_pub_key=asked.public_key(),
+        not_valid_before=_now(),
+        not_valid_after=_now() + datetime.timedelta(days=about["days"]),
+    )
+    answer = {
+        "site": site,
+        "host": about["host"],
+        "port": about["port"],
+        "certificate": serialize_cert(certificate).decode(),
+        "root": (folder / "root" / "rootCA.pem").read_text(),
+    }
+    return site, (json.dumps(answer, indent=2) + "\n").encode()
+
+
+def _root(folder: Path) -> tuple[Any, dict[str, Any]]:
+    try:
+        key = (folder / "root" / "rootCA.key").read_bytes()
+        about = json.loads((folder / "root" / "about.json").read_text())
+    except FileNotFoundError:
+        raise ArgumentError(
+            f"{folder} has no root; `statcv sites provision` makes one."
+        ) from None
+    return serialization.load_pem_private_key(key, password=None), about
+
+
+# ---- at the site ----
+
+
+def request(home: Path, site: str) -> bytes:
+    """Make the key of a site in its home, and return the request for a certificate.
+
+    Parameters
+    ----------
+    home : Path
+        Folder of the site; its key stays there.
+    site : str
+        Name of the site, as in the plan.
+    """
+    check_name(site)
+    key = home / "client.key"
+    if key.exists():
+        raise ArgumentError(
+            f"{key} exists; a new key needs a new request. Remove it to make another."
+        )
+    _private(home)
+    secret, _ = generate_keys()
+    subject = x509.Name(
+        [
+            x509.NameAttribute(NameOID.COMMON_NAME, site),
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, PROJECT),
+        ]
+    )
+    asked = x509.CertificateSigningRequestBuilder().subject_name(subject)
+    _write(key, serialize_pri_key(secret).decode(), secret=True)
+    signed = asked.sign(secret, hashes.SHA256())
+    return bytes(signed.public_bytes(serialization.Encoding.PEM))
+
+
+def install(home: Path, answer: bytes) -> str:
+    """Make the kit of a site in its home from the answer to its request.
+
+    Returns
+    -------
+    str
+        The name of the site.
+    """
+    try:
+        told = json.loads(answer)
+        site, host, port = told["site"], told["host"], int(told["port"])
+        certificate = x509.load_pem_x509_certificate(told["certificate"].encode())
+        root = x509.load_pem_x509_certificate(told["root"].encode())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ArgumentError("this is not an answer to the request of a site.") from None
+    check_name(site)
+    if not (home / "client.key").exists():
+        raise SiteError(f"site {site}: its key is not in {home}; ask again from there.")
+    secret = (home / "client.key").read_bytes()
+    own = serialization.load_pem_private_key(secret, password=None).public_key()
+    if _digits(own) != _digits(certificate.public_key()):
+        raise SiteError(
+            f"site {site}: the certificate is for another key than its own."
+        )
+    try:
+        certificate.verify_directly_issued_by(root)
+    except Exception:
+        raise SiteError(
+            f"site {site}: the root did not sign the certificate."
+        ) from None
+    server = _participant("server", host, {"fed_learn_port": port})
+    client = _participant("client", site, {"allow_log_streaming": False})
+    files = {
+        "client.crt": told["certificate"].encode(),
+        "client.key": secret,
+        "rootCA.pem": told["root"].encode(),
+    }
+    with _Kits([server, client], _Placed(site, files)) as made:
+        kit = home / "nvflare"
+        if kit.exists():
+            shutil.rmtree(kit)
+        shutil.move(made / site, kit)
+    _restrict_client(kit)
+    return str(site)
+
+
+def site_of(home: Path) -> str:
+    """Return the name of the site whose certificate is in a home."""
+    path = home / "nvflare" / "startup" / "client.crt"
+    if not path.exists():
+        raise SiteError(
+            f"{home} has no certificate; `statcv sites request` asks for one, and "
+            "--answer has it."
+        )
+    return _name_of(x509.load_pem_x509_certificate(path.read_bytes()).subject)
+
+
+def check_valid(kit: Path, who: str) -> None:
+    """Check that the certificate of a kit is valid today.
+
+    Raises
+    ------
+    SiteError
+        If it has expired, or is not valid yet.
+    """
+    path = next((kit / "startup").glob("*.crt"), None)
+    if path is None:
+        raise SiteError(f"{who} has no certificate; its kit is not whole.")
+    made = x509.load_pem_x509_certificate(path.read_bytes())
+    if not made.not_valid_before_utc <= _now() <= made.not_valid_after_utc:
+        first, last = made.not_valid_before_utc, made.not_valid_after_utc
+        raise SiteError(
+            f"the certificate of {who} is valid from {first:%Y-%m-%d} to "
+            f"{last:%Y-%m-%d} only; a new request, or a new root, is needed."
+        )
+
+
+def fingerprint(content: bytes) -> str:
+    """Return what two people read to each other: a digest of the key or root.
+
+    Parameters
+    ----------
+    content : bytes
+        A request, or the answer to it.
+    """
+    if content.startswith(b"{"):
+        root = x509.load_pem_x509_certificate(json.loads(content)["root"].encode())
+        digest = root.fingerprint(hashes.SHA256())
+    else:
+        made = hashes.Hash(hashes.SHA256())
+        made.update(_digits(x509.load_pem_x509_csr(content).public_key()))
+        digest = made.finalize()
+    text = digest.hex().upper()
+    return " ".join(text[place : place + 4] for place in range(0, 32, 4))
+
+
+def check_name(site: str) -> None:
+    """Check that a certificate can carry the name of a site."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,60}", site) or site == "server":
+        raise ArgumentError(
+            f"site {site!r}: over NVFLARE the name of a site has letters without "
+            "accents, digits, - and _, at most 60, and is not 'server'."
+        )
+
+
+# ---- NVFLARE's templates ----
+
+
+class _Placed(Builder):  # type: ignore[misc]
+    """Put keys and certificates that exist into the kit of one participant."""
+
+    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
+        self.name, self.files = name, files
+
+    def build(self, project: Any, ctx: Any) -> None:
+        for one in project.get_all_participants():
+            if one.name == self.name:
+                for name, content in self.files.items():
+                    path = Path(ctx.get_kit_dir(one)) / name
+                    _write(path, content.decode(), secret=name.endswith(".key"))
+
+
+class _Silent:
+    """Takes the remarks of NVFLARE on its kits."""
+
+    def info(self, text: str) -> None:
+        pass
+
+    debug = warning = error = info
+
+
+class _Kits:
+    """The folder in which NVFLARE makes kits, which is removed afterwards."""
+
+    def __init__(self, participants: list[Any], certificates: Any) -> None:
+        self.project = Project(PROJECT, "statcv sites", participants)
+        # Jobs are signed by who submits them, and sites refuse others.
+        static = StaticFileBuilder(
+            config_folder="config", scheme="grpc", require_signed_jobs=True
+        )
+        self.builders = [WorkspaceBuilder(), static, certificates]
+
+    def __enter__(self) -> Path:
+        self.place = tempfile.TemporaryDirectory(prefix="statcv-")
+        made = Provisioner(self.place.name, self.builders)
+        told = made.provision(self.project, logger=_Silent())
+        if "current_prod_dir" not in told:
+            raise SiteError("NVFLARE did not make its kits.")
+        return Path(told["current_prod_dir"])
+
+    def __exit__(self, *_: object) -> None:
+        self.place.cleanup()
+
+
+def _participant(kind: str, name: str, props: dict[str, Any]) -> Any:
+    try:
+        return Participant(kind, name, PROJECT, props)
+    except ValueError as error:
+        raise ArgumentError(f"NVFLARE refuses the name {name!r}: {error}") from None
+
+
+# ---- what a site permits ----
+
+PERMISSIONS: Final = {
+    "project_admin": {
+        "submit_job": "any",
+        "manage_job": "any",
+        "download_job": "any",
+        "view": "any",
+        "clone_job": "none",
+        "operate": "none",
+        "shell_commands": "none",
+        "byoc": "none",
+        "server-predeployed-flwr": "none",
+    }
+}
+PERMISSIONS_OF_SERVER: Final = {
+    "project_admin": {**PERMISSIONS["project_admin"], "operate": "any"}
+}
+
+
+def _restrict(kit: Path) -> None:
+    """Let nobody but the owner read a kit."""
+    kit.chmod(0o700)
+    for name in ("start.sh", "sub_start.sh", "stop_fl.sh", "fl_admin.sh"):
+        (kit / "startup" / name).unlink(missing_ok=True)  # statcv starts processes
+
+
+def _restrict_client(kit: Path) -> None:
+    _restrict(kit)
+    resources = _defaults(kit, "resources.json")
+    resources["allow_log_streaming"] = False
+    # What NVFLARE tells the server of this file, and nothing else of it.
+    resources["client"]["site_config"] = {"allow_log_streaming": False}
+    _restrict_resources(kit, resources)
+
+
+def _restrict_server(kit: Path) -> None:
+    _restrict(kit)
+    resources = _defaults(kit, "resources.json")
+    resources["servers"][0]["heart_beat_timeout"] = SILENCE
+    for one in resources["components"]:
+        if one["id"] == "job_scheduler":
+            one["args"] = {"max_jobs": 1, "min_schedule_interval": 1.0}
+    _restrict_resources(kit, resources)
+
+
+def place_server(kit: Path) -> None:
+    """Let the server keep jobs in its kit, wherever that is now."""
+    path = kit / "local" / "resources.json"
+    resources = json.loads(path.read_text())
+    snapshots = resources["snapshot_persistor"]["args"]["storage"]["args"]
+    snapshots["root_dir"] = str(kit.resolve() / "snapshots")
+    for one in resources["components"]:
+        if one["id"] == "job_manager":
+            one["args"]["uri_root"] = str(kit.resolve() / "jobs")
+    _write(path, json.dumps(resources, indent=2) + "\n")
+
+
+def _restrict_resources(kit: Path, resources: dict[str, Any]) -> None:
+    """Write what a site permits: two classes, no code, no logs of it elsewhere."""
+    resources["class_list_enforcement_mode"] = "enforce"
+    resources["class_allow_list"] = [CONTROLLER, EXECUTOR]
+    resources["components"] = [
+        one for one in resources["components"] if one["id"] not in NOT_STREAMED
+    ]
+    permissions = PERMISSIONS if "client" in resources else PERMISSIONS_OF_SERVER
+    for name, content in (
+        ("resources.json", resources),
+        ("authorization.json", {"format_version": "1.0", "permissions": permissions}),
+    ):
+        (kit / "local" / (name + _DEFAULT)).unlink()
+        _write(kit / "local" / name, json.dumps(content, indent=2) + "\n")
+
+
+def _defaults(kit: Path, name: str) -> dict[str, Any]:
+    return dict(json.loads((kit / "local" / (name + _DEFAULT)).read_text()))
+
+
+# ---- files and certificates ----
+
+
+def _private(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+
+
+def _write(path: Path, text: str, secret: bool = False) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC
+    with open(os.open(path, flags, 0o600 if secret else 0o644), "w") as file:
+        file.write(text)
+
+
+def _digits(key: Any) -> bytes:
+    spki = serialization.PublicFormat.SubjectPublicKeyInfo
+    return bytes(key.public_bytes(serialization.Encoding.DER, spki))
+
+
+def _name_of(subject: x509.Name) -> str:
+    found = subject.get_attributes_for_oid(NameOID.COMMON_NAME)
+    return str(found[0].value) if found else ""
+
+
+def _now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.timezone.utc)
