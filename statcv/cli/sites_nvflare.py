@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-
 HOST, PORT, DAYS = "localhost", 8002, 90
 
 
