@@ -10,8 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from statcv.cli.files import read_data
-
 HOST, PORT, DAYS = "localhost", 8002, 90
 
 
@@ -100,6 +98,7 @@ def _server(options: argparse.Namespace) -> None:
 
 
 def _client(options: argparse.Namespace) -> None:
+    from statcv.cli.files import read_data
     from statcv.sites.transports.nvflare import take_part
 
     answer = options.answer.read_bytes() if options.answer else None
