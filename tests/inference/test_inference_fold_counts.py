@@ -70,7 +70,8 @@ def test_a_repeat_of_one_class_has_no_auroc() -> None:
     assert folds.values(METRICS["auroc"]) == last.values(METRICS["auroc"])
     none = FoldCounts(predictions(2, 0), counts[:, :2], np.array([0]))
     both = AgainstConstant(none).values(METRICS["auroc"])
-    assert both is not None and np.isnan(both).all()
+    assert both is not None
+    assert np.isnan(both).all()
 
 
 def test_metrics_that_counts_do_not_tell_are_left_alone() -> None:
@@ -82,7 +83,8 @@ def test_classes_are_ranked_where_they_do_not_tie() -> None:
     p = np.array([[0.2, 0.1, 0.2 + 1e-12, 0.3]])
     pure = FoldCounts(p, np.array([[2, 0, 1, 0], [0, 1, 0, 2]]), np.array([0]))
     ranked = pure.ranked(1e-9)
-    assert ranked is not None and ranked.tolist() == [1, 0, 0, 0, 1, 1]
+    assert ranked is not None
+    assert ranked.tolist() == [1, 0, 0, 0, 1, 1]
     mixed = FoldCounts(p, np.array([[2, 0, 0, 0], [0, 1, 1, 2]]), np.array([0]))
     assert mixed.ranked(1e-9) is None
 
