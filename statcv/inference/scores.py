@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -218,9 +219,9 @@ class Scores:
     @cached_property
     def by_repeat(self) -> list[NDArray[np.intp]]:
         """The positions of the predictions of each repeat."""
-        first = np.flatnonzero(np.diff(self.repeat, prepend=-1))
-        begin = [*self.starts[first], len(self.split)]
-        return [np.arange(begin[r], begin[r + 1]) for r in range(len(first))]
+        later = np.flatnonzero(self.repeat[1:] != self.repeat[:-1]) + 1
+        begin = [0, *self.starts[later], len(self.split)] if len(self.repeat) else [0]
+        return [np.arange(start, stop) for start, stop in pairwise(begin)]
 
     @cached_property
     def known(self) -> dict[tuple[str, ...], tuple[Metric, Any]]:
@@ -262,11 +263,10 @@ class Scores:
     @cached_property
     def class_counts(self) -> NDArray[np.intp]:
         """The number of records of each class in each split, (classes, n_splits)."""
-        through = np.zeros(len(self.row) + 1, dtype=np.intp)
         counts = np.empty((self.n_classes, self.n_splits), dtype=np.intp)
         for code in range(self.n_classes):
-            np.cumsum(self.outcome == code, out=through[1:])
-            counts[code] = np.diff(through[self.starts])
+            own = self.split[self.outcome == code]
+            counts[code] = np.bincount(own, minlength=self.n_splits)
         return counts
 
     @cached_property

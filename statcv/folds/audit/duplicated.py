@@ -230,6 +230,7 @@ BY_CHANCE = 1e-3  # probability below which disagreement is not due to chance
 SHARP = 2.0**40  # steps that tell sums of predictors apart, which rounding does not
 MOST = 20  # records of equal predictors that are examined together
 FIRST_FITS = 2000  # fits that are examined
+FIRST_VALUES = 200  # values of a predictor that are compared first
 
 Rows = NDArray[np.intp]
 
@@ -330,7 +331,7 @@ class _Twins:
 
 def _twins(X: NDArray[np.float64]) -> _Twins | None:
     """Return which records are equal; None if predictors do not distinguish any."""
-    if X.shape[1] == 0:
+    if X.shape[1] == 0 or _all_differ(X[:, -1]):
         return None
     sums = X @ _direction(X.shape[1])
     largest = float(np.abs(sums).max(initial=0.0))
@@ -356,6 +357,15 @@ def _twins(X: NDArray[np.float64]) -> _Twins | None:
     if not len(rows):
         return None
     return _Twins(rows, np.unique(code, return_inverse=True)[1])
+
+
+def _all_differ(values: NDArray[np.float64]) -> bool:
+    """Return whether no two values are equal, judged by the first of them at first."""
+    for some in (values[:FIRST_VALUES], values):
+        rising = np.sort(some)
+        if (rising[1:] == rising[:-1]).any():
+            return False
+    return True
 
 
 @lru_cache(maxsize=1)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
+from statcv.inference.estimates.fold_counts import AgainstConstant, FoldCounts
 from statcv.inference.estimates.values import (
     pooled_values,
     values_by_repeat,
@@ -369,6 +370,30 @@ class Rivals:
         ]
 
     @cached_property
+    def counted(self) -> AgainstConstant | None:
+        """The class counts of the splits, beside probabilities of two classes.
+
+        None where counts do not tell the metrics: a record is held out several times
+        in a repeat, a split holds out none, or predictions are not between 0 and 1.
+        """
+        constants, scores = self.constants, self.scores
+        if constants is None or constants.own or constants.shifts != (0.0,):
+            return None
+        if constants.overall.ndim or scores.y.dtype.kind not in "iub":
+            return None
+        if not scores.probabilities or scores.overlapping:
+            return None
+        counts, constant = scores.class_counts, float(constants.overall)
+        predicted = np.full((4, scores.n_splits), constant)
+        predicted[0], predicted[2] = constants.by_split, scores.baseline
+        if not (predicted.min() >= 0 and predicted.max() <= 1):
+            return None
+        if not counts.any(axis=0).all():
+            return None
+        first = np.append(0, np.flatnonzero(np.diff(scores.repeat)) + 1)
+        return AgainstConstant(FoldCounts(predicted, counts, first))
+
+    @cached_property
     def under_folds(self) -> Scores:
         """The scores with the same prediction for all records of a split."""
         assert self.constants is not None
@@ -393,10 +418,14 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
     if order is not None:  # its value for ties differs from that for a random order
         value = found = _value(order, scores, how)
         if not (_ties_all(metric, how) or constants.same):
-            plain = rivals.under_folds
-            own = constants.own
-            found = _value(metric, plain, how) if own else _in_ties(metric, plain)
+            found = _in_any_order(metric, how, rivals)
         return NoSkill(metric, how, value, found, perfect, rivals.n)
+    if how == "pooled" and (counted := rivals.counted) is not None:
+        both = counted.values(metric)
+        if both is not None:
+            found, value = both
+            found = value if constants.same else found
+            return NoSkill(metric, how, value, found, perfect, rivals.n)
     found = value = math.nan
     for constant, under_folds in rivals.in_pairs:
         # a constant ties all pairs; they have no value if a class is absent
@@ -413,11 +442,38 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
 def _perfect(metric: Metric, rivals: Rivals) -> float:
     """Return the metric of perfect predictions; NaN if it has no value."""
     if metric.is_auroc:
+        if (counted := rivals.counted) is not None:
+            return 1.0 if counted.folds.of_class.all(axis=0).any() else math.nan
         y, repeats = rivals.scores.outcome, rivals.scores.by_repeat
         return 1.0 if any(np.ptp(y[where]) for where in repeats) else math.nan
     if metric.perfect is not None:
         return metric.perfect
     return _value(metric, rivals.perfect, "pooled")
+
+
+def _in_any_order(metric: Metric, how: str, rivals: Rivals) -> float:
+    """Return a pooled rank metric under the folds, whatever the order of ties."""
+    assert rivals.constants is not None
+    if rivals.constants.own:
+        return _value(metric, rivals.under_folds, how)
+    counted = rivals.counted
+    if counted is not None and len(counted.folds.first) == 1:
+        ranked = counted.folds.ranked(ROUNDING)
+        if ranked is not None:
+            return _of_ranked(metric, ranked)
+    return _in_ties(metric, rivals.under_folds)
+
+
+def _of_ranked(metric: Metric, y: NDArray[np.intp]) -> float:
+    """Return a rank metric of records in rising order; NaN if a class is absent."""
+    ones = np.count_nonzero(y)
+    if not 0 < ones < len(y):
+        return math.nan
+    if metric == METRICS["auprc"]:
+        falling = y[::-1]
+        precision = np.cumsum(falling) / np.arange(1, len(y) + 1)
+        return float(precision @ falling) / ones
+    return float(metric.function(y, np.arange(len(y), dtype=float)))
 
 
 def _in_ties(metric: Metric, scores: Scores) -> float:

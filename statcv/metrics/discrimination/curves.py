@@ -14,7 +14,11 @@ from statcv.metrics.discrimination.order import (
     class_keys,
     distinct_values,
 )
-from statcv.metrics.discrimination.ranking import ends_of_ties, round_significant
+from statcv.metrics.discrimination.ranking import (
+    begins_value,
+    ends_of_ties,
+    round_significant,
+)
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -521,9 +525,12 @@ def auprc_in_random_order(
     n, ones = len(positive), int(positive.sum())
     if ones == 0 or np.isnan(values).any():
         return float("nan")
-    rounded = round_significant(values, tie_tol)
-    tied = np.unique(-rounded, return_counts=True)[1]
-    above = np.cumsum(tied)  # including the tie itself
+    new = begins_value(np.sort(values), tie_tol)
+    tied: Any = 1
+    above = np.arange(1, n + 1)  # including the tie itself
+    if not new.all():
+        tied = np.diff(np.flatnonzero(new), append=n)[::-1]
+        above = np.cumsum(tied)
     beside = (ones - 1) / max(n - 1, 1)  # share of positives among the others
     height = (1 + (above - 1) * beside) / above
     if method != "average_precision":
