@@ -116,8 +116,8 @@ def sql_sums(
     dialect : {"duckdb", "sqlite", "postgresql"}
         Dialect of SQL. SQLite needs its mathematical functions (``ln``).
     fold : str, optional
-        Column with the number of the fold, such as :func:`sql_fold` or
-        :func:`sql_bins` of ``statcv.folds.strata`` make it. Unless given, the records
+        Column with the number of the fold, such as ``sql_fold`` or
+        ``sql_bins`` of ``statcv.folds.strata`` make it. Unless given, the records
         are counted over all folds; auROC is then pooled, and closer bounded where
         sites are small, since fewer bins are joined.
     edges : array-like of float, optional

@@ -149,14 +149,14 @@ def from_sums(
     decisions: Sequence[float] = DECISIONS,
     cell: int = CELL,
 ) -> SumsResult:
-    """Estimate over sites from the tables that :func:`sql_sums` made in each.
+    """Estimate over sites from tables that :func:`statcv.sites.sql_sums` made in each.
 
     Parameters
     ----------
     tables : mapping of str to data frame
         The table of each site, as its database returned it.
     edges, decisions, cell
-        As they were given to :func:`sql_sums`.
+        As they were given to :func:`statcv.sites.sql_sums`.
 
     Returns
     -------
@@ -210,7 +210,7 @@ def from_sums(
 
 @dataclass(frozen=True, eq=False)
 class SumsResult:
-    """Estimates over sites from tables of sums; see :func:`from_sums`.
+    """Estimates over sites from tables of sums; see :func:`statcv.sites.from_sums`.
 
     Attributes
     ----------
