@@ -105,6 +105,7 @@ def test_fits_together_are_refits_to_what_patsy_learns(model, outcome, right):
     compare(setup_of(model, outcome, right))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [2, 10**6])
 @pytest.mark.parametrize(("model", "outcome"), MODELS[:3] + MODELS[4:])
 def test_folds_are_fitted_alike_in_their_basis_and_side_by_side(
@@ -114,6 +115,7 @@ def test_folds_are_fitted_alike_in_their_basis_and_side_by_side(
     compare(setup_of(model, outcome, "scale(a) + bs(e, df=4)"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "how", "more"),
     [
@@ -210,6 +212,7 @@ def test_models_that_are_fitted_one_by_one_have_the_same_matrices(model, outcome
     np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", FORMULAS[:3])
 @pytest.mark.parametrize(("model", "outcome"), MODELS[:3] + MODELS[4:])
 def test_influence_is_that_of_each_fit_by_itself(model, outcome, right):
@@ -254,6 +257,7 @@ TUNED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::statcv.errors.TuningWarning")
 @pytest.mark.parametrize("call", [{"scheme": "loocv"}, {"k": 4, "repeats": 2}])
 @pytest.mark.parametrize(("model", "outcome", "grid"), TUNED)
@@ -297,6 +301,7 @@ def test_a_threshold_of_a_tuned_model_is_chosen_on_what_was_learnt():
         np.testing.assert_allclose(result.held.chosen[name], wanted, atol=1e-8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [False, True])
 @pytest.mark.parametrize("votes", ["uniform", "distance"])
 @pytest.mark.parametrize("outcome", ["two", "three", "number"])

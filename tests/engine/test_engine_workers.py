@@ -181,6 +181,7 @@ class Watches(Refuses):
         return fit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("scheme", ["kfold", "rkfold"])
 def test_a_model_that_watches_is_shown_who_is_held_out(data, n_jobs, scheme):

@@ -90,6 +90,7 @@ def usual(n=24, **more):
 TUNE = {"C": [0.1, 1.0]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "more",
     [

@@ -88,6 +88,7 @@ def test_clusters_have_exact_influences(many):
     assert found.sampled is None
 
 
+@pytest.mark.slow
 def test_a_table_has_the_intervals_of_its_metrics():
     """Variances that are computed together are those of each by itself."""
     data = large(60)

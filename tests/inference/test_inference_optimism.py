@@ -181,6 +181,7 @@ def bounds(corrected, level=0.95):
     return [*np.quantile(known, tails), known.std(ddof=1)]
 
 
+@pytest.mark.slow
 @SEPARATED
 @pytest.mark.parametrize("metric", ["auroc", "brier"])
 @pytest.mark.parametrize("kind", ["plain", "separated", "tied", "both"])
@@ -295,6 +296,7 @@ def test_processes_and_models_that_draw_change_nothing():
         assert optimism_corrected(setup, AUROC, **given, n_jobs=2) == alone
 
 
+@pytest.mark.slow
 @SEPARATED
 def test_how_many_samples_are_fitted_together_changes_nothing(monkeypatch):
     setup = setup_of("y ~ a + b", frame(24), Logit())

@@ -171,6 +171,7 @@ def awkward(seed):
     return records, Logit(C), folds
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10**9))
 @example(seed=29)  # copies of rows of a rare level
 @example(seed=6913)  # separated: whether steps still gain is a matter of rounding

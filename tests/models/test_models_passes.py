@@ -152,6 +152,7 @@ def test_products_of_single_precision_cost_no_digits(C):
     assert largest_difference(made[:, 0], model, records, folds) < 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1.0, 1e4])
 @pytest.mark.parametrize("n", [600, 1500])
 def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):

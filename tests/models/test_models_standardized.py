@@ -55,6 +55,7 @@ def setup_of(outcome, scheme="loocv", C=1.0, right=RIGHT, weights=None, **more):
     return Setup(design, plan, Logit(C, standardize=True), seed=1, weights=weights)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outcome", ["two", "three"])
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 @pytest.mark.parametrize("scheme", ["loocv", "kfold", "rloocv"])

@@ -773,6 +773,8 @@ def test_no_module_needs_cryptography_to_be_imported() -> None:
     """It is imported inside functions, and for signatures alone."""
     users = set()
     for path in Path(scv.__file__).parent.rglob("*.py"):
+        if path.parent.name == "nvflare":
+            continue  # which is imported only where it is installed
         if "cryptography" in path.read_text():
             users.add(path.name)
             for statement in ast.parse(path.read_text()).body:

@@ -183,7 +183,7 @@ def test_rows_that_are_incomplete_are_left_out_and_counted():
         assert table.loc["left_out", "value"] == 10
         assert table.loc["n", "value"].sum() == 590
         table = ask(data.iloc[6:], dialect).set_index("what")
-        assert np.isnan(table.loc["left_out", "value"])  # four, which is few
+        assert pd.isna(table.loc["left_out", "value"])  # four, which is few
 
 
 def test_a_fold_with_few_of_a_class_is_withheld_with_its_sums():
