@@ -71,14 +71,12 @@ class Coordinator:
                 site: str(one.header.get("checksum", "")) for site, one in read.items()
             }
         self.answers[phase] = read
+        digests = {}
         for reply in replies:
             site = str(Message.of(reply).header["site"])
             self.bytes_up[site] = self.bytes_up.get(site, 0) + len(reply)
+            digests[site] = hashlib.sha256(reply).hexdigest()
         sums = self._sums(phase, read)
-        digests = {
-            str(Message.of(reply).header["site"]): hashlib.sha256(reply).hexdigest()
-            for reply in replies
-        }
         header = {
             "plan": self.plan.fingerprint,
             "round": self.progress.round + 1,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +14,7 @@ from scipy.special import expit
 
 from statcv.arguments import check_level
 from statcv.errors import MetricError, plural
-from statcv.inference import Estimate, HTest, RandomEffects, random_effects
+from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
 from statcv.sites.coordinator import Coordinator
@@ -286,19 +286,8 @@ class SitesResult:
         """
         name, _ = self._named(metric)
         table = self.by_site(name, level)
-        if get_metric(name).bounds != (0.0, 1.0):
-            return random_effects(table["estimate"], table["se"], level)
-        value = table["estimate"].to_numpy()
-        logits = np.log(value / (1 - value))
-        found = random_effects(logits, table["se"] / (value * (1 - value)), level)
-        return replace(
-            found,
-            estimate=float(expit(found.estimate)),
-            lower=float(expit(found.lower)),
-            upper=float(expit(found.upper)),
-            prediction_lower=float(expit(found.prediction_lower)),
-            prediction_upper=float(expit(found.prediction_upper)),
-        )
+        values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
+        return joined_groups(values, ses, get_metric(name), level)
 
     def _named(self, metric: str | None) -> tuple[str, str]:
         one = self.estimate(metric)
