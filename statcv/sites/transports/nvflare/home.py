@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import pandas as pd
 
+from statcv.engine import write_whole
 from statcv.errors import SiteError, StatcvError
 from statcv.formula import as_frame
 from statcv.sites.log import Entry, Ledger
@@ -116,12 +117,7 @@ _MORE = os.O_WRONLY | os.O_CREAT | os.O_APPEND
 
 def write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all; the owner alone can read it."""
-    part = path.with_name(path.name + ".part")
-    with open(os.open(part, _NEW, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    write_whole(path, content, mode=0o600)
 
 
 def _read(path: Path) -> str:
