@@ -8,6 +8,7 @@ from statcv.plots.decision import plot_decision
 from statcv.plots.difference import plot_difference
 from statcv.plots.folds import plot_folds
 from statcv.plots.forest import plot_forest
+from statcv.plots.groups import plot_groups
 from statcv.plots.learning_curve import plot_learning_curve
 from statcv.plots.permutation import plot_permutation
 from statcv.plots.predictions import plot_panel, plot_predicted
@@ -23,6 +24,7 @@ __all__ = [
     "plot_difference",
     "plot_folds",
     "plot_forest",
+    "plot_groups",
     "plot_learning_curve",
     "plot_panel",
     "plot_permutation",

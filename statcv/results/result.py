@@ -361,6 +361,61 @@ class CVResult:
         groups, name = tables.groups_of(self, by), tables.group_name(by)
         return tables.group_table(self.scores, self.chosen_metrics, groups, name, level)
 
+    def compare_groups(
+        self,
+        metric: str | Metric | None = None,
+        *,
+        by: Any,
+        reference: Any = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Return differences of the metrics between groups of the records.
+
+        There is one row per metric and pair of groups. The columns are ``metric``;
+        ``first`` and ``second``, the groups; ``how``; ``difference``, the second
+        estimate of :meth:`metrics` minus the first; ``se``, ``lower``, ``upper``,
+        ``statistic`` and ``p``; ``p_holm`` and ``p_bh``, adjusted for the number of
+        pairs; and ``interval``, the method, or ``"none"`` with the reason.
+
+        The variance is the sum of those of both groups' default intervals less twice
+        the covariance, which comes from the fits that predict both groups, and from
+        clusters (equal values of the stratifier) with records in both. Student's t has
+        the degrees of freedom of Welch and Satterthwaite.
+        :func:`statcv.plots.plot_groups` draws the estimates and the differences.
+
+        Parameters
+        ----------
+        metric : str, optional
+            Name of the metric; all metrics of :meth:`metrics` unless given.
+        by : str or array-like
+            Grouping of the records, as in :meth:`metrics`.
+        reference : optional
+            Group with which all others are compared; all pairs unless given.
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Raises
+        ------
+        ArgumentError
+            If there is a single group, or no group is called ``reference``.
+
+        References
+        ----------
+        Collins, Moons, Dhiman, …, Logullo (2024), BMJ 385:e078378 (TRIPOD+AI, items
+        3c, 12 and 23).
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
+        >>> found = res.compare_groups("brier", by="PSI")
+        >>> found[["first", "second", "difference"]].round(3)
+           first  second  difference
+        0      0       1       0.165
+        """
+        metrics = self.chosen_metrics if metric is None else (self._metric(metric),)
+        return tables.group_contrasts(self, metrics, by, reference, level)
+
     def heterogeneity(
         self, metric: str | Metric | None = None, *, by: Any, level: float = 0.95
     ) -> RandomEffects:

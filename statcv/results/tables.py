@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.arguments import check_level
 from statcv.engine import Held
 from statcv.errors import (
     ArgumentError,
@@ -30,6 +31,8 @@ from statcv.inference import (
     make_estimate,
 )
 from statcv.inference.estimates.groups import among, group_estimate
+from statcv.inference.paired.contrasts import ADJUSTED, adjusted
+from statcv.inference.paired.groups import Group, compare_pair, group_differences
 from statcv.metrics import Metric
 from statcv.results.estimates import is_bootstrap
 
@@ -309,6 +312,79 @@ def heterogeneity(
     table = group_table(result.scores, (metric,), groups, group_name(by), level)
     values, ses = table["estimate"].to_numpy(), table["se"].to_numpy()
     return joined_groups(values, ses, metric, level)
+
+
+def group_contrasts(
+    result: CVResult,
+    metrics: Sequence[Metric],
+    by: Any,
+    reference: Any,
+    level: float,
+) -> pd.DataFrame:
+    """Return one row per metric and pair of groups, with their difference.
+
+    Parameters
+    ----------
+    result : CVResult
+    metrics : sequence of Metric
+    by, reference, level
+        The arguments of :meth:`~statcv.results.result.CVResult.compare_groups`.
+
+    Raises
+    ------
+    ArgumentError
+        If there is a single group, or no group is called ``reference``.
+    """
+    groups, name = groups_of(result, by), group_name(by)
+    check_level(level, ArgumentError)
+    codes, labels = pd.factorize(groups, sort=True)
+    known = labels.tolist()
+    if len(known) < 2:
+        raise ArgumentError(
+            f"by={name!r} has the single value {known[0]!r}; a comparison needs two "
+            "groups."
+        )
+    if reference is not None and reference not in known:
+        raise ArgumentError(
+            f"reference={reference!r} is not a value of {name!r}, which has "
+            f"{', '.join(map(repr, known))}."
+        )
+    each = [
+        Group.of(result.scores, label, codes == code, metrics, level)
+        for code, label in enumerate(known)
+    ]
+    return pd.concat(
+        [_contrasts(each, metric, reference) for metric in metrics], ignore_index=True
+    )
+
+
+def _contrasts(groups: Sequence[Group], metric: Metric, reference: Any) -> pd.DataFrame:
+    """Return the differences of one metric, with p-values adjusted for their number."""
+    rows = []
+    for first, second in group_differences(groups, reference):
+        test = compare_pair(first, second, metric)
+        estimate = second.estimates[metric.name]
+        why = f"none: {test.reason}"
+        rows.append(
+            {
+                "metric": metric.name,
+                "first": first.name,
+                "second": second.name,
+                "how": estimate.how,
+                "difference": test.difference,
+                "se": test.se,
+                "lower": test.lower,
+                "upper": test.upper,
+                "statistic": test.statistic,
+                "p": test.p_value,
+                "interval": why if test.reason else estimate.interval_in_words,
+            }
+        )
+    table = pd.DataFrame(rows)
+    for column, _, method in (ADJUSTED["bh"], ADJUSTED["holm"]):
+        place = list(table.columns).index("p") + 1
+        table.insert(place, column, adjusted(table["p"].to_numpy(float), method))
+    return table
 
 
 def groups_of(result: CVResult, by: Any) -> pd.Series[Any]:

@@ -320,3 +320,24 @@ def test_the_test_of_a_result_is_drawn_and_others_raise_an_error(results):
         scv.plots.plot_permutation(results["large"].test(method="pairs"))
     with pytest.raises(ArgumentTypeError, match="not list"):
         scv.plots.plot_permutation([0.4, 0.5])
+
+
+# ---- groups of the records ----
+
+
+def test_groups_and_their_differences_are_drawn_in_two_plots():
+    ehr = scv.load_data("ehr")
+    ehr["site"] = np.array(["north", "east", "south"])[np.arange(len(ehr)) % 3]
+    result = scv.cv("y ~ x1 + x3", ehr, k=3, seed=1)
+    upper, lower = scv.plots.plot_groups(result, "brier", by="site")
+    figure = upper.figure
+    figure.canvas.draw()
+    texts = [text.get_text() for text in lower.get_yticklabels()]
+    assert texts[0].startswith("north minus east\np (Holm) = ")
+    renderer = figure.canvas.get_renderer()
+    boxes = [ax.get_tightbbox(renderer) for ax in (upper, lower)]
+    assert not boxes[0].overlaps(boxes[1])
+    found = result.compare_groups("brier", by="site", reference="east")
+    drawn = [line for line in lower.lines if line.get_gid() == "interval"]
+    ends = np.array([line.get_xdata() for line in drawn])
+    assert ends == pytest.approx(found[["lower", "upper"]].to_numpy())

@@ -219,7 +219,7 @@ class Contrasts:
         place = list(table.columns).index("p") + 1
         for way, (column, _, name) in ADJUSTED.items():
             if way != "none":
-                table.insert(place, column, _adjusted(table["p"].to_numpy(), name))
+                table.insert(place, column, adjusted(table["p"].to_numpy(), name))
                 place += 1
         return table
 
@@ -585,13 +585,20 @@ def _check_folds(contrasts: Contrasts) -> None:
             )
 
 
-def _adjusted(p: Floats, name: str) -> Floats:
-    """Adjust p-values for their number; those that are NaN do not count."""
+def adjusted(p: Floats, name: str) -> Floats:
+    """Adjust p-values for their number; those that are NaN do not count.
+
+    Parameters
+    ----------
+    p : numpy.ndarray
+    name : {"holm", "fdr_bh"}
+        The name of the method in statsmodels.
+    """
     known = ~np.isnan(p)
     if known.sum() < 2:
         return p
     from statsmodels.stats.multitest import multipletests
 
-    adjusted = np.full(len(p), np.nan)
-    adjusted[known] = multipletests(p[known], method=name)[1]
-    return adjusted
+    corrected = np.full(len(p), np.nan)
+    corrected[known] = multipletests(p[known], method=name)[1]
+    return corrected

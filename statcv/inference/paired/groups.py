@@ -1,0 +1,264 @@
+"""Differences of a metric between groups of the records.
+
+Two groups hold different records, but their estimates may covary: a cluster can have
+records in both groups, and both groups are predicted by the same fits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.inference.estimates.estimate import Estimate
+from statcv.inference.estimates.groups import among, group_estimate
+from statcv.inference.estimates.influences import Influences, influences_on
+from statcv.inference.estimates.values import ranks_classes
+from statcv.inference.intervals.infinitesimal import shared_training
+from statcv.inference.paired.tests import PairedTest
+from statcv.inference.scores import Scores
+from statcv.inference.tests.no_skill import ratio, tail
+from statcv.metrics import Metric
+from statcv.metrics.areas.placements import symmetric_limits
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+VARIED = "infinitesimal_jackknife"  # the interval that counts the variation of fits
+CORRECTED = "corrected_influence"  # the one for folds that share training records
+NEGLIGIBLE = 1e-24  # variance; anything smaller is rounding error
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A group of the records, with its estimates.
+
+    Attributes
+    ----------
+    name : object
+        The value that the records of the group share.
+    members : numpy.ndarray of bool, shape (n,)
+        Whether each record is in the group.
+    scores : Scores
+        The held-out predictions of the group.
+    estimates : dict of str to Estimate
+        The default estimate of each metric.
+    influences : dict of str to Influences or str
+        The influence of all records on each estimate, or why it is not known.
+    """
+
+    name: Any
+    members: NDArray[np.bool_]
+    scores: Scores
+    estimates: Mapping[str, Estimate]
+    influences: Mapping[str, Influences | str]
+
+    @classmethod
+    def of(
+        cls,
+        scores: Scores,
+        name: Any,
+        members: NDArray[np.bool_],
+        metrics: Sequence[Metric],
+        level: float,
+    ) -> Group:
+        """Estimate metrics in a group.
+
+        Parameters
+        ----------
+        scores : Scores
+            The held-out predictions of all records.
+        name : object
+        members : numpy.ndarray of bool, shape (n,)
+        metrics : sequence of Metric
+        level : float
+            Confidence level of the intervals.
+        """
+        part = among(scores, members)
+        found = {one.name: group_estimate(part, one, level) for one in metrics}
+        known = [one for one in metrics if one.derive is not None]
+        asked = [(one, found[one.name].how) for one in known]
+        moved = influences_on(part, asked) if asked and len(part.row) else []
+        names = [one.name for one in known]
+        return cls(name, members, part, found, dict(zip(names, moved, strict=False)))
+
+
+def group_differences(
+    groups: Sequence[Group], reference: Any = None
+) -> list[tuple[Group, Group]]:
+    """Return the pairs of groups that are compared, the reference or earlier one first.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+    reference : object, optional
+        Name of the group with which all others are compared; all pairs unless given.
+    """
+    if reference is None:
+        return list(combinations(groups, 2))
+    first = next(group for group in groups if group.name == reference)
+    return [(first, group) for group in groups if group is not first]
+
+
+def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
+    """Test the difference of a metric between two groups.
+
+    The variance of the difference is the sum of the variances of both default
+    intervals less twice the covariance of the estimates. The covariance is that of the
+    influences of the records, summed by cluster, on the two estimates; of what their
+    influences through the fits add to it one half is taken, as in the variances.
+    Student's t has the degrees of freedom of Welch and Satterthwaite.
+
+    Parameters
+    ----------
+    first, second : Group
+    metric : Metric
+
+    References
+    ----------
+    Welch (1947), Biometrika 34:28; DeLong, DeLong & Clarke-Pearson (1988), Biometrics
+    44:837; Obuchowski (1997), Biometrics 53:567 (clusters).
+    """
+    both = first.estimates[metric.name], second.estimates[metric.name]
+    difference = both[1].value - both[0].value
+    for group, found in zip((first, second), both, strict=True):
+        if math.isnan(found.interval.se):
+            why = found.assumes
+            if not math.isnan(found.lower):
+                why = f"{found.label} is exactly {found.value:g}, with a bound alone"
+            return PairedTest.unavailable(difference, f"{why}, for {group.name}")
+    units = _units(first, second)
+    shared = _covariance(first, second, metric, units)
+    if isinstance(shared, str):
+        return PairedTest.unavailable(difference, shared)
+    each = [found.interval.se**2 for found in both]
+    variance = sum(each) - 2 * shared
+    if not variance > NEGLIGIBLE:
+        why = "the difference has no variation that is known"
+        return PairedTest.unavailable(difference, why)
+    df = _welch(each, [found.interval.df for found in both])
+    df = min(df, len(np.unique(units)) - 1)
+    se = math.sqrt(variance)
+    lower, upper = symmetric_limits(difference, se, both[0].level, df=df)
+    bounds = metric.bounds_with(first.scores.n_classes)
+    most, statistic = bounds[1] - bounds[0], ratio(difference, se)
+    return PairedTest(
+        difference=difference,
+        se=se,
+        lower=max(lower, -most),
+        upper=min(upper, most),
+        statistic=statistic,
+        p_value=tail(statistic, df, "two-sided"),
+    )
+
+
+def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
+    """Return the degrees of freedom of a sum of two variances.
+
+    >>> round(_welch([1.0, 1.0], [9.0, 9.0]), 6), _welch([1.0, 2.0], [math.nan] * 2)
+    (18.0, inf)
+    """
+    rest = sum(
+        variance**2 / df
+        for variance, df in zip(variances, dfs, strict=True)
+        if not math.isnan(df)
+    )
+    return sum(variances) ** 2 / rest if rest else math.inf
+
+
+def _units(first: Group, second: Group) -> Numbers:
+    """Return the record or cluster of each held-out record of two groups.
+
+    The records of a group that is a whole cluster are units by themselves, as in the
+    interval of that group.
+    """
+    clusters, n = first.scores.clusters, len(first.members)
+    known = np.zeros(n, dtype=bool)
+    for group in (first, second):
+        known[group.scores.row] = True
+    rows = np.flatnonzero(known)
+    if clusters is None:
+        return rows
+    units = clusters[rows]
+    for group in (first, second):
+        own = np.unique(clusters[group.scores.row])
+        inside = group.members[rows]
+        if len(own) == 1 and not (units[~inside] == own[0]).any():
+            units = np.where(inside, clusters.max() + 1 + rows, units)
+    return units
+
+
+def _covariance(
+    first: Group, second: Group, metric: Metric, units: Numbers
+) -> float | str:
+    """Return the covariance of two estimates, or why it is not known."""
+    name = metric.name
+    both = [group.influences.get(name, "") for group in (first, second)]
+    methods = [group.estimates[name].interval.name for group in (first, second)]
+    known = [one for one in both if not isinstance(one, str)]
+    if len(known) < 2:
+        return _zero_unless_shared(first, second, metric)
+    of_fits = all(method == VARIED for method in methods)
+    clusters = first.scores.clusters
+    if not of_fits and clusters is None:
+        return 0.0
+    codes = np.arange(len(first.members)) if clusters is None else clusters
+    held = [_by_unit(one.held, one, metric, codes) for one in known]
+    every = len(np.unique(units))
+    factor = every / max(every - 1, 1)
+    shared = float(held[0] @ held[1])
+    if of_fits:
+        with_fits = [
+            _by_unit(one.held + one.fits, one, metric, codes)
+            for one in known
+            if one.fits is not None
+        ]
+        shared = (shared + float(with_fits[0] @ with_fits[1])) / 2
+    if CORRECTED in methods:
+        factor *= max(shared_training(group.scores) for group in (first, second))
+    return factor * shared * _rescaled(first, name) * _rescaled(second, name)
+
+
+def _zero_unless_shared(first: Group, second: Group, metric: Metric) -> float | str:
+    clusters = first.scores.clusters
+    if clusters is None:
+        return 0.0
+    own = (clusters[group.scores.row] for group in (first, second))
+    if not set(map(int, next(own))) & set(map(int, next(own))):
+        return 0.0
+    return (
+        f"clusters have records in both groups, and the influence of records on "
+        f"{metric.label} is not known"
+    )
+
+
+def _by_unit(
+    moved: Floats, found: Influences, metric: Metric, codes: Numbers
+) -> Floats:
+    """Return the influences of records, centred in each sample and summed by unit."""
+    known = found.counted | (moved != 0)
+    sample = found.sample if ranks_classes(metric) else np.zeros_like(found.sample)
+    sizes = np.maximum(np.bincount(sample, known), 1)
+    means = np.bincount(sample, np.where(known, moved, 0.0)) / sizes
+    centred = np.where(known, moved - means[sample], 0.0)
+    return np.asarray(np.bincount(codes, centred), dtype=float)
+
+
+def _rescaled(group: Group, name: str) -> float:
+    """Return by how much the influences on an estimate are those on its pooled value.
+
+    The variance of an interval of Wilson's shape belongs to the estimate θ by the
+    factor θ(1 - θ); that of the influences belongs to the value of the pooled
+    predictions.
+    """
+    found, moved = group.estimates[name], group.influences[name]
+    assert not isinstance(moved, str)
+    spread = moved.value * (1 - moved.value)
+    if found.interval.scale != "wilson" or not spread > 0:
+        return 1.0
+    return math.sqrt(found.interval.spread / spread)

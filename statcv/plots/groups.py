@@ -1,0 +1,106 @@
+"""A metric in groups of the records, and its differences from one of them."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from statcv.inference import Readable, metric_of
+from statcv.plots.base import require_result, written
+from statcv.plots.forest import NAME, plot_forest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+def plot_groups(
+    result: Readable,
+    metric: str | None = None,
+    *,
+    by: Any,
+    reference: Any = None,
+    level: float = 0.95,
+) -> NDArray[Any]:
+    r"""Draw a metric in groups of the records, and its differences from one of them.
+
+    The upper plot shows the estimates of ``result.metrics(by=)``, the lower one the
+    differences of ``result.compare_groups(by=)``, whose p-values it gives, adjusted by
+    Holm's method if there are several.
+
+    Parameters
+    ----------
+    result : CVResult
+        Result whose records are grouped.
+    metric : str, optional
+        Name of the metric; the headline metric unless given.
+    by : str or array-like
+        Grouping of the records: a column of the data, or one value per row of it.
+    reference : optional
+        Group with which all others are compared; the first in sorted order by default.
+    level : float, default 0.95
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    numpy.ndarray of matplotlib.axes.Axes, shape (2,)
+        The Axes of the estimates and of the differences.
+
+    Raises
+    ------
+    ArgumentError
+        If there is a single group, or no group is called ``reference``.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
+    >>> upper, lower = scv.plots.plot_groups(res, "brier", by="PSI")
+    >>> [label.get_text() for label in lower.get_yticklabels()]
+    ['1 minus 0\\np = 0.094']
+    """
+    require_result(result, "plot_groups")
+    import matplotlib.pyplot as plt
+
+    source: Any = result
+    first = result.chosen_metrics[0].name if metric is None else metric
+    chosen = metric_of(result, first)
+    table = source.metrics(level, by=by)
+    table = table[table["metric"] == chosen.name].reset_index(drop=True)
+    name = next(c for c in table.columns if c != "metric")
+    if reference is None:
+        reference = table[name].iloc[0]
+    found = source.compare_groups(chosen, by=by, reference=reference, level=level)
+    adjusted = "p (Holm)" if len(found) > 1 else "p"
+    rows = [
+        fill(f"{row['second']} minus {row['first']}", NAME)
+        + f"\n{adjusted} {_p(row['p_holm'])}"
+        for row in found.to_dict("records")
+    ]
+    shown = found.assign(row=rows)[["row", "difference", "lower", "upper"]]
+    counts = [len(table), 1.6 * len(found)]
+    _figure, axes = plt.subplots(
+        2,
+        1,
+        figsize=(7, 2.4 + 0.4 * sum(counts)),
+        height_ratios=[count + 0.6 for count in counts],
+        layout="constrained",
+    )
+    plot_forest(table, ax=axes[0], names=name)
+    plot_forest(shown, ax=axes[1], names="row")
+    axes[0].set_title(f"{chosen.label} by {name}, {100 * level:g}% intervals")
+    axes[1].set(title="", xlabel=f"difference in {chosen.label}")
+    axes[1].set_yticks(range(len(rows)), rows)
+    return np.asarray(axes)
+
+
+def _p(p: float) -> str:
+    """Return a p-value for a label.
+
+    >>> _p(0.0321), _p(1e-9), _p(float("nan"))
+    ('= 0.032', '< 0.0001', 'unknown')
+    """
+    if np.isnan(p):
+        return "unknown"
+    return "< 0.0001" if p < 1e-4 else f"= {written(p, 4 if p < 0.01 else 3)}"
