@@ -10,6 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 
 from statcv import cv
 from statcv.errors import (
@@ -20,6 +21,7 @@ from statcv.errors import (
     StatcvWarning,
 )
 from statcv.models import Logit
+from statcv.plots.base import contrast
 from statcv.studies.__main__ import main
 from statcv.studies.austin2024 import (
     ESTIMATES,
@@ -249,6 +251,29 @@ def test_figures_are_drawn_of_a_folder(name: str, made: Path) -> None:
     ax = figure(name, folder=made)
     assert ax.get_xlabel()
     assert ax.get_ylabel()
+
+
+@pytest.mark.parametrize("name", ["1c", "2c", "5a", "5b"])
+def test_numbers_can_be_read_on_the_colours_of_their_cells(name: str) -> None:
+    ax = figure(name)
+    (image,) = ax.images
+    for text in ax.texts:
+        column, row = text.get_position()
+        mean = image.get_array()[int(row), int(column)]
+        colour = image.cmap(float(image.norm(mean)))
+        assert contrast(colour, to_rgb(text.get_color())) >= 4.5
+    plt.close("all")
+
+
+def test_few_distinct_predictions_are_drawn_as_shares() -> None:
+    ax = figure("S4c")
+    widths = np.array([bar.get_width() for bar in ax.patches]).reshape(9, 6)
+    table = stored("predictions")
+    own = table[table["model"] == "neighbors 5"]
+    counts = pd.crosstab(own["balance"], own["predicted"]).to_numpy()
+    shares = counts / counts.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(widths, 0.85 * shares)
+    plt.close("all")
 
 
 def test_the_mean_has_the_papers_area_of_precision_and_recall() -> None:

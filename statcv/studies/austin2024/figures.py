@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
-from statcv.plots.base import COLOURS, GREY, new_axes
+from statcv.plots.base import COLOURS, GREY, ink_on, new_axes
 from statcv.studies.austin2024.paper import stored
 from statcv.studies.austin2024.samples import RECORDS, held_out, noise_of
 from statcv.studies.austin2024.simulations import PAPERS_GROUP, PAPERS_PENALTY
@@ -29,7 +29,7 @@ TITLES = {
 BLUE, RED, GREEN = COLOURS[:3]
 HALF: dict[str, Any] = {"color": "black", "linestyle": (0, (5, 4)), "linewidth": 0.9}
 NEAR, ASIDE, WIDEST = 0.012, 0.045, 0.84  # of a swarm: upwards, across, in all
-DARK = 0.25  # of a cell this far from ½ the number is written in white
+FEW = 12  # with no more distinct predictions their shares are drawn, not a density
 
 
 def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
@@ -219,9 +219,9 @@ def draw_heat(
     """Draw the mean of every class balance and of what goes across, and write it."""
     ax = new_axes(ax)
     means = table.pivot_table(index=across, columns="balance", values=value)
-    ax.imshow(means, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
+    image = ax.imshow(means, cmap="RdBu", vmin=0, vmax=1, aspect="auto")
     for (row, column), mean in np.ndenumerate(means.to_numpy()):
-        colour = "white" if abs(mean - 0.5) > DARK else "black"
+        colour = ink_on(image.to_rgba(np.array([mean]))[0].tolist())
         text = f"{mean:.2f}"
         ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=8)
     ax.set_xticks(range(means.shape[1]), [f"{share:g}" for share in means.columns])
@@ -231,23 +231,40 @@ def draw_heat(
 
 
 def draw_violins(table: pd.DataFrame, ax: Axes | None) -> Axes:
-    """Draw a violin of predictions per class balance, and a line at the balance."""
+    """Draw a violin of predictions per class balance, and a line at the balance.
+
+    Predictions of few distinct values, such as shares of five neighbours, have a bar
+    each, whose width is in proportion to the share of the predictions.
+    """
     ax = new_axes(ax)
     groups = {share: own["predicted"] for share, own in _by_balance(table)}
-    drawn = ax.violinplot(
-        list(groups.values()), range(len(groups)), widths=0.85, showextrema=False
-    )
-    for body in drawn["bodies"]:  # type: ignore[attr-defined]
-        body.set(facecolor=BLUE, alpha=0.6)
+    if table["predicted"].nunique() <= FEW:
+        _draw_shares(ax, list(groups.values()))
+    else:
+        drawn = ax.violinplot(
+            list(groups.values()), range(len(groups)), widths=0.85, showextrema=False
+        )
+        for body in drawn["bodies"]:  # type: ignore[attr-defined]
+            body.set(facecolor=BLUE, alpha=0.6)
     for place, share in enumerate(groups):
         ax.hlines(share, place - 0.45, place + 0.45, color=RED)
     ax.set_xticks(range(len(groups)), [f"{share:g}" for share in groups])
     ax.set(
         xlabel="share of positive records",
         ylabel="held-out prediction",
-        ylim=(-0.02, 1.02),
+        ylim=(-0.07, 1.07),
     )
     return ax
+
+
+def _draw_shares(ax: Axes, groups: list[pd.Series[float]]) -> None:
+    """Draw a bar per distinct value, as wide as its share of the group."""
+    values = np.unique(np.concatenate([own.to_numpy() for own in groups]))
+    high = 0.5 * float(np.diff(values).min()) if len(values) > 1 else 0.1
+    for place, own in enumerate(groups):
+        share = np.array([(own == value).mean() for value in values])
+        width = 0.85 * share / share.max()
+        ax.barh(values, width, high, place - width / 2, color=BLUE, alpha=0.6)
 
 
 def _by_balance(table: pd.DataFrame) -> list[tuple[float, pd.DataFrame]]:
