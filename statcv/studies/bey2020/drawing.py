@@ -9,6 +9,7 @@ import pandas as pd
 
 from statcv.errors import ArgumentError, suggestion
 from statcv.plots.base import COLOURS, new_axes, written
+from statcv.plots.splits import legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +46,8 @@ def draw_learning(
         colour = OWN_COLOUR.get(strategy) or _blue(others.index(strategy))
         style = "--" if strategy == "unbiased" else "-"
         held_out = own[f"{lead}held_out"]
-        ax.plot(own["round"], held_out, style, color=colour, label=_label(strategy))
+        label = f"{_label(strategy)}, held out"
+        ax.plot(own["round"], held_out, style, color=colour, label=label)
         some = own.iloc[:: max(len(own) // SYMBOLS, 1)]
         ax.plot(
             some["round"],
@@ -54,21 +56,18 @@ def draw_learning(
             color=colour,
             markersize=5,
             fillstyle="none",
+            label=f"{_label(strategy)}, training",
         )
         lowest.append(np.nanmedian(held_out))
     ax.axhline(optimum, color="black", linestyle=DASHES, linewidth=0.9)
     ax.set_ylim(np.floor(20 * min(lowest) - 0.4) / 20, 1.003)
     what = "one data set" if first else "mean over data sets"
     ax.set(xlabel="rounds of boosting", ylabel="accuracy")
-    ax.set_title(f"Training (symbols), held out (lines), {what}", fontsize="medium")
+    ax.set_title(f"Training and held out, {what}", fontsize="medium")
     ax.plot([], [], color="black", linestyle=DASHES, label="optimum")
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.12),
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-    )
+    handles = ax.get_legend_handles_labels()[0]
+    # held out and optimum in one column, training in the other
+    legend_below(ax, [*handles[:-1:2], handles[-1], *handles[1:-1:2]])
     return ax
 
 
