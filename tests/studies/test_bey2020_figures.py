@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Iterator
 from importlib.resources import files
@@ -79,6 +80,10 @@ def test_figure_2_shows_both_accuracies_of_every_strategy() -> None:
             assert len(drawn) == 1, (strategy, part)
             symbols = drawn[0].get_marker() not in ("None", None)
             assert symbols == (part == "training")
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert sum(label.endswith(", training") for label in labels) == 3
+    assert sum(label.endswith(", held out") for label in labels) == 3
+    assert not ax.get_legend().get_window_extent().overlaps(ax.get_window_extent())
     heights = [line.get_ydata() for line in ax.lines]
     assert any(list(height) == [figure.optimum] * 2 for height in heights)
 
@@ -145,6 +150,22 @@ def test_figure_5_shows_covariates_two_by_two() -> None:
     assert areas[1] / sum(areas) == pytest.approx(counts[1] / 400, abs=0.02)
     with pytest.raises(ArgumentError, match="x1 to x10"):
         figure.plot(("x1", "y"))
+
+
+def test_figure_5_clips_no_point_and_has_one_set_of_ticks() -> None:
+    axes = figure5(500).plot()
+    axes[0, 0].figure.draw_without_rendering()
+    for row, column in itertools.product(range(4), repeat=2):
+        ax = axes[row, column]
+        if row < column:
+            for points in ax.collections:
+                places = np.asarray(points.get_offsets())
+                for side, (low, high) in enumerate((ax.get_xlim(), ax.get_ylim())):
+                    assert low < places[:, side].min()
+                    assert places[:, side].max() < high
+        if row != column:
+            assert ax.get_yticks().tolist() == axes[row, row].get_xticks().tolist()
+    plt.close("all")
 
 
 def test_figure_5_of_very_few_people_can_be_drawn() -> None:

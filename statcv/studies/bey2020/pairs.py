@@ -114,8 +114,8 @@ def figure5(n: int = 10_000, *, seed: int = 1) -> Figure5:
 
 
 def _grid(values: pd.Series[Any]) -> NDArray[np.float64]:
-    low, high = np.quantile(values, [0.001, 0.999])
-    edge = 0.1 * (high - low)
+    low, high = float(values.min()), float(values.max())
+    edge = 0.05 * (high - low)
     return np.linspace(low - edge, high + edge, GRID)
 
 
@@ -162,10 +162,18 @@ def _draw_contours(
 
 
 def _label_edges(ax: Axes, row: int, column: int, names: tuple[str, ...]) -> None:
+    """Label the outer axes; both axes of a covariate have the same ticks."""
+    from matplotlib.ticker import MaxNLocator
+
     if row == len(names) - 1:
         ax.set_xlabel(f"$x_{{{names[column][1:]}}}$")
     if column == 0:
         ax.set_ylabel(f"$x_{{{names[row][1:]}}}$")
     elif row != column:
-        ax.tick_params(labelleft=False)
+        ax.tick_params(labelleft=False, left=False)
+    if row < len(names) - 1:
+        ax.tick_params(bottom=False)
+    axes = [ax.xaxis] if row == column else [ax.xaxis, ax.yaxis]
+    for axis in axes:
+        axis.set_major_locator(MaxNLocator(4, steps=[1, 2, 5, 10]))
     ax.tick_params(labelsize="small")
