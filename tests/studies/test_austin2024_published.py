@@ -441,6 +441,7 @@ def test_paths_are_drawn_and_go_on(paths: TuningPaths, tmp_path: Path) -> None:
         "RLOOCV, paired",
         "leave-pair-out",
         "truth",
+        "± 2 Monte Carlo standard errors",
     ]
     assert ax.lines[1].get_xdata().tolist() == [1e6, 100.0, 1.0]
     with pytest.raises(ArgumentError, match="data is one of noise"):

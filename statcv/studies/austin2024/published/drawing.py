@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 NAMES = {"loocv": "LOOCV", "rloocv": "RLOOCV"}
+BAND = "± 2 Monte Carlo standard errors"
+PAIRS = "leave-pair-out, placement values"
 AT = np.linspace(0, 1, 201)  # false positive rates at which curves are averaged
 OF_DATA = {
     "ptb": "preterm birth",
@@ -48,12 +50,12 @@ def draw_curves(
         columns = min(2 if len(names) <= 4 else 3, len(names))
         rows = -(-len(names) // columns)
         size = (4.2 * columns, 4.2 * rows)
-        made, grid = plt.subplots(
+        _, grid = plt.subplots(
             rows, columns, figsize=size, layout="constrained", squeeze=False
         )
         axes = list(grid.ravel())
         for spare in axes[len(names) :]:
-            made.delaxes(spare)
+            _explain(spare)
     axes = list(np.ravel(np.asarray(axes, dtype=object)))[: len(names)]
     if len(axes) < len(names):
         raise ArgumentError(f"{len(names)} analyses need as many axes.")
@@ -72,6 +74,25 @@ def draw_curves(
         ax.title.set_fontsize("medium")
         ax.legend(loc="lower right", frameon=False, fontsize="small")
     return np.array(axes, dtype=object)
+
+
+def _explain(ax: Axes) -> None:
+    """Explain curves and bands in a cell of the grid that has no analysis."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    ax.set_axis_off()
+    lines: list[Any] = [
+        Line2D([], [], color=colour, linewidth=1.6, label=name)
+        for name, colour in zip(
+            (*(f"{name}, mean curve of the runs" for name in NAMES.values()), PAIRS),
+            COLOURS,
+            strict=False,
+        )
+    ]
+    band = Patch(color=GREY, alpha=0.3, label="lowest to highest of the runs")
+    half = Line2D([], [], color=GREY, linestyle=":", label="no skill")
+    ax.legend(handles=[*lines, band, half], loc="center", frameon=False)
 
 
 def _draw_analysis(own: pd.DataFrame, medians: pd.Series[float], ax: Axes) -> None:
@@ -112,6 +133,7 @@ def draw_paths(paths: pd.DataFrame, data: str, ax: Axes | None) -> Axes:
     """Draw a line per estimate, with twice its error, against the strength 1/C."""
     ax = new_axes(ax)
     ax.axhline(0.5, color=GREY, linewidth=0.8, linestyle=":")
+    shaded = False
     for estimate, (colour, line) in PATHS.items():
         own = paths[paths["estimate"] == estimate].sort_values("C")
         if own.empty:
@@ -121,6 +143,9 @@ def draw_paths(paths: pd.DataFrame, data: str, ax: Axes | None) -> Axes:
         error = 2 * own["se"].to_numpy()
         if error.any():
             shade(ax, strength, value - error, value + error, colour, None)
+            shaded = True
+    if shaded:
+        ax.fill_between([], [], [], color=GREY, alpha=0.3, label=BAND)
     ax.set(
         xscale="log",
         ylim=(-0.02, 1.02),
