@@ -37,6 +37,7 @@ from statcv.plots.base import (
     titled,
 )
 from statcv.plots.protocol import how_averaged, placed_pairs, records_of
+from statcv.plots.splits import Place, legend_clear_of_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 Line = tuple[Floats, Floats]
 Band = bool | Literal["pointwise", "simultaneous"]
-Place = Literal["lower left", "lower right", "upper left", "upper right"]
 SHORT = 28  # longest last line of a legend entry that leaves room beside it
 METHODS = ("pointwise", "simultaneous")
 AREAS = {"average_precision": "auprc", "trapezoid": "auprc_trapezoid"}
@@ -398,8 +398,13 @@ def _curves(ax: Axes) -> list[Any]:
 
 
 def _solid_legend(ax: Axes, place: Place) -> None:
-    """Show each curve by a solid line in the legend, even if its repeats are faint."""
-    legend = ax.legend(loc=place, frameon=False, fontsize="small")
+    """Show each curve by a solid line in the legend, even if its repeats are faint.
+
+    The legend is below the axis if it would cover a curve.
+    """
+    legend_clear_of_lines(ax, place)
+    legend = ax.get_legend()
+    assert legend is not None
     for line in legend.get_lines():
         line.set(alpha=1, linewidth=1.8)
 

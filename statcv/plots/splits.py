@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from statcv.plots.base import COLOURS, short_scheme
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+    from matplotlib.transforms import Bbox
 
 MOST_SPLITS = 250  # with more splits a sample is drawn
 MOST_NAMED = 12  # with at most this many splits all their names are at the axis
@@ -25,6 +27,7 @@ MOST_DIGITS = 50  # with at most this many digits in total the sizes are there, 
 LETTERS = 54  # characters of names that fit beside each other in a legend
 LINE = 14  # points below the axis for each line of text
 Floats = NDArray[np.float64]
+Place = Literal["lower left", "lower right", "upper left", "upper right"]
 
 
 def plan_and_response(source: FoldPlan | Readable) -> tuple[FoldPlan, Response | None]:
@@ -208,9 +211,50 @@ def legend_below(ax: Axes, handles: Sequence[Artist], title: str = "") -> None:
     )
 
 
+def legend_clear_of_lines(ax: Axes, place: Place) -> None:
+    """Place the legend in a corner, or below the axis if it would cover a line.
+
+    Dotted lines, which are for reference, do not count.
+    """
+    legend = ax.legend(loc=place, frameon=False, fontsize="small")
+    lay_out(ax)
+    box, frame = legend.get_window_extent(), ax.get_window_extent()
+    curves = [line for line in ax.lines if line.get_linestyle() != ":"]
+    within = frame.x0 <= box.x0 and box.x1 <= frame.x1
+    if not within or any(_crosses(line, box) for line in curves):
+        legend_below(ax, ax.get_legend_handles_labels()[0])
+
+
+def _crosses(line: Line2D, box: Bbox) -> bool:
+    """Return whether a line goes through a box, both in pixels."""
+    path = line.get_transform().transform_path(line.get_path())
+    if np.size(path.vertices) < 4:  # an entry of the legend alone
+        return False
+    return bool(path.intersects_bbox(box, filled=False))
+
+
+def lay_out(ax: Axes) -> None:
+    """Compute the places of everything on the figure of some Axes."""
+    whole: Any = ax.figure.get_figure(root=True)
+    whole.draw_without_rendering()
+
+
+def _letters(label: str) -> int:
+    """Return the number of characters of a label that are seen.
+
+    >>> _letters("$x_{10}$-stratified")
+    14
+    """
+    return (
+        len(label.translate(dict.fromkeys(map(ord, "${}_"))))
+        if "$" in label
+        else len(label)
+    )
+
+
 def _columns(labels: list[str]) -> int:
     """Return the number of columns of a legend: two if the names are short."""
     half = (len(labels) + 1) // 2
     columns = (labels[:half], labels[half:])
-    wide = sum(max(map(len, column), default=0) for column in columns)
+    wide = sum(max(map(_letters, column), default=0) for column in columns)
     return 2 if len(labels) > 1 and wide <= LETTERS else 1
