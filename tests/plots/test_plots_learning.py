@@ -95,3 +95,29 @@ def test_curves_that_were_not_kept_raise_an_error(boosted):
     with pytest.raises(LearningCurveError, match="curves=True"):
         scv.plots.plot_learning_curve(plain)
     assert not hasattr(plain, "learning_curves")
+
+
+def test_several_results_have_two_lines_each(boosted):
+    deeper = boosted.update(
+        model=scv.models.XGBoost(
+            n_estimators=12, max_depth=4, curves=True, eval_metric=["error", "logloss"]
+        )
+    )
+    both = {"depth 2": boosted, "depth 4": deeper}
+    ax = scv.plots.plot_learning_curve(both, "logloss")
+    for name, result in both.items():
+        own = result.learning_curves.query("metric == 'logloss'").groupby("round")
+        for part, words in (("held_out", "held-out"), ("training", "training")):
+            label = f"{name}, {words} records"
+            (line,) = [line for line in ax.lines if line.get_label() == label]
+            np.testing.assert_allclose(line.get_ydata(), own[part].mean())
+    with pytest.raises(scv.errors.ArgumentError, match="no result"):
+        scv.plots.plot_learning_curve({})
+
+
+def test_rounds_have_round_ticks(boosted):
+    ax = scv.plots.plot_learning_curve(boosted)
+    ax.set_xlim(0, 60)
+    steps = set(np.diff(ax.get_xticks()).tolist())
+    assert len(steps) == 1
+    assert str(int(steps.pop())).strip("0") in ("1", "2", "5")
