@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, ArgumentTypeError, suggestion
 from statcv.plots.base import COLOURS, GREY, TITLE, new_axes, written
+from statcv.plots.splits import lay_out, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,11 @@ LABELS = {
 }
 ONE_BIN = "quantiles, 1 bin per fold"
 LEAST = 5  # points that a correlation needs
-LETTER, LINE = 5.0, 9.0  # width of a character and height of a line of names
+MARK = 4.0  # points from the middle of a mark to its edge
+AWAY = (6, 14, 24, 36)  # points between a mark and its name, tried in this order
+
+
+Floats = NDArray[np.float64]
 
 
 class Biases(Protocol):
@@ -133,36 +138,75 @@ def plot_stratifier_bias(
     limits = f", {result.level:.0%} intervals over folds, given the records"
     known = np.isfinite(reach).any()
     ax.set_title(fill(f"Bias by stratifier{limits if known else ''}", TITLE))
-    ax.legend(fontsize="small")
-    _name_points(ax, list(table.index), x, ratio)
+    legend_below(ax, ax.get_legend_handles_labels()[0])
+    _name_points(ax, list(table.index), x, ratio, reach)
     return ax
 
 
 def _name_points(
-    ax: Axes, names: list[str], x: NDArray[np.float64], y: NDArray[np.float64]
+    ax: Axes, names: list[str], x: Floats, y: Floats, reach: Floats
 ) -> None:
-    """Write names beside points, and move the lower of two overlapping names down.
+    """Write names beside points, where they cover no other name, mark or interval.
 
-    The distances are in points, for the current size of the figure.
+    Each name is tried to the right, to the left, above and below, at several distances,
+    for the current size of the figure.
     """
     ax.autoscale_view()
-    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
-    inches = 72 / ax.figure.dpi
-    placed: list[tuple[float, float, float]] = []
-    for i in known[np.argsort(-y[known], kind="stable")].tolist():
-        across, up = ax.transData.transform((x[i], y[i])) * inches
-        width, at = LETTER * len(names[i]), up + 3.0
-        for left, right, other in sorted(placed, key=lambda one: -one[2]):
-            if left < across + width and across < right and abs(at - other) < LINE:
-                at = other - LINE
-        placed.append((across, across + width, at))
-        ax.annotate(
+    lay_out(ax)
+    points = 72 / ax.figure.dpi
+    known = np.flatnonzero(np.isfinite(x) & np.isfinite(y)).tolist()
+    taken: list[Floats] = []  # left, bottom, right and top of what must stay visible
+    for i in known:
+        down, up = np.nan_to_num(reach[:, i])
+        ends = ax.transData.transform([(x[i], y[i] - down), (x[i], y[i] + up)]) * points
+        (left, low), (_, high) = ends
+        taken.append(np.array([left - 1, low - 1, left + 1, high + 1]))
+        at = ax.transData.transform((x[i], y[i])) * points
+        taken.append(np.concatenate([at - MARK, at + MARK]))
+    frame = ax.get_window_extent()
+    inside = np.array([frame.x0, frame.y0, frame.x1, frame.y1]) * points
+    for i in known:
+        text = ax.annotate(
             names[i],
             (x[i], y[i]),
-            xytext=(5, at - up),
+            xytext=(0, 0),
             textcoords="offset points",
             fontsize="small",
         )
+        size = text.get_window_extent()
+        at = ax.transData.transform((x[i], y[i])) * points
+        best = _free_place(at, size.width * points, size.height * points, taken, inside)
+        text.set_position(tuple(best[:2] - at))
+        taken.append(best)
+
+
+def _free_place(
+    at: Floats, width: float, height: float, taken: list[Floats], inside: Floats
+) -> Floats:
+    """Return the box of a name that covers least of what is taken."""
+    found, least = None, np.inf
+    others = np.array(taken)
+    for away in AWAY:
+        for left, low in (
+            (away, -height / 2),
+            (-away - width, -height / 2),
+            (away, away / 2),
+            (-away - width, away / 2),
+            (away, -away / 2 - height),
+            (-away - width, -away / 2 - height),
+        ):
+            box = np.array([left, low, left + width, low + height]) + np.tile(at, 2)
+            across = np.minimum(box[2], others[:, 2]) - np.maximum(box[0], others[:, 0])
+            along = np.minimum(box[3], others[:, 3]) - np.maximum(box[1], others[:, 1])
+            covered = float((across.clip(0) * along.clip(0)).sum())
+            outside = np.maximum(inside[:2] - box[:2], box[2:] - inside[2:]).clip(0)
+            covered += float(outside.sum()) * 100
+            if covered < least:
+                found, least = box, covered
+        if least == 0:
+            break
+    assert found is not None  # the first place covers less than everything
+    return found
 
 
 def _ylabel(result: Biases) -> str:
