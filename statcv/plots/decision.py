@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 THRESHOLDS = np.linspace(0, 0.99, 199)
+FEWEST = 10  # records that are treated at the last threshold
 DEEPEST = 0.25  # extent of the axis below zero, as a share of that above zero
 
 
@@ -56,8 +57,10 @@ def plot_decision(
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
     thresholds : array_like, optional
-        Thresholds, at least 0 and below 1; by default 0 to 0.99. It is best to draw
-        only the range that is clinically plausible.
+        Thresholds, at least 0 and below 1. By default they end at 0.99, or where fewer
+        than 10 records (or a twentieth of few) are treated: beyond, a single false
+        positive changes the net benefit by t / (1 − t) / n, and the curve jumps. It is
+        best to draw only the range that is clinically plausible.
     level : float, default 0.95
         Confidence level of the band.
 
@@ -91,8 +94,8 @@ def plot_decision(
     ['rloocv × 20', '95% band, pointwise', 'treat all', 'treat none']
     """
     named = _named(results)
-    where = THRESHOLDS if thresholds is None else np.sort(np.atleast_1d(thresholds))
-    if not len(where):
+    given = None if thresholds is None else np.sort(np.atleast_1d(thresholds))
+    if given is not None and not len(given):
         raise ArgumentError(
             "thresholds is empty; give probabilities of at least 0 and below 1."
         )
@@ -101,6 +104,7 @@ def plot_decision(
         for name, result in named.items()
     }
     check_same_records(named)
+    where = _usual_thresholds(read.values()) if given is None else given
     ax = new_axes(ax)
     top, curve, banded = 0.0, None, False
     for name, records in read.items():
@@ -130,6 +134,17 @@ def plot_decision(
     )
     legend_below(ax, ax.get_legend_handles_labels()[0])
     return ax
+
+
+def _usual_thresholds(read: Iterable[Records]) -> NDArray[np.float64]:
+    """Return thresholds up to the one at which few records are still treated."""
+    last = 0.0
+    for records in read:
+        rising = np.sort(records.predicted)
+        fewest = min(FEWEST, max(1, len(rising) // 20))
+        last = max(last, float(rising[-fewest]))
+    last = max(last, THRESHOLDS[1])
+    return np.asarray(THRESHOLDS[: np.searchsorted(THRESHOLDS, last, "right")])
 
 
 def _named(
