@@ -67,12 +67,14 @@ def plot_referee(result: Readable, level: float = 0.95) -> NDArray[Any]:
     import matplotlib.pyplot as plt
 
     records_of(result, "the figure for a referee", probabilities=True)
-    figure, axes = plt.subplots(2, 2, figsize=(10.5, 9.6), layout="constrained")
+    figure, axes = plt.subplots(2, 2, figsize=(10.5, 11), layout="constrained")
     plot_roc(result, ax=axes[0, 0], band=True, level=level)
     plot_calibration(result, ax=axes[0, 1], level=level)
     plot_decision(result, ax=axes[1, 0], level=level)
     plot_risk(result, ax=axes[1, 1])
     said = f"{result.design.formula.text}: {result.learner.label}; {result.rows}"
     lines = (fill(text, LINE) for text in (said, result.plan.sentence))
+    for ax in axes.ravel():
+        ax.set_box_aspect(1)
     figure.suptitle("\n".join(lines))
     return np.asarray(axes)
