@@ -968,6 +968,7 @@ class CVResult:
         level: float = 0.95,
         monte_carlo_error: float | None = None,
         null_bias: int | None = None,
+        digits: int | None = None,
     ) -> Summary:
         """Return a summary, which is text in a console and HTML in a notebook.
 
@@ -983,9 +984,12 @@ class CVResult:
             Number of permutations of the outcome from which the bias without skill is
             estimated (:meth:`null_bias`), for the first rank metric and for all rank
             metrics pooled, from the same refits. It is not estimated unless given.
+        digits : int, optional
+            Number of decimals in the tables; unless given, as many as the standard
+            errors of a column warrant.
         """
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
-        return summarise(self, level, monte_carlo_error, biases)
+        return summarise(self, level, monte_carlo_error, biases, digits)
 
     # ---- pictures ----
 

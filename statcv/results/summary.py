@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from statcv.arguments import is_whole
+from statcv.errors import ArgumentError
+
 WIDTH = 79
 
 
@@ -61,7 +64,16 @@ class Summary:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
+    def to_html(self) -> str:
+        """Return HTML: a ``div`` of class ``statcv`` with headings, tables and notes.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> res.summary().to_html().partition("<p>")[0]
+        '<div class="statcv"><h3>Cross-validation of GRADE ~ GPA</h3>'
+        """
         facts = "".join(
             f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>"
             for name, text in self.facts
@@ -77,6 +89,9 @@ class Summary:
         parts += [f"<ul>{items}</ul>"] if items else []
         return f'<div class="statcv">{"".join(parts)}</div>'
 
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
     def to_markdown(self) -> str:
         """Return GitHub-flavoured Markdown."""
         parts = [f"### {_plain(self.title)}", ""]
@@ -90,31 +105,90 @@ class Summary:
         parts += ["", *[f"- {_plain(note)}" for note in self.notes]]
         return "\n".join(parts).rstrip() + "\n"
 
-    def to_latex(self) -> str:
-        r"""Return LaTeX with one ``tabular`` per table, which needs ``booktabs``."""
+    def to_latex(
+        self,
+        caption: str | None = None,
+        *,
+        label: str | None = None,
+        table: str | None = None,
+    ) -> str:
+        r"""Return LaTeX, which needs ``booktabs``: all tables, or one with a caption.
+
+        Parameters
+        ----------
+        caption : str, optional
+            Caption of a single ``table`` environment, which has the first table and
+            the notes. Unless given, everything is returned, with one ``tabular`` per
+            table.
+        label : str, optional
+            Label of the ``table`` environment, for ``\ref``; needs ``caption``.
+        table : str, optional
+            Beginning of the name in ``tables`` of another table than the first; needs
+            ``caption``.
+
+        Raises
+        ------
+        ArgumentError
+            If no table or several have that name, or ``caption`` is missing.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> text = res.summary().to_latex("Held-out metrics.", label="tab:cv")
+        >>> print(*text.splitlines()[:4], sep="\n")
+        \begin{table}
+        \centering
+        \caption{Held-out metrics.}
+        \label{tab:cv}
+        """
+        if caption is not None:
+            return self._one_table(caption, label, table)
+        for name, given in (("label", label), ("table", table)):
+            if given is not None:
+                raise ArgumentError(
+                    f"{name}={given!r} is for a single table; give its caption, too."
+                )
         parts = [rf"\paragraph{{{_latex(self.title)}}}"]
         parts += [rf"{_latex(self.headline)}"] * bool(self.headline)
         parts += [r"\begin{description}"]
         parts += [rf"\item[{_latex(name)}] {_latex(text)}" for name, text in self.facts]
         parts += [r"\end{description}", ""]
-        for caption, table in self.shown.items():
-            head, *rows = [
-                " & ".join(map(_latex, row)) + r" \\" for row in _cells(table)
-            ]
-            columns = "l" + "r" * table.shape[1]
-            parts += [
-                rf"\textbf{{{_latex(caption)}}}\par",
-                rf"\begin{{tabular}}{{{columns}}}",
-                r"\toprule",
-                head,
-                r"\midrule",
-                *rows,
-                r"\bottomrule",
-                r"\end{tabular}\par",
-                "",
-            ]
-        parts += [rf"{{\footnotesize {_latex(note)}\par}}" for note in self.notes]
+        for name, shown in self.shown.items():
+            parts += [rf"\textbf{{{_latex(name)}}}\par", *_tabular(shown), ""]
+        parts += self._latex_notes()
         return "\n".join(parts)
+
+    def _one_table(self, caption: str, label: str | None, table: str | None) -> str:
+        """Return a ``table`` environment with a caption, and the notes below."""
+        wanted = next(iter(self.shown)) if table is None else table
+        names = [name for name in self.shown if name.startswith(wanted)]
+        if len(names) != 1:
+            raise ArgumentError(
+                f"table={table!r} is the beginning of {len(names)} names; the tables "
+                f"are {', '.join(map(repr, self.shown))}."
+            )
+        parts = [r"\begin{table}", r"\centering", rf"\caption{{{_latex(caption)}}}"]
+        parts += [rf"\label{{{label}}}"] if label else []
+        parts += [*_tabular(self.shown[names[0]]), *self._latex_notes()]
+        return "\n".join([*parts, r"\end{table}"])
+
+    def _latex_notes(self) -> list[str]:
+        return [rf"{{\footnotesize {_latex(note)}\par}}" for note in self.notes]
+
+
+def _tabular(table: pd.DataFrame) -> list[str]:
+    """Return the lines of a ``tabular``."""
+    head, *rows = [" & ".join(map(_latex, row)) + r" \\" for row in _cells(table)]
+    return [
+        rf"\begin{{tabular}}{{l{'r' * table.shape[1]}}}",
+        r"\toprule",
+        head,
+        r"\midrule",
+        *rows,
+        r"\bottomrule",
+        r"\end{tabular}\par",
+    ]
 
 
 def _cells(table: pd.DataFrame) -> list[list[str]]:
@@ -187,15 +261,36 @@ def decimals(se: float) -> int:
     return int(np.clip(1 - np.floor(np.log10(se)), 0, 6))
 
 
-def column(values: Sequence[float], ses: Sequence[float]) -> list[str]:
+def check_digits(digits: int | None) -> None:
+    """Check the number of decimals of a table.
+
+    Raises
+    ------
+    ArgumentError
+        If it is not an integer from 0 to 12, or None.
+    """
+    if digits is not None and not (is_whole(digits) and 0 <= digits <= 12):
+        raise ArgumentError(f"digits must be an integer from 0 to 12, not {digits!r}.")
+
+
+def column(
+    values: Sequence[float], ses: Sequence[float], digits: int | None = None
+) -> list[str]:
     """Return the numbers of a column, all with the same number of decimals.
 
-    The smallest standard error determines the number of decimals; it is 3 if there is
-    no standard error.
+    The smallest standard error determines the number of decimals unless it is given as
+    ``digits``; it is 3 if there is no standard error.
 
     >>> column([0.123456, 12.3456, float("nan")], [0.02, 0.5, float("nan")])
     ['0.123', '12.346', '–']
     """
+    if digits is not None:
+        return [
+            f"{round(float(value), digits) + 0.0:.{digits}f}"
+            if np.isfinite(value)
+            else number(value)
+            for value in values
+        ]
     known = [float(se) for se in ses if np.isfinite(se) and se > 0]
     least = min(known, default=np.nan)
     return [number(value, least) for value in values]

@@ -23,7 +23,7 @@ from statcv.inference.tests.permutation import is_permutable
 from statcv.models import Logit
 from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
-from statcv.results.summary import Summary, column
+from statcv.results.summary import Summary, check_digits, column
 
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
 
@@ -33,23 +33,26 @@ def summarise(
     level: float,
     size: float | None = None,
     biases: Sequence[NullBias] = (),
+    digits: int | None = None,
 ) -> Summary:
     """Return the summary of a result, with intervals of the given level.
 
     It states the number of repeats that would bring the Monte Carlo error below
     ``size``, or below a tenth of the standard error, and the biases without skill if
-    they are given.
+    they are given. Tables have ``digits`` decimals, or as many as their standard errors
+    warrant.
 
     Raises
     ------
     ArgumentError
-        If the size is not above 0.
+        If the size is not above 0, or ``digits`` is no number of decimals.
     """
+    check_digits(digits)
     if size is not None and not size > 0:
         raise ArgumentError(f"monte_carlo_error must be above 0, not {size!r}.")
     tables = {"Metrics": result.metrics(level).set_index("metric")}
     labels = [metric.label for metric in result.chosen_metrics]
-    columns = _metrics(tables["Metrics"], labels)
+    columns = _metrics(tables["Metrics"], labels, digits)
     sizes = result.plan.tests.sizes
     if result.scores.apart or len(sizes) == 1 or sizes.max() == 1:  # nothing to add
         columns = columns.drop(columns="per fold (sd)", errors="ignore")
@@ -63,7 +66,9 @@ def summarise(
         table = spread.agg(["mean", "std", "min", "max"]).T
         tables[caption] = table.rename(columns={"std": "sd"})
         sds = tables[caption]["sd"].tolist()
-        shown[caption] = tables[caption].apply(lambda one: column(one.tolist(), sds))
+        shown[caption] = tables[caption].apply(
+            lambda one: column(one.tolist(), sds, digits)
+        )
     return Summary(
         title=f"Cross-validation of {result.design.formula.text}",
         headline=str(result.estimate(level=level)),
@@ -106,12 +111,14 @@ def _fits(result: Readable) -> str:
     return plural(plan.n_fits, "fold" if one else "fit")
 
 
-def _metrics(table: pd.DataFrame, labels: list[str]) -> pd.DataFrame:
+def _metrics(
+    table: pd.DataFrame, labels: list[str], digits: int | None
+) -> pd.DataFrame:
     """Return the table of metrics as text, with equal decimals within a column."""
     ses = ((table["upper"] - table["lower"]) / 4).tolist()
 
     def shown_as(name: str) -> list[str]:
-        return column(table[name].tolist(), ses)
+        return column(table[name].tolist(), ses, digits)
 
     columns = {name: shown_as(name) for name in ("estimate", "lower", "upper")}
     columns["how"] = table["how"].str.replace("_", " ").tolist()

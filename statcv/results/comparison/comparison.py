@@ -28,7 +28,7 @@ from statcv.inference.paired.records import (
 from statcv.metrics import Metric
 from statcv.models import resolve_model
 from statcv.results.result import CVResult
-from statcv.results.summary import Summary, decimals, number, p_value
+from statcv.results.summary import Summary, check_digits, decimals, number, p_value
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,9 +104,16 @@ class Comparison:
         """
         return self.contrasts.differences
 
-    def summary(self) -> Summary:
-        """Return the comparison as tables with notes."""
-        return summarise_comparison(self.contrasts, self.adjust, self.left_out)
+    def summary(self, digits: int | None = None) -> Summary:
+        """Return the comparison as tables with notes.
+
+        Parameters
+        ----------
+        digits : int, optional
+            Number of decimals of estimates and differences; unless given, as many as
+            the standard errors of the differences warrant.
+        """
+        return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -222,7 +229,9 @@ def null_result(result: CVResult) -> CVResult:
 MORE_DIGITS = 2  # number of further digits tried so that rounded estimates subtract
 
 
-def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Summary:
+def summarise_comparison(
+    compared: Contrasts, adjust: str, left_out: str, digits: int | None = None
+) -> Summary:
     """Return the summary of a comparison.
 
     Parameters
@@ -233,13 +242,16 @@ def summarise_comparison(compared: Contrasts, adjust: str, left_out: str) -> Sum
         The adjusted p-values that are shown.
     left_out : str
         Description of the rows of the data that no result uses; empty if all are used.
+    digits : int, optional
+        Number of decimals of estimates and differences.
     """
+    check_digits(digits)
     outcome = compared.records.first.design.outcome
     records = f"{len(compared.records.labels)}, the same in every result"
     if left_out:
         records += f"; {left_out}"
     caption = f"Differences of the {compared.stated}"
-    shown = shown_tables(compared, adjust)
+    shown = shown_tables(compared, adjust, digits)
     return Summary(
         title=_title(compared),
         facts=(
@@ -266,18 +278,24 @@ def _title(compared: Contrasts) -> str:
     return f"{what} {compared.metric.label} ({test})"
 
 
-def shown_tables(compared: Contrasts, adjust: str) -> tuple[pd.DataFrame, pd.DataFrame]:
+def shown_tables(
+    compared: Contrasts, adjust: str, given: int | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return both tables, rounded so that each difference is that of shown estimates.
 
     All estimates and differences have as many digits as the smallest standard error
     of a difference warrants, or up to two more if the rounded numbers then subtract
-    exactly; if they never do, the difference of the rounded estimates is shown.
+    exactly; if they never do, the difference of the rounded estimates is shown. The
+    number of digits may also be given.
     """
     table, pairs = compared.table, compared.differences
     spread = _spread(pairs)
     spread = spread[np.isfinite(spread) & (spread > 0)]
     least = decimals(float(spread.min())) if len(spread) else 3
-    for digits in range(least, least + MORE_DIGITS + 1):
+    tried = range(least, least + MORE_DIGITS + 1)
+    if given is not None:
+        least, tried = given, range(given, given + 1)
+    for digits in tried:
         differences = _subtracted(compared, digits)
         if differences == [_text(d, digits) for d in pairs["difference"]]:
             break

@@ -1,0 +1,83 @@
+"""Summaries as HTML and LaTeX, with a chosen number of decimals."""
+
+import re
+
+import pytest
+
+import statcv as scv
+from statcv.errors import ArgumentError
+
+
+@pytest.fixture(scope="module")
+def result():
+    return scv.cv("GRADE ~ GPA + TUCE", scv.load_data("spector"), seed=1)
+
+
+@pytest.fixture(scope="module")
+def comparison(result):
+    return scv.compare(small=result, large=result.update(". ~ . + PSI"))
+
+
+def test_digits_are_those_asked_for(result):
+    for digits in (0, 1, 5):
+        summary = result.summary(digits=digits)
+        for name, table in summary.tables.items():
+            shown = next(s for key, s in summary.shown.items() if key.startswith(name))
+            for column in ("estimate", "lower", "mean", "sd"):
+                if column in table:
+                    expected = [f"{v + 0.0:.{digits}f}" for v in table[column]]
+                    assert shown[column].tolist() == [
+                        text.replace("-0" if digits == 0 and text == "-0" else "~", "0")
+                        for text in expected
+                    ]
+
+
+def test_digits_of_a_comparison(comparison):
+    summary = comparison.summary(digits=2)
+    estimates, differences = summary.shown.values()
+    for value, text in zip(
+        comparison.table["estimate"], estimates["estimate"], strict=True
+    ):
+        assert text == f"{value:.2f}"
+    rounded = [float(text) for text in estimates["estimate"]]
+    assert float(differences["difference"].iloc[0]) == pytest.approx(
+        rounded[1] - rounded[0]
+    )
+
+
+@pytest.mark.parametrize("digits", [-1, 2.5, 13, "two"])
+def test_other_digits_are_errors(result, comparison, digits):
+    for one in (result, comparison):
+        with pytest.raises(ArgumentError, match="digits must be an integer"):
+            one.summary(digits=digits)
+
+
+def test_html_has_every_table_and_note(result, comparison):
+    for summary in (result.summary(), comparison.summary()):
+        html = summary.to_html()
+        assert html == summary._repr_html_()
+        assert html.count("<h4>") == len(summary.shown)
+        assert html.count("<li>") == len(summary.notes)
+
+
+def test_one_table_of_latex_has_a_caption(result):
+    summary = result.summary()
+    text = summary.to_latex("Held-out metrics, 100% of them", label="tab:cv")
+    assert text.startswith("\\begin{table}")
+    assert text.endswith("\\end{table}")
+    assert "\\caption{Held-out metrics, 100\\% of them}" in text
+    assert text.index("\\caption") < text.index("\\label{tab:cv}")
+    assert text.count("tabular}") == 2
+    rows = re.search(r"midrule\n(.*)\\bottomrule", text, re.S).group(1)
+    assert rows.count("\\\\") == len(summary.tables["Metrics"])
+    other = summary.to_latex("Coefficients.", table="Coefficients")
+    assert "GPA" in other
+    assert "auROC &" not in other
+
+
+def test_requests_for_latex_that_mean_nothing_are_errors(result):
+    summary = result.summary()
+    with pytest.raises(ArgumentError, match="is for a single table"):
+        summary.to_latex(label="tab:cv")
+    with pytest.raises(ArgumentError, match="the tables are 'Metrics"):
+        summary.to_latex("A table.", table="coefs")
