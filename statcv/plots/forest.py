@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from textwrap import fill
@@ -15,6 +16,7 @@ from statcv.inference import Estimate
 from statcv.metrics import METRICS
 from statcv.plots.base import COLOURS, GREY, TITLE, written
 from statcv.plots.protocol import Combined, Compared
+from statcv.plots.splits import lay_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -326,6 +328,9 @@ class Diamond:
 
 DIAMOND = COLOURS[1]
 NAME = 32  # characters of a line of a row's name
+WIDTHS = (NAME, 2 * NAME, 1000)  # of lines, tried in this order
+SIZES = (1.0, 0.9, 0.8, 0.7)  # of names, relative to the usual size, in this order
+LINES = 1.25  # height of a line, relative to the size of its characters
 
 
 def plot_forest(
@@ -403,8 +408,9 @@ def plot_forest(
     diamond = None if together is None else Diamond.of(together)
     line = found.no_effect if reference is None else float(reference)
     low, high = _limits(found.rows, diamond, line, xlim)
-    labels = [fill(row.name, NAME) for row in found.rows]
-    labels += [] if diamond is None else ["summary"]
+    names_of_rows = [row.name for row in found.rows]
+    names_of_rows += [] if diamond is None else ["summary"]
+    labels = [fill(name, NAME) for name in names_of_rows]
     ax = _axes(ax, labels)
     if np.isfinite(line):
         ax.axvline(line, color=GREY, linewidth=0.9, linestyle=":", zorder=0)
@@ -427,7 +433,31 @@ def plot_forest(
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
     ax.set_title(fill(found.title, TITLE - 4))
+    _fit_texts(ax, names_of_rows)
     return ax
+
+
+def _fit_texts(ax: Axes, names: list[str]) -> None:
+    """Wrap names less, and write all texts smaller, until no two rows overlap."""
+    lay_out(ax)
+    bottom, top = ax.get_ylim()
+    room = ax.get_window_extent().height / abs(bottom - top) * 72 / ax.figure.dpi
+    usual = ax.get_yticklabels()[0].get_fontsize()
+    for width, size in itertools.product(WIDTHS, usual * np.array(SIZES)):
+        labels = [fill(name, width) for name in names]
+        if _height(labels, size) <= room:
+            break
+    else:
+        size = room / LINES
+    ax.set_yticks(range(len(names)), labels, fontsize=size)
+    for text in ax.texts:
+        most = room / _height([text.get_text()], 1.0)
+        text.set_fontsize(min(float(text.get_fontsize()), most))
+
+
+def _height(labels: list[str], size: float) -> float:
+    """Return the height of the highest label, in points."""
+    return LINES * size * (1 + max(label.count("\n") for label in labels))
 
 
 def _axes(ax: Axes | None, labels: list[str]) -> Axes:

@@ -1,5 +1,6 @@
 """Forest plots and permutation distributions, checked on their Axes."""
 
+import itertools
 import re
 from dataclasses import replace
 
@@ -341,3 +342,30 @@ def test_groups_and_their_differences_are_drawn_in_two_plots():
     drawn = [line for line in lower.lines if line.get_gid() == "interval"]
     ends = np.array([line.get_xdata() for line in drawn])
     assert ends == pytest.approx(found[["lower", "upper"]].to_numpy())
+
+
+@pytest.mark.parametrize("many", [3, 12, 40])
+def test_labels_of_rows_do_not_overlap_in_small_axes(many):
+    import matplotlib.pyplot as plt
+
+    name = "the hospital of town number {} in the region of the north-east"
+    table = pd.DataFrame(
+        {
+            "site": [name.format(number) for number in range(many)],
+            "estimate": 0.5,
+            "lower": 0.4,
+            "upper": 0.6,
+            "n": 1000,
+        }
+    )
+    figure, axes = plt.subplots(1, 2, figsize=(14, 4), layout="constrained")
+    for ax in axes:
+        scv.plots.plot_forest(
+            table, ax=ax, names="site", summary=(0.5, 0.4, 0.6, 0.2, 0.8)
+        )
+    figure.draw_without_rendering()
+    for ax in axes:
+        for texts in (ax.get_yticklabels(), ax.texts):
+            boxes = [text.get_window_extent() for text in texts]
+            for above, below in itertools.pairwise(boxes):
+                assert above.y0 >= below.y1 - 0.5
