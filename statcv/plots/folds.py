@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from statcv.errors import DataError
 from statcv.folds import FoldPlan, Ragged, Response
+from statcv.folds.audit import trained_on_equal
 from statcv.inference import Readable
 from statcv.plots.base import COLOURS, GREY, new_axes
 from statcv.plots.splits import (
@@ -21,6 +25,7 @@ from statcv.plots.splits import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Normalize
+    from matplotlib.lines import Line2D
 
 MOST_LINES = 250  # with more records several share a line, in their mean colour
 MOST_GRID = 40  # with at most this many lines or columns there is white between them
@@ -33,7 +38,12 @@ Rows = NDArray[np.intp]
 
 
 def plot_folds(
-    plan: FoldPlan | Readable, repeat: int | None = None, ax: Axes | None = None
+    plan: FoldPlan | Readable,
+    repeat: int | None = None,
+    ax: Axes | None = None,
+    *,
+    sites: Sequence[Any] | pd.Series[Any] | None = None,
+    duplicates: Sequence[Any] | pd.Series[Any] | None = None,
 ) -> Axes:
     """Draw a plan as a grid of records by folds.
 
@@ -52,6 +62,13 @@ def plot_folds(
         single split (``montecarlo``, ``bootstrap``), all are drawn side by side.
     ax : matplotlib.axes.Axes, optional
         Axes to draw on; those of a new figure by default.
+    sites : array_like, optional
+        Site of each record of the plan. Records are sorted by site first, with a line
+        between sites and their names at the left.
+    duplicates : array_like, optional
+        Identity of each record of the plan, such as the number of a person; duplicates
+        share it. A cross marks a held-out record of whom a duplicate is in the training
+        set of the same fold, which reveals its outcome.
 
     Returns
     -------
@@ -64,6 +81,8 @@ def plot_folds(
         If there is no such repeat.
     ArgumentTypeError
         If ``plan`` is neither a plan nor a result.
+    DataError
+        If ``sites`` or ``duplicates`` does not have one known value per record.
 
     Notes
     -----
@@ -82,7 +101,8 @@ def plot_folds(
     """
     plan, response = plan_and_response(plan)
     shown = shown_splits(plan, response, repeat)
-    rows = _in_order(shown, response)
+    place = None if sites is None else _coded(sites, plan, "sites")
+    rows = _in_order(shown, response, None if place is None else place[0])
     colours, scale = _colours(plan.n, response)
     dark = _dark(response)
     image = _image(shown, rows, colours, _rgb(dark))
@@ -99,18 +119,78 @@ def plot_folds(
     _separate_cells(ax, lines, columns)
     shown.name_axis(ax)
     _name_records(ax, plan, rows, lines)
+    if place is not None:
+        _name_sites(ax, place[0][rows], place[1], lines)
+    divided = None
+    if duplicates is not None:
+        divided = _mark_divided(
+            ax, shown, _coded(duplicates, plan, "duplicates")[0], rows, lines
+        )
     ax.set_title(f"Who is held out, {shown.title}")
-    _explain(ax, shown, response, dark, scale)
+    _explain(ax, shown, response, dark, scale, divided)
     return ax
 
 
-def _in_order(shown: Shown, response: Response | None) -> Rows:
+def _coded(
+    values: Sequence[Any] | pd.Series[Any], plan: FoldPlan, argument: str
+) -> tuple[Rows, list[str]]:
+    """Return the number of each record's value, and the values in sorted order."""
+    column = pd.Series(values)
+    if len(column) != plan.n:
+        raise DataError(
+            f"{argument} has {len(column):,} values, but the plan is for {plan.n:,} "
+            "records."
+        )
+    if column.isna().any():
+        raise DataError(f"{argument} is missing in {int(column.isna().sum())} records.")
+    codes, found = pd.factorize(column, sort=True)
+    return np.asarray(codes, dtype=np.intp), [str(value) for value in found]
+
+
+def _name_sites(ax: Axes, sites: Rows, names: list[str], lines: int) -> None:
+    """Draw a line between sites, and write their names at the left."""
+    starts = np.flatnonzero(np.diff(sites, prepend=-1))
+    ends = np.append(starts[1:], len(sites))
+    edges, scale = starts * lines / len(sites) - 0.5, lines / len(sites)
+    for edge in edges[1:].tolist():
+        ax.axhline(edge, color=DARK, linewidth=1.2).set_gid("site")
+    middle = (starts + ends) / 2 * scale - 0.5
+    ax.set_yticks(middle, [names[code] for code in sites[starts].tolist()])
+    ax.tick_params(axis="y", labelsize="small", length=0)
+    count = ax.get_ylabel()
+    ax.set_ylabel(f"{count}, by site" if count != "record" else "site")
+
+
+def _mark_divided(
+    ax: Axes, shown: Shown, identity: Rows, rows: Rows, lines: int
+) -> Line2D | None:
+    """Mark held-out records of whom a duplicate is in the training set."""
+    tests = shown.plan.tests
+    seen = trained_on_equal(shown.plan, identity)
+    line = np.full(shown.plan.n, -1)
+    line[rows] = np.arange(len(rows)) * lines // len(rows)
+    column = np.full(shown.plan.n_splits, -1)
+    column[shown.splits] = np.arange(len(shown.splits))
+    x, y = column[tests.owners[seen]], line[tests.values[seen]]
+    drawn = (x >= 0) & (y >= 0)
+    if not drawn.any():
+        return None
+    label = f"a duplicate is trained on ({int(drawn.sum()):,})"
+    size = 5.0 if lines <= MOST_GRID else 3.0
+    (marks,) = ax.plot(x[drawn], y[drawn], "x", color="black", ms=size, label=label)
+    marks.set_gid("divided")
+    return marks
+
+
+def _in_order(
+    shown: Shown, response: Response | None, sites: Rows | None = None
+) -> Rows:
     """Return the records to draw, from top to bottom.
 
     Records are sorted by the first column that holds them out, and then by class or
     value. They are sorted by class first if a record is held out more than once, or if
     only a sample of the splits is drawn, with the records held out or dropped in it.
-    Records of one cluster are adjacent.
+    Records of one cluster are adjacent. If there are sites, these come first.
     """
     plan, many = shown.plan, len(shown.splits)
     tests = plan.tests.chosen(shown.splits)
@@ -130,6 +210,8 @@ def _in_order(shown: Shown, response: Response | None) -> Rows:
         foremost = np.full(plan.strata.count, many)
         np.minimum.at(foremost, codes, first)
         keys += [codes, foremost[codes]]
+    if sites is not None:
+        keys.append(sites)
     order = np.lexsort(keys)
     if shown.sampled:
         order = order[(first[order] < many) | (drop[order] < many)]
@@ -248,6 +330,7 @@ def _explain(
     response: Response | None,
     dark: str,
     scale: Normalize | None,
+    divided: Line2D | None = None,
 ) -> None:
     """Add a legend of the colours below the plot."""
     from matplotlib.cm import ScalarMappable
@@ -276,8 +359,9 @@ def _explain(
         balance = not plan.kept_out.chosen(shown.fits).sizes.any()
         why = "dropped for balance" if balance else "not trained on"
         trained.append(Patch(color=dark, label=f"{why}, {_range(dropped)} per fit"))
+    marks = [] if divided is None else [divided]
     bands = "" if plan.strata is None else f"bands at the left: {plan.strata.sentence}"
-    legend_below(ax, [*held, *trained], bands)
+    legend_below(ax, [*held, *trained, *marks], bands)
 
 
 def _absent(shown: Shown) -> Ragged:

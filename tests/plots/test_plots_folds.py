@@ -346,3 +346,43 @@ def test_invalid_arguments_raise_an_error():
         plot_composition(plan, what="trainig")
     with pytest.raises(ArgumentTypeError, match="DataFrame"):
         plot_folds(table(20))
+
+
+# ---- sites, and duplicates on both sides of a fold ----
+
+
+def test_divided_duplicates_are_marked_and_sites_are_together():
+    plan, person = plan_of(scheme="kfold", k=4), np.arange(24) // 2
+    site = np.array(["west", "east", "north"])[np.arange(24) % 3]
+    ax = plot_folds(plan, sites=site, duplicates=person)
+    fold = plan.to_frame().set_index("row")["fold"].reindex(range(24)).to_numpy()
+    divided = {row for row in range(24) if fold[row] != fold[row ^ 1]}
+    (marks,) = [line for line in ax.lines if line.get_gid() == "divided"]
+    assert len(marks.get_xdata()) == len(divided)
+    assert f"a duplicate is trained on ({len(divided)})" in [
+        text.get_text() for text in ax.get_legend().get_texts()
+    ]
+    assert labels_of(ax.yaxis) == ["east", "north", "west"]
+    edges = [line.get_ydata()[0] for line in ax.lines if line.get_gid() == "site"]
+    assert edges == [7.5, 15.5]
+    drawn = zip(marks.get_xdata(), marks.get_ydata(), strict=True)
+    names = sorted(set(site))
+    by_place = sorted((int(x), names[int(y) // 8]) for x, y in drawn)
+    numbers = {name: at for at, name in enumerate(sorted(set(fold)))}
+    assert by_place == sorted((numbers[fold[row]], site[row]) for row in divided)
+
+
+def test_no_duplicate_is_divided_by_folds_of_persons():
+    person = pd.Series(np.arange(24) // 2, name="person")
+    data = table(24).assign(person=person)
+    plan = scv.fold_plan("two", data, scheme="kfold", k=4, stratify="person", seed=1)
+    ax = plot_folds(plan, duplicates=person)
+    assert not [line for line in ax.lines if line.get_gid() == "divided"]
+
+
+def test_sites_of_other_records_are_an_error():
+    plan = plan_of(k=4)
+    with pytest.raises(scv.errors.DataError, match="sites has 3 values"):
+        plot_folds(plan, sites=[1, 2, 3])
+    with pytest.raises(scv.errors.DataError, match="duplicates is missing in 1"):
+        plot_folds(plan, duplicates=[None, *range(23)])
