@@ -29,6 +29,7 @@ TITLES = {
 BLUE, RED, GREEN = COLOURS[:3]
 HALF: dict[str, Any] = {"color": "black", "linestyle": (0, (5, 4)), "linewidth": 0.9}
 NEAR, ASIDE, WIDEST = 0.012, 0.045, 0.84  # of a swarm: upwards, across, in all
+FOLDS = 5  # of the drawing of an evaluation
 FEW = 12  # with no more distinct predictions their shares are drawn, not a density
 
 
@@ -41,7 +42,8 @@ def figure(name: str, *, folder: Folder = None, ax: Axes | None = None) -> Axes:
         ``"1b"`` (ROC curve of the negative mean under leave-one-out), ``"1c"`` (its
         auROC under leave-P-out), ``"2a"`` (logistic regression under leave-one-out),
         ``"2b"``, ``"2c"`` (stratified leave-P-out), ``"3b"``, ``"3c"`` (rebalanced
-        leave-one-out), ``"5a"``, ``"5b"`` (penalties), ``"S2a"`` to ``"S2d"``
+        leave-one-out), ``"5a"``, ``"5b"`` (penalties), ``"S1a"``, ``"S1b"`` (evaluation
+        by fold and of pooled predictions), ``"S2a"`` to ``"S2d"``
         (dummies), ``"S3a"``, ``"S3b"`` (random forest, nearest neighbours), ``"S4a"``
         to ``"S4c"`` (predictions), ``"S5a"``, ``"S5b"`` (standardised scores).
     folder : str or path, optional
@@ -93,6 +95,45 @@ def _dummy(kind: str, scheme: str, model: str) -> Draw:
 def _boxes(name: str, value: str, keep: Callable[[pd.DataFrame], pd.DataFrame]) -> Draw:
     def draw(folder: Folder, ax: Axes | None) -> Axes:
         return draw_boxes(keep(stored(name, folder)), value, ax)
+
+    return draw
+
+
+def _evaluation(pooled: bool) -> Draw:
+    """Return what draws how held-out predictions are evaluated: by fold, or pooled."""
+
+    def draw(folder: Folder, ax: Axes | None) -> Axes:
+        from statcv.plots.splits import legend_below
+
+        ax, folds = new_axes(ax), np.arange(1, FOLDS + 1)
+        ax.barh(folds, FOLDS, 0.7, color=GREY, alpha=0.25, label="trained on")
+        ax.barh(folds, 1, 0.7, folds - 1, color=BLUE, label="held out")
+        end, past = FOLDS + 0.4, FOLDS + 1.0
+        arrow: dict[str, Any] = {"arrowstyle": "->", "color": "black"}
+        if pooled:
+            height = FOLDS + 1.3
+            ax.barh(height, FOLDS, 0.7, color=BLUE)
+            for fold in folds.tolist():
+                at = fold - 0.5
+                faint = arrow | {"alpha": 0.5}
+                ax.annotate("", (at, height - 0.4), (at, fold), arrowprops=faint)
+            heights, said = [height], "auROC of all\npredictions"
+        else:
+            heights, said = [float(fold) for fold in folds], "auROC"
+        for height in heights:
+            ax.annotate("", (past, height), (end - 0.3, height), arrowprops=arrow)
+            ax.text(past + 0.1, height, said, va="center", fontsize="small")
+        ax.set(
+            xlim=(-0.1, FOLDS + 2.9),
+            ylim=(FOLDS + 2.0, 0.4),
+            xlabel="records",
+            ylabel="fold",
+            title="pooled predictions" if pooled else "evaluation by fold",
+            xticks=[],
+        )
+        ax.set_yticks(folds)
+        legend_below(ax, ax.get_legend_handles_labels()[0])
+        return ax
 
     return draw
 
@@ -153,6 +194,8 @@ FIGURES: dict[str, Draw] = {
     "3c": _rebalanced,
     "5a": _heat("penalties", "C", "loocv", "C (small: strong penalty)"),
     "5b": _heat("penalties", "C", "rloocv", "C (small: strong penalty)"),
+    "S1a": _evaluation(pooled=False),
+    "S1b": _evaluation(pooled=True),
     "S2a": _dummy("pr", "loocv", "negmean"),
     "S2b": _swarm,
     "S2c": _dummy("roc", "loocv", "mean"),
