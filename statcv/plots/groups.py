@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from statcv.errors import ArgumentError
 from statcv.inference import Readable, metric_of
 from statcv.plots.base import require_result, written
 from statcv.plots.forest import NAME, plot_forest
@@ -19,7 +20,7 @@ def plot_groups(
     result: Readable,
     metric: str | None = None,
     *,
-    by: Any,
+    by: Any = None,
     reference: Any = None,
     level: float = 0.95,
 ) -> NDArray[Any]:
@@ -50,7 +51,8 @@ def plot_groups(
     Raises
     ------
     ArgumentError
-        If there is a single group, or no group is called ``reference``.
+        If ``by`` is missing, there is a single group, or no group is called
+        ``reference``.
 
     Examples
     --------
@@ -61,6 +63,8 @@ def plot_groups(
     ['1 minus 0\np = 0.094']
     """
     require_result(result, "plot_groups")
+    if by is None:
+        raise ArgumentError("plot_groups() needs by=, a column or one value per row.")
     import matplotlib.pyplot as plt
 
     source: Any = result
