@@ -4,6 +4,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from docutils import nodes
+
 import statcv
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # pages are executed beside other work
@@ -20,6 +22,7 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_design",
 ]
 exclude_patterns = ["_*"]
 nitpicky = True
@@ -38,7 +41,7 @@ nitpick_ignore_regex = [
 
 # ---- executed documents ----
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 nb_execution_raise_on_error = True
 nb_execution_timeout = 900
@@ -56,7 +59,7 @@ def _what_outputs_hang_on() -> str:
     package = Path(statcv.__file__).parent
     digest = hashlib.sha256(repr(statcv.available_data()["here"].tolist()).encode())
     measured = (HERE.parent / "benchmarks" / "results").glob("*")
-    for file in sorted([*package.rglob("*.py"), *HERE.glob("*.py"), *measured]):
+    for file in sorted([*package.rglob("*.py"), HERE / "_notebook.py", *measured]):
         digest.update(file.read_bytes())
     return digest.hexdigest()[:12]
 
@@ -70,7 +73,10 @@ nb_execution_cache_path = str(
 html_theme = "pydata_sphinx_theme"
 html_title = "statcv"
 html_static_path = ["_static"]
+html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_css_files = ["custom.css"]
+html_js_files = ["accessible.js"]
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -78,6 +84,8 @@ html_domain_indices = False
 html_theme_options = {
     "logo": {"text": "statcv"},
     "navbar_align": "left",
+    "navbar_persistent": ["search-button"],
+    "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_nav_level": 2,
     "footer_start": ["copyright"],
@@ -85,23 +93,20 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
-html_sidebars = {
-    page: []
-    for page in (
-        "index",
-        "install",
-        "loocv-and-rloocv",
-        "stratified-kfold",
-        "fold-plans",
-        "tuning",
-        "what-may-i-conclude",
-        "large-runs",
-        "formula",
-        "benchmarks",
-        "news",
-    )
-}
+html_sidebars = {"index": []}
+html_math_renderer = "mathml"
 
+# Where several versions are served side by side, such as /stable and /dev, a menu of
+# them: the address of the site, and the path of this version.
+if root := os.environ.get("STATCV_DOCS_ROOT"):
+    version_path = os.environ.get("STATCV_DOCS_VERSION", "dev")
+    html_baseurl = f"{root}/{version_path}/"
+    html_theme_options["switcher"] = {
+        "json_url": f"{root}/versions.json",
+        "version_match": version_path,
+    }
+    html_theme_options["check_switcher"] = False
+    html_theme_options["navbar_end"] = ["version-switcher", "theme-switcher"]
 
 # Made by the verbs, never by hand: their fields are not how a user makes them.
 _NOT_MADE_BY_HAND = {
@@ -122,5 +127,24 @@ def _hide_signature(app, what, name, obj, options, signature, returned):
     return None
 
 
+# ---- formulas, as MathML, which browsers typeset without a script ----
+
+
+def _mathml(display):
+    def visit(self, node):
+        from latex2mathml.converter import convert
+
+        made = convert(node.astext(), display=display)
+        if display == "block":
+            made = f'<div class="math" role="math">{made}</div>'
+        self.body.append(made)
+        raise nodes.SkipNode
+
+    return visit
+
+
 def setup(app):
+    app.add_html_math_renderer(
+        "mathml", (_mathml("inline"), None), (_mathml("block"), None)
+    )
     app.connect("autodoc-process-signature", _hide_signature)
