@@ -96,10 +96,12 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
     check_style(style, by)
     api = f"res.summary(level={level!r})"
     summary = result.summary(level)
-    options = {"style": style, "by": by} if by is not None else {"style": style}
-    options = {name: value for name, value in options.items() if value is not None}
-    if level != 0.95:
-        options["level"] = level
+    given = {"style": (style, None), "by": (by, None), "level": (level, 0.95)}
+    options: dict[str, Any] = {
+        name: value
+        for name, (value, usual) in given.items()
+        if value is not None and not (isinstance(usual, float) and value == usual)
+    }
     named = None if by is None else by if isinstance(by, str) else "by"
     sections = [
         Section(

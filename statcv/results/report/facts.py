@@ -13,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-import statcv
 from statcv.results.report.parts import Prose, Said, Table, count, named_values
 from statcv.results.summary import number
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
-PACKAGES: tuple[str, ...] = ("numpy", "scipy", "pandas", "patsy", "statsmodels")
+PACKAGES: tuple[str, ...] = (
+    "statcv",
+    "numpy",
+    "scipy",
+    "pandas",
+    "patsy",
+    "statsmodels",
+)
 PACKAGES += ("scikit-learn", "xgboost", "matplotlib", "jinja2")
 NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
 
@@ -105,10 +111,7 @@ def data_flow(result: CVResult) -> Table:
 
 def session(seed: int | None) -> Table:
     """Return the versions of Python and the packages, and the seed."""
-    rows = [
-        ("Python", Said(platform.python_version())),
-        ("statcv", Said(statcv.__version__)),
-    ]
+    rows = [("Python", Said(platform.python_version()))]
     for name in PACKAGES:
         try:
             rows.append((name, Said(metadata.version(name))))
