@@ -1,4 +1,4 @@
-"""The command `statcv`: `statcv cv`, `compare`, `folds`, `data` and `sites`.
+"""The command `statcv`: `statcv cv`, `report`, `compare`, `folds`, `data` and `sites`.
 
 Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
 """
@@ -123,6 +123,19 @@ def _cv(options: argparse.Namespace) -> None:
         test = result.test(n_permutations=options.test, level=options.level)
         print(f"\n{test}")
     _tell(written, options.out)
+
+
+def _report(options: argparse.Namespace) -> None:
+    from statcv.results.report import check_path, check_style
+
+    check_path(options.out)
+    check_style(options.style, options.by)
+    data = _read_data(options.data)
+    result = _fit(options, data, {"checkpoint": options.checkpoint})
+    style, by, level = options.style, options.by, options.level
+    written = result.report(options.out, style=style, by=by, level=level)
+    print(result.sentence(options.level))
+    print(f"\nWritten: {written}")
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -378,7 +391,14 @@ def _tell(written: Sequence[Path], folder: Path | None) -> None:
         print(f"\nWritten to {folder}:\n{textwrap.indent(wrapped, '  ')}")
 
 
-COMMANDS = {"cv": _cv, "compare": _compare, "folds": _folds, "data": _data, **SITES}
+COMMANDS = {
+    "cv": _cv,
+    "report": _report,
+    "compare": _compare,
+    "folds": _folds,
+    "data": _data,
+    **SITES,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

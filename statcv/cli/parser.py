@@ -16,6 +16,7 @@ EXAMPLES = """\
 examples:
   statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
   statcv cv "y ~ x1 * x2 + np.log1p(x3**2)" ehr -k 5 --repeats 4 --out results
+  statcv report "GRADE ~ GPA + TUCE" spector --style tripod+ai --out report.html
   statcv compare "GRADE ~ GPA + TUCE" spector --schemes loocv,rloocv --seed 1
   statcv compare "y ~ x1 + x2 + x3" ehr --models logit,xgboost -k 5 --seed 1
   statcv folds visits.csv -k 5 --stratify patient --by hash --out folds.csv
@@ -78,6 +79,14 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("--test", type=int, metavar="N", help=permuted)
     leaning = "estimate the bias of rank metrics without skill, by N permutations"
     add("--null-bias", type=int, metavar="N", help=leaning)
+    kept = "directory that keeps the fits; the same command resumes from them"
+    add("--checkpoint", type=Path, metavar="DIR", help=kept)
+    add = command("report", "cross-validate one model, and write a report")
+    _add_call(add, out=False)
+    add("--out", type=Path, required=True, metavar="FILE", help="such as out.html")
+    styles = ("tripod+ai", "probast+ai", "tripod-cluster")
+    add("--style", choices=styles, help="reporting guideline")
+    add("--by", metavar="COLUMN", help="clusters whose estimates are reported")
     kept = "directory that keeps the fits; the same command resumes from them"
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")
@@ -213,7 +222,7 @@ def _add_agree(add: Any) -> None:
     add("--out", type=Path, metavar="FILE.json", help="write the plan there")
 
 
-def _add_call(add: Any) -> None:
+def _add_call(add: Any, out: bool = True) -> None:
     """Add the options that ``cv`` and ``compare`` share, mostly arguments of cv()."""
     add("formula", metavar="FORMULA", help='such as "y ~ age * sex"; quote it')
     add("data", metavar="DATA", help="name of a data set (statcv data), or a file")
@@ -234,7 +243,8 @@ def _add_call(add: Any) -> None:
     add("--level", type=_level, default=0.95, help="level of the intervals (0.95)")
     quiet = {"dest": "progress", "action": "store_const", "const": False}
     add("--quiet", **quiet, help="show no progress bar")
-    add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
+    if out:
+        add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
 
 
 def _add_folds(add: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -990,6 +991,88 @@ class CVResult:
         """
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         return summarise(self, level, monte_carlo_error, biases, digits)
+
+    # ---- report ----
+
+    def sentence(self, level: float = 0.95) -> str:
+        """Return the result as one sentence for an abstract.
+
+        Parameters
+        ----------
+        level : float, default 0.95
+            Confidence level of the interval.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> res.sentence().endswith("32 records with 11 events (GRADE = 1).")
+        True
+        """
+        from statcv.results.report import sentence_of
+
+        return sentence_of(self, level)
+
+    def report(
+        self,
+        path: str | Path,
+        *,
+        style: str | None = None,
+        by: Any = None,
+        level: float = 0.95,
+    ) -> Path:
+        """Write a report: one self-contained HTML file, or Markdown.
+
+        It states the data and their flow, the folds and their audit, the estimates
+        with intervals, the pictures, the notes, the session, and code that makes the
+        result again. The same result gives the same bytes.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write; one that exists is replaced. ``.html`` gives one file that
+            needs nothing else. ``.md`` gives Markdown, with its pictures as PNG files
+            beside it.
+        style : {"tripod+ai", "probast+ai", "tripod-cluster"}, optional
+            Reporting guideline. ``"tripod+ai"`` adds a paragraph on methods with
+            citations and the checklist, filled as far as the result determines it;
+            ``"probast+ai"`` adds the signalling questions that a result can answer;
+            ``"tripod-cluster"`` needs ``by=``.
+        by : str or array-like, optional
+            Grouping of the records, as in :meth:`metrics`; estimates of each cluster
+            and their heterogeneity are added.
+        level : float, default 0.95
+            Confidence level of the intervals.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ArgumentError
+            If the style or the extension is unknown, or the file cannot be written.
+
+        References
+        ----------
+        Collins et al. (2024), BMJ 385:e078378 (TRIPOD+AI); Moons et al. (2025), BMJ
+        388:e082505 (PROBAST+AI); Debray et al. (2023), BMJ 380:e071018
+        (TRIPOD-Cluster).
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA", scv.load_data("spector"), seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     res.report(f"{folder}/out.html", style="tripod+ai").name
+        'out.html'
+        """
+        from statcv.results.report import check_path, result_report, write_report
+
+        check_path(path)
+        return write_report(result_report(self, style, by, level), path)
 
     # ---- pictures ----
 

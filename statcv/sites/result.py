@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from statcv.arguments import check_level
 from statcv.errors import MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.metrics import get_metric
-from statcv.results.summary import Summary, column
+from statcv.results.summary import Summary, column, number
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.estimates import Some, make_estimate, no_skill
@@ -400,6 +401,53 @@ class SitesResult:
             },
             notes=tuple(notes),
         )
+
+    def report(self, path: str | PathLike[str], level: float = 0.95) -> PathLike[str]:
+        """Write a report of plan, sites, disclosure, estimates and heterogeneity.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        level : float, default 0.95
+            Confidence level of the intervals.
+        """
+        from statcv.results.report import (
+            Picture,
+            check_path,
+            general_report,
+            write_report,
+        )
+        from statcv.sites.disclosure import disclosure_sheet
+
+        check_path(path)
+        agreed = pd.DataFrame(
+            {"value": [str(value) for value in self.plan.document.values()]},
+            index=pd.Index(list(self.plan.document)),
+        )
+        found = self.heterogeneity(level=level)
+        names = ("estimate", "lower", "upper", "tau2", "i2", "p_heterogeneity")
+        spread = pd.DataFrame(
+            {"value": [number(float(getattr(found, name))) for name in names]},
+            index=pd.Index(names),
+        )
+        sheet = disclosure_sheet(self.plan).set_index("array").astype(str)
+        tables = {
+            "Plan": agreed,
+            "Sites": self.sites.astype(str),
+            "Heterogeneity, by random effects": spread,
+            "Folds": self.folds.drop(columns="repeat").set_index("fold").astype(str),
+            "Fit of all records": self.model.map(number),
+            "What leaves each site": sheet,
+        }
+        forest = Picture(
+            "sites",
+            "Estimates by site",
+            "Headline metric of each site, and of all sites, with intervals.",
+            lambda ax: self.plot(ax, level),
+        )
+        made = general_report(self.summary(level), level, tables, [forest])
+        return write_report(made, path)
 
     def plot(self, ax: Axes | None = None, level: float = 0.95) -> Axes:
         """Draw the headline metric of each site, and of all, as a forest plot."""

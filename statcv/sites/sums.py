@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from os import PathLike
 from typing import Any, Final
 
 import numpy as np
@@ -19,7 +20,7 @@ from statcv.formula import as_frame
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
 from statcv.metrics import get_metric
-from statcv.results.summary import Summary, column
+from statcv.results.summary import Summary, column, number
 from statcv.sites.agreement import DECISIONS
 from statcv.sites.by_query import (
     AGREED,
@@ -275,8 +276,8 @@ class SumsResult:
         total = dict.fromkeys((*OF_FOLDS, *OF_SITE), 0.0)
         for site in self.sites:
             table = self.tables[site]
-            for number, sums in table.folds.items():
-                if fold in (None, number):
+            for one, sums in table.folds.items():
+                if fold in (None, one):
                     for name, value in sums.items():
                         total[name] += value
             for name, value in table.squares.items():
@@ -464,6 +465,23 @@ class SumsResult:
                 str(self.estimate()),
             ]
         )
+
+    def report(self, path: str | PathLike[str], level: float = 0.95) -> PathLike[str]:
+        """Write a report of sites, folds and estimates.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        level : float, default 0.95
+            Confidence level of the intervals.
+        """
+        from statcv.results.report import check_path, general_report, write_report
+
+        check_path(path)
+        folds = self.folds.set_index("fold").map(number)
+        made = general_report(self.summary(level), level, {"Folds": folds})
+        return write_report(made, path)
 
     def summary(self, level: float = 0.95) -> Summary:
         """Return sites, folds and metrics as text and tables."""

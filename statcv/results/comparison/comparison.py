@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,6 +115,19 @@ class Comparison:
             the standard errors of the differences warrant.
         """
         return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the comparison as a report, in HTML or Markdown.
+
+        Parameters
+        ----------
+        path : str or path
+            File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        """
+        from statcv.results.report import check_path, comparison_report, write_report
+
+        check_path(path)
+        return write_report(comparison_report(self), path)
 
     def __repr__(self) -> str:
         return str(self.summary())

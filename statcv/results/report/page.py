@@ -1,0 +1,159 @@
+"""A report as HTML or Markdown, written to a file."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
+from statcv.results.report.parts import Picture, Report
+from statcv.results.report.pictures import draw, inline_svg, view_box
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+FORMS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
+SPECIAL = "\\`*_{}[]<>|~$^@#&!"
+
+
+def visible(text: str) -> str:
+    r"""Return text in one line, with invisible and directional marks written out.
+
+    >>> print(visible("a\u202eb"), visible("two\nlines"))
+    a\u202eb two lines
+    """
+    shown = []
+    for character in re.sub(r"\s+", " ", text):
+        kind = unicodedata.category(character)
+        hidden = kind in ("Cc", "Cs", "Cn", "Co") or (
+            kind == "Cf" and character != "\u200d"  # which joins parts of emoji
+        )
+        shown.append(f"\\u{ord(character):04x}" if hidden else character)
+    return "".join(shown)
+
+
+def plain(text: str) -> str:
+    r"""Return text that Markdown shows as it is.
+
+    >>> print(plain("a*b <i>"))
+    a\*b \<i\>
+    """
+    return "".join("\\" + c if c in SPECIAL else c for c in visible(str(text)))
+
+
+def check_path(path: object) -> tuple[Path, str]:
+    """Return the path of a report and its form.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it is not a path.
+    ArgumentError
+        If its extension is unknown, or the folder does not exist.
+    """
+    if not isinstance(path, (str, PathLike)):
+        raise ArgumentTypeError(
+            f"path must be the name of a file, not a {type(path).__name__}."
+        )
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in FORMS:
+        raise ArgumentError(
+            f"a report is written as {', '.join(FORMS)}, not as {file.suffix!r} "
+            f"({file.name})." + suggestion(suffix, FORMS)
+        )
+    if not file.parent.is_dir():
+        raise ArgumentError(
+            f"cannot write {file}: the folder {file.parent} does not exist."
+        )
+    return file, FORMS[suffix]
+
+
+def write_report(report: Report, path: object) -> Path:
+    """Write a report; a file that exists is replaced.
+
+    Parameters
+    ----------
+    report : Report
+    path : str or path
+        Name of the file, which ends in ``.html`` or ``.md``.
+
+    Raises
+    ------
+    ArgumentError
+        If the file cannot be written.
+    """
+    file, form = check_path(path)
+    beside: dict[str, bytes] = {}
+    if form == "html":
+        text = to_html(report)
+    else:
+        text, beside = to_markdown(report, file.stem)
+    try:
+        file.write_text(text, encoding="utf-8", newline="\n")
+        for name, content in beside.items():
+            file.with_name(name).write_bytes(content)
+    except OSError as error:
+        raise ArgumentError(f"cannot write {file}: {reason(error)}.") from error
+    return file
+
+
+@lru_cache
+def _environment(html: bool) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    def finalize(value: Any) -> Any:
+        return visible(value) if type(value) is str else value
+
+    made = Environment(
+        loader=PackageLoader("statcv.results.report", "templates"),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=finalize if html else None,
+    )
+    made.filters["plain"] = plain
+    return made
+
+
+def to_html(report: Report) -> str:
+    """Return a report as one self-contained page."""
+    from markupsafe import Markup, escape
+
+    def picture(one: Picture, name: str) -> dict[str, Any]:
+        inside = inline_svg(one, name)
+        return {"box": view_box(inside), "inside": Markup(inside)}  # drawn, not data
+
+    def code(text: str) -> Markup:
+        lines = [visible(line.strip()) for line in text.splitlines()]
+        indents = [len(line) - len(line.lstrip()) for line in text.splitlines()]
+        return escape(
+            "\n".join(" " * n + line for n, line in zip(indents, lines, strict=True))
+        )
+
+    template = _environment(True).get_template("report.html")
+    return template.render(report=report, picture=picture, code=code)
+
+
+def to_markdown(report: Report, stem: str) -> tuple[str, dict[str, bytes]]:
+    """Return a report as Markdown, and its pictures by the names of their files."""
+    files: dict[str, bytes] = {}
+    base = "".join(c if c.isalnum() or c in "-_." else "_" for c in stem)
+
+    def picture(one: Picture) -> str:
+        name = f"{base}_{len(files) + 1}_{one.name}.png"
+        files[name] = draw(one, "png")
+        return name
+
+    def indented(text: str) -> str:
+        return "\n".join(f"    {line}" for line in text.splitlines())
+
+    template = _environment(False).get_template("report.md")
+    text = template.render(report=report, picture=picture, indented=indented)
+    return text, files
