@@ -491,3 +491,18 @@ def test_templates_are_package_data() -> None:
     assert "jinja2" in config["options"]["install_requires"]
     folder = ROOT / "statcv" / "results" / "report" / "templates"
     assert {p.name for p in folder.iterdir()} == {"report.html", "report.md"}
+
+
+def test_the_methods_claim_only_what_was_done(tmp_path):
+    data = scv.load_data("spector")
+    plain = scv.cv("GRADE ~ GPA", data, k=4, seed=1)
+    held = scv.from_predictions(
+        plain.predictions, observed="observed", predicted="predicted", fold="fold"
+    )
+    learnt = plain.update("GRADE ~ scale(GPA)")
+    texts = [
+        one.report(tmp_path / "report.md", style="tripod+ai").read_text()
+        for one in (plain, held, learnt)
+    ]
+    assert ["We fitted" in text for text in texts] == [True, False, True]
+    assert ["were learnt again" in text for text in texts] == [False, False, True]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from statcv.results.report.facts import sentence_of
+from statcv.results.report.methods import is_given
 from statcv.results.report.parts import Said, Section, Table
 
 if TYPE_CHECKING:
@@ -111,7 +112,6 @@ def tripod_answers(result: CVResult, level: float, by: str | None) -> dict[str, 
         "12b": f"as the formula states: {', '.join(design.names)}",
         "12c": f"{label}; {plan.n_fits} fits; {plan.scheme}",
         "12e": f"{metrics}; see the pictures",
-        "12g": "each record is predicted by fits that were not trained on it",
         "13": plan.rebalance or "training sets were not rebalanced",
         "15": ("probabilities" if result.scores.probabilities else "predicted values")
         + ("" if result.threshold is None else f"; threshold {result.threshold:g}"),
@@ -121,8 +121,15 @@ def tripod_answers(result: CVResult, level: float, by: str | None) -> dict[str, 
         "20a": "see the data flow",
         "21": f"{size}; {plan.n_fits} fits",
         "23a": str(result.estimate(level=level)),
-        "26": concerns[0] if concerns else "the audit of the folds has no concern",
+        "26": (
+            f"audit of the folds: {concerns[0]}"
+            if concerns
+            else "the audit of the folds has no concern"
+        )
+        + "; others are for the author",
     }
+    if not is_given(result):
+        answers["12g"] = "each record is predicted by fits that were not trained on it"
     if result.held.coefficients is not None:
         answers["22"] = "coefficients over the fits; res.model has the fit on all rows"
     if by is not None:

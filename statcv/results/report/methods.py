@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 WORKS = {
     "austin": "Austin GI, Pe'er I, Korem T (2024). Distributional bias compromises "
-    "leave-one-out cross-validation.",
+    "leave-one-out cross-validation. Sci Adv 11(48):eadx6976 (2025).",
     "bey": "Bey R, Goussault R, Grolleau F, Benchoufi M, Porcher R (2020). "
     "Fold-stratified cross-validation for unbiased and privacy-preserving federated "
     "learning. J Am Med Inform Assoc 27:1244-1251.",
@@ -21,12 +21,11 @@ WORKS = {
     "Biometrics 44:837-845.",
     "nadeau": "Nadeau C, Bengio Y (2003). Inference for the generalization error. "
     "Machine Learning 52:239-281.",
-    "efron": "Wager S, Hastie T, Efron B (2014). Confidence intervals for random "
-    "forests: the jackknife and the infinitesimal jackknife. J Mach Learn Res "
-    "15:1625-1651.",
-    "stratos": "Van Calster B, McLernon DJ, van Smeden M, Wynants L, Steyerberg EW "
-    "(2019), on behalf of STRATOS. Calibration: the Achilles heel of predictive "
-    "analytics. BMC Med 17:230.",
+    "efron": "Efron B (1982). The Jackknife, the Bootstrap and Other Resampling Plans. "
+    "SIAM, Philadelphia.",
+    "stratos": "Van Calster B, Collins GS, Vickers AJ, et al. (2025), topic group 6 "
+    "of STRATOS. Performance evaluation of predictive AI models to support "
+    "medical decisions: overview and guidance. Lancet Digit Health; arXiv:2412.10288.",
     "vickers": "Vickers AJ, Elkin EB (2006). Decision curve analysis. Med Decis Making "
     "26:565-574.",
     "tripod": "Collins GS, Moons KGM, Dhiman P, et al. (2024). TRIPOD+AI statement. "
@@ -60,6 +59,24 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
     return tuple(keys)
 
 
+def is_given(result: CVResult) -> bool:
+    """Return whether the predictions were made by other software."""
+    return not result.refits.possible
+
+
+def _learnt(result: CVResult) -> str:
+    """Return a sentence on what was learnt in each training set, if anything was."""
+    learnt = []
+    if result.design.terms.stateful:
+        learnt.append("terms that learn from data")
+    if hasattr(result, "tuned"):
+        learnt.append("hyperparameters")
+    if not learnt or is_given(result):
+        return ""
+    said = " and ".join(learnt)
+    return f"{said.capitalize()} were learnt again in each training set. "
+
+
 def methods_section(result: CVResult, level: float) -> Section:
     """Return the paragraph on methods and the works that it cites."""
     keys = cited_works(result, level)
@@ -71,21 +88,31 @@ def methods_section(result: CVResult, level: float) -> Section:
 
     plan, design = result.plan, result.design
     one, call = result.estimate(level=level), f"res.estimate(level={level!r})"
-    first: Prose = (
+    of_model: Prose = (
         "We fitted ",
         Said(result.learner.label, "res.learner.label"),
         " to ",
         count(design.n, "res.design.n"),
         " records by the formula ",
         Said(design.formula.text, "res.design.formula.text"),
-        ", and estimated its performance by cross-validation (",
+    )
+    if is_given(result):
+        of_model = (
+            "We took ",
+            Said(result.learner.label, "res.learner.label"),
+            " of ",
+            count(design.n, "res.design.n"),
+            " records",
+        )
+    first: Prose = (
+        *of_model,
+        ", and estimated performance by cross-validation (",
         Said(plan.sentence, "res.plan.sentence"),
         f"){cite('bey', 'austin', 'efron632')}, with ",
         count(plan.n_fits, "res.plan.n_fits"),
         " fits and seed ",
         count(result.seed, "res.seed"),
-        ". Terms that learn from data, and hyperparameters, were learnt again in each "
-        "training set. ",
+        f". {_learnt(result)}",
     )
     interval: Prose = (f"The {one.label} has no interval: ",)
     if one.method != "none":
