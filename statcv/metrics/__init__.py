@@ -74,6 +74,7 @@ from statcv.metrics.probabilities.brier_terms import (
     brier_parts,
     brier_skill,
 )
+from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
 from statcv.metrics.probabilities.grouped import (
     CalibrationGroups,
     SpiegelhalterTest,
@@ -137,6 +138,7 @@ __all__ = [
     "delong_contrast",
     "delong_covariance",
     "delong_test",
+    "discrimination_slope",
     "f1",
     "get_metric",
     "log_loss",

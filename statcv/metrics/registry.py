@@ -47,6 +47,7 @@ from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc
 from statcv.metrics.influence.concordance import concordance_derivative
 from statcv.metrics.influence.losses import (
     brier_derivative,
+    discrimination_derivative,
     explained_derivative,
     intercept_derivative,
     log_loss_derivative,
@@ -66,6 +67,7 @@ from statcv.metrics.influence.tables import OfTable, net_benefit_derivative
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.probabilities.brier_terms import brier_skill
+from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
 from statcv.metrics.probabilities.recalibration import (
     calibration_intercept,
     calibration_slope,
@@ -212,6 +214,16 @@ _ALL = (
         no_skill=0.0,
         perfect=1.0,
         derive=explained_derivative,
+    ),
+    _of_risks(
+        "discrimination_slope",
+        "discrimination slope",
+        discrimination_slope,
+        higher=True,
+        limits=(-1.0, 1.0),
+        no_skill=0.0,
+        perfect=1.0,
+        derive=discrimination_derivative,
     ),
     _of_risks(
         "calibration_slope",

@@ -15,6 +15,7 @@ COPIES = 60  # of every record
 CUT = 0.45
 SMOOTH = {
     *("brier", "log_loss", "brier_skill", "calibration_slope", "oe_ratio"),
+    "discrimination_slope",
     *("calibration_intercept", "rmse", "mae", "mse", "r2", "r2_training"),
 }
 TABLES = [m for m in METRICS.values() if m.reads == "classes"]

@@ -34,6 +34,7 @@ LABELS = {
     "brier": "Brier score",
     "brier_skill": "scaled Brier score",
     "oe_ratio": "O:E",
+    "discrimination_slope": "discrimination slope",
     "calibration_slope": "calibration slope",
     "calibration_intercept": "calibration intercept",
     "net_benefit": "net benefit",

@@ -110,6 +110,25 @@ def _of_mean(values: Floats) -> Floats:
     return np.asarray((values - values.mean()) / len(values))
 
 
+# ---- discrimination ----
+
+
+def discrimination_derivative(
+    y: Outcomes,
+    p: Floats,
+    baseline: Floats | None = None,
+    threshold: Floats | float | None = None,
+) -> Derivative:
+    """Return the derivatives of the difference between the mean probabilities."""
+    weight, slope = np.full(len(p), np.nan), np.full(len(p), np.nan)
+    positive = np.asarray(y) == 1
+    if positive.any() and not positive.all():
+        for own, sign in ((positive, 1.0), (~positive, -1.0)):
+            weight[own] = sign * (p[own] - p[own].mean()) / own.sum()
+            slope[own] = sign / own.sum()
+    return Derivative(weight, slope)
+
+
 # ---- calibration ----
 
 
