@@ -40,6 +40,7 @@ def difference(frame, metric):
     return right - left
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["auroc", "brier"])
 def test_the_variance_is_that_of_a_bootstrap_of_clusters(name):
     frame = pairs_of_eyes(150, seed=3)

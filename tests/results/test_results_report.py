@@ -218,6 +218,7 @@ def test_the_same_call_gives_the_same_bytes(tmp_path: Path) -> None:
     assert not re.search(rb"\b20[2-9]\d-\d\d-\d\d|0x[0-9a-f]{6}", one[0])
 
 
+@pytest.mark.slow
 def test_the_replay_makes_the_same_report(res: CVResult, tmp_path: Path) -> None:
     made = result_report(res, "tripod+ai", None, 0.95)
     python, shell = made.sections[-1].code
@@ -289,7 +290,13 @@ def test_there_are_thirty_hostile_labels() -> None:
     assert len(set(HOSTILE)) >= 30
 
 
-@pytest.mark.parametrize("label", HOSTILE)
+def most_are_slow(labels: list[str], quick: int) -> list[Any]:
+    """Leave all but the first labels to the slow tests."""
+    slow = [pytest.param(label, marks=pytest.mark.slow) for label in labels[quick:]]
+    return [*labels[:quick], *slow]
+
+
+@pytest.mark.parametrize("label", most_are_slow(HOSTILE, quick=6))
 def test_a_hostile_label_is_text(label: str) -> None:
     shown = page.visible(label)
 
@@ -323,7 +330,9 @@ def test_a_hostile_label_is_text(label: str) -> None:
     assert all(re.fullmatch(r"[\w.-]+", name) for name in files)
 
 
-@pytest.mark.parametrize("label", [HOSTILE[0], HOSTILE[1], r"$\frac$", "\u202eabc"])
+@pytest.mark.parametrize(
+    "label", most_are_slow([HOSTILE[0], HOSTILE[1], r"$\frac$", "\u202eabc"], quick=1)
+)
 def test_hostile_levels_and_columns_of_data(label: str, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     x = rng.normal(size=60)
