@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 from docutils import nodes
+from jupyter_cache import get_cache
 
 import statcv
 
@@ -70,6 +71,7 @@ def _what_outputs_hang_on() -> str:
 nb_execution_cache_path = str(
     HERE.parent / "build" / "jupyter_cache" / _what_outputs_hang_on()
 )
+get_cache(nb_execution_cache_path).list_cache_records()  # makes it, for all processes
 
 # ---- pages ----
 
