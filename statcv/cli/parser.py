@@ -87,7 +87,6 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     styles = ("tripod+ai", "probast+ai", "tripod-cluster")
     add("--style", choices=styles, help="reporting guideline")
     add("--by", metavar="COLUMN", help="clusters whose estimates are reported")
-    kept = "directory that keeps the fits; the same command resumes from them"
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")
     _add_call(add)

@@ -96,13 +96,11 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
     check_style(style, by)
     api = f"res.summary(level={level!r})"
     summary = result.summary(level)
-    given = {"style": (style, None), "by": (by, None), "level": (level, 0.95)}
-    options: dict[str, Any] = {
-        name: value
-        for name, (value, usual) in given.items()
-        if value is not None and not (isinstance(usual, float) and value == usual)
-    }
-    named = None if by is None else by if isinstance(by, str) else "by"
+    options: dict[str, Any] = {"style": style, "by": by}
+    options = {name: value for name, value in options.items() if value is not None}
+    if level != 0.95:
+        options["level"] = level
+    named = by if by is None or isinstance(by, str) else "by"
     sections = [
         Section(
             "Call and data",
@@ -247,14 +245,14 @@ def comparison_report(comparison: Comparison) -> Report:
     ]
     binary = {one.design.outcome.kind for one in results.values()} == {"binary"}
     if binary:
-        drawn += [
+        drawn.append(
             Picture(
                 "roc",
                 "ROC curves",
                 "Sensitivity against one minus specificity, one curve per result.",
                 lambda ax: comparison.plot("roc", ax=ax),
             )
-        ]
+        )
     if binary and all(one.scores.probabilities for one in results.values()):
         drawn.append(
             Picture(

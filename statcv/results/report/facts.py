@@ -26,8 +26,11 @@ PACKAGES: tuple[str, ...] = (
     "pandas",
     "patsy",
     "statsmodels",
+    "scikit-learn",
+    "xgboost",
+    "matplotlib",
+    "jinja2",
 )
-PACKAGES += ("scikit-learn", "xgboost", "matplotlib", "jinja2")
 NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
 
 

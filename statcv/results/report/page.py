@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
 from statcv.results.report.parts import Picture, Report
-from statcv.results.report.pictures import draw, inline_svg, view_box
+from statcv.results.report.pictures import draw, inline_svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -127,8 +127,8 @@ def to_html(report: Report) -> str:
     from markupsafe import Markup, escape
 
     def picture(one: Picture, name: str) -> dict[str, Any]:
-        inside = inline_svg(one, name)
-        return {"box": view_box(inside), "inside": Markup(inside)}  # drawn, not data
+        box, inside = inline_svg(one, name)
+        return {"box": box, "inside": Markup(inside)}  # drawn, not data
 
     def code(text: str) -> Markup:
         lines = [visible(line.strip()) for line in text.splitlines()]

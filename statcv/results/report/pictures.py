@@ -59,8 +59,11 @@ def draw(picture: Picture, form: str) -> bytes:
     return written.getvalue()
 
 
-def inline_svg(picture: Picture, name: str) -> str:
-    """Return the content of an SVG element, whose ids begin with a name."""
+def inline_svg(picture: Picture, name: str) -> tuple[str, str]:
+    """Return the extent and the content of an SVG element.
+
+    Its ids begin with a name.
+    """
     text = draw(picture, "svg").decode()
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
     text = re.sub(r"<metadata>.*?</metadata>\n?", "", text, flags=re.DOTALL)
@@ -71,11 +74,4 @@ def inline_svg(picture: Picture, name: str) -> str:
     box = re.search(r'viewBox="([^"]+)"', text)
     assert found is not None
     assert box is not None
-    return f'<g data-box="{box.group(1)}">{found.group(1)}</g>'
-
-
-def view_box(inline: str) -> str:
-    """Return the extent of a picture."""
-    found = re.match(r'<g data-box="([^"]+)"', inline)
-    assert found is not None
-    return found.group(1)
+    return box.group(1), found.group(1)
