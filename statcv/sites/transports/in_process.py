@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
+from statcv.sites.progress import GROW
 from statcv.sites.site import Site
+from statcv.sites.trees import Grow
 
 
 class InProcess:
     """Sites in this process, which exchange messages by function calls.
+
+    Trees are grown by one further process for each site and one for a server, which
+    exchange sums of gradients on this machine.
 
     Attributes
     ----------
@@ -24,12 +33,36 @@ class InProcess:
 
     def run(self, plan: SitesPlan, data: Mapping[str, Any]) -> Coordinator:
         """Return the coordinator of a run that has ended."""
-        self.sites = {name: Site(name, plan, one) for name, one in data.items()}
-        coordinator = Coordinator(plan)
-        message = coordinator.start()
-        while not coordinator.ended:
-            replies = [site.step(message) for site in self.sites.values()]
-            message = coordinator.step(replies)
-        for site in self.sites.values():
-            site.step(message)
+        with growers(plan, data) as grow:
+            self.sites = {
+                name: Site(name, plan, one, grow=grow.get(name))
+                for name, one in data.items()
+            }
+            coordinator = Coordinator(plan)
+            message = coordinator.start()
+            while not coordinator.ended:
+                together = coordinator.progress.phase == GROW
+                message = coordinator.step(self._answers(message, together))
+            self._answers(message, together=False)
         return coordinator
+
+    def _answers(self, message: bytes, together: bool) -> list[bytes]:
+        """Return the answers of all sites, at the same time if they need each other."""
+        sites = list(self.sites.values())
+        if not together:
+            return [site.step(message) for site in sites]
+        # each step sets the number of threads of this process, and sets it back
+        with threadpool_limits(1), ThreadPoolExecutor(len(sites)) as pool:
+            return list(pool.map(lambda site: site.step(message), sites))
+
+
+@contextmanager
+def growers(plan: SitesPlan, sites: Mapping[str, Any]) -> Iterator[Mapping[str, Grow]]:
+    """Return what grows the trees of each site on this machine, if the plan has any."""
+    if not plan.grown:
+        yield {}
+        return
+    from statcv.sites.transports.federated import growing_here
+
+    with growing_here(list(sites)) as made:
+        yield made
