@@ -264,7 +264,7 @@ class Site:
         if self.grow is None:
             raise SiteError(
                 "trees are grown over XGBoost's federated server, which this way of "
-                "carrying messages does not have."
+                "carrying messages does not have; use files in a directory."
             )
         grown = check_trees(self.plan, self.grow(Job.of(self._records, sites)))
         ahead.forests = grown

@@ -32,7 +32,7 @@ Bins = NDArray[np.uint8]
 KIND: Final = "trees"
 MOST_BINS: Final = 256  # of a column
 MOST_BYTES: Final = 2**21  # of the trees of one fit, which are part of a message
-_OF_TREE, _OF_NODE = 600, 85  # bytes, at most
+_OF_TREE, _OF_NODE = 800, 40  # bytes, at most
 START: Final = 0.5  # probability before the first tree
 STEEPEST: Final = 0.25  # largest second derivative of a record's loss
 

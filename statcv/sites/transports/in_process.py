@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from threadpoolctl import threadpool_limits
 
@@ -14,6 +15,8 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import GROW
 from statcv.sites.site import Site
 from statcv.sites.trees import Grow
+
+T = TypeVar("T")
 
 
 class InProcess:
@@ -48,12 +51,21 @@ class InProcess:
 
     def _answers(self, message: bytes, together: bool) -> list[bytes]:
         """Return the answers of all sites, at the same time if they need each other."""
-        sites = list(self.sites.values())
-        if not together:
-            return [site.step(message) for site in sites]
-        # each step sets the number of threads of this process, and sets it back
-        with threadpool_limits(1), ThreadPoolExecutor(len(sites)) as pool:
-            return list(pool.map(lambda site: site.step(message), sites))
+        steps = [partial(site.step, message) for site in self.sites.values()]
+        return done(steps, together)
+
+
+def done(steps: Sequence[Callable[[], T]], together: bool) -> list[T]:
+    """Return what the steps of sites give, taken together or one after the other."""
+    if not together:
+        return [step() for step in steps]
+    # each step sets the number of threads of this process, and sets it back
+    with threadpool_limits(1), ThreadPoolExecutor(len(steps)) as pool:
+        return list(pool.map(_call, steps))
+
+
+def _call(step: Callable[[], T]) -> T:
+    return step()
 
 
 @contextmanager

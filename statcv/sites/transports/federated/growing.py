@@ -27,6 +27,7 @@ from statcv.sites.transports.federated.server import (
 from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters_of
 
 COME: Final = 600.0  # seconds for all sites to be there
+COME_HERE: Final = 180.0  # the same, if they are on this machine
 SILENT: Final = 120.0  # seconds in which all sites together grow a tree, at most
 AGAIN: Final = "nothing was answered, and the step can be repeated with all sites"
 
@@ -165,7 +166,7 @@ def growing_here(sites: Sequence[str]) -> Iterator[dict[str, Grower]]:
         make_certificates(folder, LOCAL)
         server = Server(f"{LOCAL}:{port}", folder)
         with serving(len(sites), folder, port):
-            yield {site: Grower(server, together=together) for site in sites}
+            yield {site: Grower(server, COME_HERE, SILENT, together) for site in sites}
 
 
 def _saved(array: Any) -> bytes:
