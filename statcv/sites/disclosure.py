@@ -154,7 +154,7 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     if plan.grown:
         add("join", "xgboost", "version of XGBoost", (1,), every)
         nodes = plan.model["rounds"] * (2 ** plan.model["depth"] - 1)
-        shape = k + 1, nodes, 2 * sum(numbers_of_bins(plan.model))
+        shape = k + 1, nodes, 2 * sum(numbers_of_bins(plan))
         what = (
             "TO THE FEDERATED SERVER, not in the log: sums of first and second "
             "derivatives of each fit, by node of a tree and bin of a column"

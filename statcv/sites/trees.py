@@ -199,9 +199,19 @@ def parameters_of(model: Mapping[str, Any]) -> dict[str, Any]:
     return {**given, "objective": "binary:logistic", "nthread": 1, "seed": 0}
 
 
-def numbers_of_bins(model: Mapping[str, Any]) -> list[int]:
+def cuts_of(plan: SitesPlan) -> list[tuple[int, Floats]]:
+    """Return each column that trees can split, by its position, and its cuts."""
+    cuts: Mapping[str, Sequence[float]] = plan.model["cuts"]
+    return [
+        (place, np.asarray(cuts[name], dtype=np.float64))
+        for place, name in enumerate(plan.columns)
+        if name in cuts
+    ]
+
+
+def numbers_of_bins(plan: SitesPlan) -> list[int]:
     """Return how many bins each column has that trees can split."""
-    return [len(cuts) + 1 for cuts in model["cuts"].values()]
+    return [len(cuts) + 1 for _, cuts in cuts_of(plan)]
 
 
 def bins_of(plan: SitesPlan, X: Floats) -> Bins:
@@ -213,10 +223,9 @@ def bins_of(plan: SitesPlan, X: Floats) -> Bins:
     X : numpy.ndarray, shape (n, q)
         A design matrix without missing values.
     """
-    cuts: Mapping[str, Sequence[float]] = plan.model["cuts"]
     columns = [
-        np.searchsorted(np.asarray(at), X[:, plan.columns.index(name)], side="right")
-        for name, at in cuts.items()
+        np.searchsorted(cuts, X[:, place], side="right")
+        for place, cuts in cuts_of(plan)
     ]
     return np.column_stack(columns).astype(np.uint8)
 

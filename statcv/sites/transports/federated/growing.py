@@ -96,7 +96,7 @@ class Grower:
         asked = {
             "do": "grow",
             "arrays": [len(part) for part in parts],
-            "bins": numbers_of_bins(job.plan.model),
+            "bins": numbers_of_bins(job.plan),
             "parameters": parameters_of(job.plan.model),
             "rounds": job.plan.model["rounds"],
             "address": self.server.address,
