@@ -6,8 +6,9 @@ import base64
 import io
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -29,6 +30,7 @@ from statcv.sites.trees import DroppedOutError, Job, numbers_of_bins, parameters
 COME: Final = 600.0  # seconds for all sites to be there
 COME_HERE: Final = 180.0  # the same, if they are on this machine
 SILENT: Final = 120.0  # seconds in which all sites together grow a tree, at most
+ALIVE: Final = 2.0  # seconds in which a process says that it is alive
 AGAIN: Final = "nothing was answered, and the step can be repeated with all sites"
 
 
@@ -57,10 +59,17 @@ class Together:
         for process in list(self.processes.values()):
             process.end()
 
-    def last(self) -> list[str]:
-        """Return the sites that have come least far."""
-        far = {site: process.lines for site, process in self.processes.items()}
-        return [site for site in far if far[site] == min(far.values())]
+    def silent(self, own: Process) -> list[str]:
+        """Return the sites whose processes do not answer, while one is not heard."""
+        asked = dict(self.processes)
+        for one in asked.values():
+            one.ask()
+        until = time.monotonic() + ALIVE
+        while (left := until - time.monotonic()) > 0:  # others may ask its own
+            with suppress(SilentError):
+                if own.hear(left) is None:
+                    break
+        return [site for site, one in asked.items() if not one.answers]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +138,8 @@ class Grower:
                 begun |= said["is"] == "together"
 
     def _who_is_silent(self, job: Job, begun: bool) -> str:
-        last = self.together.last()
-        if 0 < len(last) < len(self.together.processes):
-            return f"site {listed(last)} has not answered for {self.silent:g} seconds"
+        if silent := self.together.silent(self.together.processes[job.site]):
+            return f"site {listed(silent)} does not answer while trees are grown"
         others = listed([site for site in job.sites if site != job.site])
         if begun:
             return (

@@ -46,7 +46,7 @@ class Process:
             env={**known, "OMP_NUM_THREADS": "1"},
         )
         self._held = b""
-        self.lines = 0
+        self.lines, self._asked = 0, 0
         assert self._popen.stdin is not None
         with contextlib.suppress(BrokenPipeError):  # which shows when it is heard
             for part in (json.dumps(asked).encode() + b"\n", *parts):
@@ -74,8 +74,25 @@ class Process:
                     return None
                 self._held += piece
         line, _, self._held = self._held.partition(b"\n")
-        self.lines += 1
-        return dict(json.loads(line))
+        said = dict(json.loads(line))
+        if said["is"] == "alive":
+            self._asked -= 1
+        else:
+            self.lines += 1
+        return said
+
+    def ask(self) -> None:
+        """Ask whether it is alive, which is answered on its output."""
+        assert self._popen.stdin is not None
+        self._asked += 1
+        with contextlib.suppress(OSError, ValueError):  # if it has ended
+            self._popen.stdin.write(b"?")
+            self._popen.stdin.flush()
+
+    @property
+    def answers(self) -> bool:
+        """Whether it has answered all that it was asked."""
+        return self._asked == 0
 
     @property
     def number(self) -> int:

@@ -2,7 +2,8 @@
 
 The process is started by its path and imports nothing of this package. Its first line
 of input says what is asked, in JSON; the records of a site follow as arrays. It writes
-lines of JSON: what it has reached, and the trees at the end. When its input is closed,
+lines of JSON: what it has reached, and the trees at the end. To each further byte of
+input it answers that it is alive, whatever XGBoost waits for. When its input is closed,
 it ends, so that none is left when the process that started it is gone.
 """
 
@@ -20,18 +21,22 @@ from typing import Any
 UNUSED = ("sklearn", "pandas", "pyarrow", "cudf", "dask")
 
 
+ONE_AT_A_TIME = threading.Lock()
+
+
 def tell(what: str, **more: Any) -> None:
     """Write one line."""
-    sys.stdout.write(json.dumps({"is": what, **more}) + "\n")
-    sys.stdout.flush()
+    with ONE_AT_A_TIME:
+        sys.stdout.write(json.dumps({"is": what, **more}) + "\n")
+        sys.stdout.flush()
 
 
-def end_with_input() -> None:
-    """End the process as soon as its input is closed."""
+def follow_input() -> None:
+    """Answer each byte of input, and end the process as soon as it is closed."""
 
     def wait() -> None:
         while os.read(0, 1):
-            pass
+            tell("alive")
         os._exit(1)
 
     threading.Thread(target=wait, daemon=True).start()
@@ -41,7 +46,7 @@ def serve(asked: dict[str, Any]) -> None:
     """Run the server until the process is ended."""
     import xgboost.federated
 
-    end_with_input()
+    follow_input()
     folder = asked["certificates"]
     tell("serving")
     xgboost.federated.run_federated_server(
@@ -63,7 +68,7 @@ def grow(asked: dict[str, Any]) -> None:
         np.load(io.BytesIO(sys.stdin.buffer.read(size)), allow_pickle=False)
         for size in asked["arrays"]
     )
-    end_with_input()
+    follow_input()
     # All matrices take their bins from one that has each bin of each column, so that
     # nothing is exchanged to find them; they are made before there is a connection.
     numbers = np.array(asked["bins"])
