@@ -89,7 +89,9 @@ def grower(options: argparse.Namespace) -> Grow | None:
     from statcv.sites.transports.federated import Grower, Server, need_plugin
 
     need_plugin()
-    return Grower(Server(options.trees, options.certificates))
+    server = Server(options.trees, options.certificates)
+    server.check()
+    return Grower(server)
 
 
 def need_trees(plan: SitesPlan) -> None:
@@ -103,19 +105,23 @@ def need_trees(plan: SitesPlan) -> None:
 def _serve(options: argparse.Namespace) -> None:
     from statcv.cli.sites_nvflare import ending_by_signal, read_plan, tell
     from statcv.errors import SiteError
+    from statcv.sites.plan import MINIMUM_SITES
     from statcv.sites.transports.federated import serving
 
     plan = read_plan(options.plan)
     number = options.number or len(plan.sites)
     if not plan.grown:
         raise ArgumentError("the plan has no trees; no server is needed.")
-    if number < 3 or (plan.sites and number != len(plan.sites)):
-        raise ArgumentError("--number must be that of the sites, at least 3.")
+    if number < MINIMUM_SITES or (plan.sites and number != len(plan.sites)):
+        raise ArgumentError(
+            f"--number must be that of the sites, at least {MINIMUM_SITES}."
+        )
     with (
         ending_by_signal(),
         serving(number, options.certificates, options.port) as process,
     ):
-        tell(f"the server for {number} sites is at port {options.port}.")
+        where = f"the server for {number} sites is at port {options.port}"
+        tell(f"{where}; it serves one step of growing trees.")
         while not process.ended:
             time.sleep(LOOK)
         raise SiteError("the server has ended; start it again for another run.")

@@ -266,7 +266,16 @@ class Site:
                 "trees are grown over XGBoost's federated server, which this way of "
                 "carrying messages does not have; use files in a directory."
             )
-        grown = check_trees(self.plan, self.grow(Job.of(self._records, sites)))
+        job = Job.of(self._records, sites)
+        try:
+            raw = self.grow(job)
+        except DroppedOutError:
+            raise
+        except Exception as error:  # which the site mends, and then repeats the step
+            raise DroppedOutError(
+                f"site {self.name} cannot grow trees: {error}"
+            ) from error
+        grown = check_trees(self.plan, raw)
         ahead.forests = grown
         self.progress = ahead
         sums: Arrays = {

@@ -9,7 +9,7 @@ so that whatever grows the trees is given to a site by its transport.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
-from statcv.errors import ArgumentError, ModelError, SiteError, plural, suggestion
+from statcv.errors import ModelError, SiteError, plural, suggestion
 from statcv.models import XGBoost
 
 if TYPE_CHECKING:
@@ -41,13 +41,19 @@ class DroppedOutError(SiteError):
     """A site is gone while trees are grown; the step can be repeated."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Trees:
     """Gradient boosted trees over sites, for two classes.
 
+    XGBoost grows them, with its federated plugin (``pip install
+    "statcv[sites-trees]"``), in one process or over files in a directory. Sums of
+    gradients by node and bin go from each site to XGBoost's server. No least number of
+    records guards them, and no log has them; see
+    :func:`statcv.sites.disclosure_sheet`.
+
     Parameters
     ----------
-    cuts : mapping of str to sequence of float
+    cuts : mapping of str to iterable of float
         For each column of the design that is not 0 or 1 throughout, the rising values
         at which a tree may split it, at most 255: public ones, such as decades of age,
         or those that :func:`statcv.sites.thresholds` finds from counts. A value that
@@ -64,6 +70,13 @@ class Trees:
     ridge : float, default 1
         Ridge on the values of leaves (``lambda`` of XGBoost).
 
+    Notes
+    -----
+    Predictions are those of one fit per fold of the pooled records, whose values are
+    replaced by the numbers of their bins: the trees are the same. (XGBoost itself cuts
+    pooled records between the bins that occur in a training set. Where a bin does not,
+    its held-out records may be on the other side of a split.)
+
     Examples
     --------
     >>> import statcv as scv
@@ -74,7 +87,7 @@ class Trees:
 reg_lambda=1.0, base_score=0.5, tree_method='hist', max_bin=256)
     """
 
-    cuts: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    cuts: Mapping[str, Iterable[float]] = field(default_factory=dict)
     rounds: int = 100
     depth: int = 3
     learning_rate: float = 0.3
@@ -160,7 +173,7 @@ def bytes_of(rounds: int, depth: int) -> int:
     return rounds * (_OF_TREE + _OF_NODE * nodes)
 
 
-def _rising(name: str, given: Sequence[float]) -> list[float]:
+def _rising(name: str, given: Iterable[float]) -> list[float]:
     """Return cuts as floats, or raise if they are not some rising numbers."""
     try:
         values = [float(one) for one in given]
@@ -340,12 +353,12 @@ def check_trees(plan: SitesPlan, raw: Sequence[bytes]) -> Forests:
 
     Raises
     ------
-    ArgumentError
+    SiteError
         If there are more or fewer.
     """
     if len(raw) != plan.k + 1:
-        raise ArgumentError(
-            f"trees of {plural(len(raw), 'fit')} are given, and the plan has "
+        raise SiteError(
+            f"there are trees of {plural(len(raw), 'fit')}, and the plan has "
             f"{plan.k + 1}."
         )
     return Forests(plan, tuple(bytes(one) for one in raw))

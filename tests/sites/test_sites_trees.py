@@ -399,6 +399,21 @@ def test_a_site_without_the_server_refuses(ran):
     assert "XGBoost's federated server, which this way of carrying" in why(answer)
 
 
+def test_a_site_mends_what_kept_it_from_growing_trees(ran):
+    def fail(job):
+        raise OSError("no room for a process")
+
+    coordinator, made = replayed(ran, {"A": fail})
+    message = to_grow(coordinator, made)
+    with pytest.raises(DroppedOutError, match="site A cannot grow trees: no room for"):
+        made["A"].step(message)
+    assert len(made["A"].entries) == 1
+    made["A"].grow = lambda job: ran[1]["A"].trees.raw[:2]
+    assert (
+        why(made["A"].step(message)) == "there are trees of 2 fits, and the plan has 6."
+    )
+
+
 def test_nothing_is_grown_for_two_sites(ran):
     grown = []
     coordinator, made = replayed(ran, dict.fromkeys(SIZES, grown.append))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from statcv.sites.transports.federated.processes import Process, SilentError
 from statcv.sites.transports.federated.server import (
     LOCAL,
     Server,
-    check_files,
     free_port,
     serving,
 )
@@ -31,7 +30,9 @@ COME: Final = 600.0  # seconds for all sites to be there
 COME_HERE: Final = 180.0  # the same, if they are on this machine
 SILENT: Final = 120.0  # seconds in which all sites together grow a tree, at most
 ALIVE: Final = 2.0  # seconds in which a process says that it is alive
-AGAIN: Final = "nothing was answered, and the step can be repeated with all sites"
+AGAIN: Final = (
+    "nothing was answered; begin the server anew, and repeat the step at all sites"
+)
 
 
 @dataclass(eq=False)
@@ -99,8 +100,8 @@ class Grower:
             If a site is gone, or is not there in time; it is named if it is known.
         """
         need_plugin()
+        self.server.check()
         folder = self.server.certificates
-        check_files(folder, "rootCA.pem", "client.crt", "client.key")
         parts = [_saved(one) for one in (job.bins, job.y, job.training)]
         asked = {
             "do": "grow",
@@ -151,7 +152,7 @@ class Grower:
             f"for the server at {self.server.address}"
         )
 
-    def _lose(self, why: str) -> None:
+    def _lose(self, why: str) -> NoReturn:
         self.together.lose(why)
         raise DroppedOutError(f"{self.together.lost}; {AGAIN}.")
 

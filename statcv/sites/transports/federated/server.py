@@ -32,6 +32,16 @@ class Server:
     address: str
     certificates: Path
 
+    def check(self) -> None:
+        """Check that there are the files of keys and certificates.
+
+        Raises
+        ------
+        ArgumentError
+            If one is missing.
+        """
+        check_files(self.certificates, "rootCA.pem", "client.crt", "client.key")
+
 
 def check_files(folder: Path, *names: str) -> None:
     """Check that a folder has the files of keys and certificates.
