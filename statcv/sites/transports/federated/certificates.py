@@ -11,11 +11,6 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
-
 DAY: Final = datetime.timedelta(days=1)
 ROOT, SERVER, CLIENT = "rootCA", "server", "client"
 
@@ -30,6 +25,9 @@ def make_certificates(folder: Path, host: str) -> None:
     host : str
         Name by which clients reach the server.
     """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
     root = ec.generate_private_key(ec.SECP256R1())
     _write(folder / f"{ROOT}.pem", _pem(_signed(ROOT, root, ROOT, root, ca=True)))
     for name in (SERVER, CLIENT):
@@ -53,6 +51,9 @@ def _signed(
     ca: bool = False,
     host: str | None = None,
 ) -> Any:
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+
     now = datetime.datetime.now(datetime.timezone.utc)
     made = (
         x509.CertificateBuilder()
@@ -71,10 +72,15 @@ def _signed(
 
 
 def _name(name: str) -> Any:
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
     return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
 
 
 def _pem(certificate: Any) -> bytes:
+    from cryptography.hazmat.primitives import serialization
+
     return bytes(certificate.public_bytes(serialization.Encoding.PEM))
 
 
