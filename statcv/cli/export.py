@@ -78,10 +78,16 @@ def write_sites_result(
         "metrics": result.metrics(level),
         "sites": result.by_site(level=level).reset_index(),
         "folds": result.folds,
-        "coefficients": result.coefficients,
-        "model": result.model.reset_index(),
     }
+    more, trees = [], result.run.progress.forests
+    if trees is None:
+        tables["coefficients"] = result.coefficients
+        tables["model"] = result.model.reset_index()
+    else:
+        more.append(folder / "trees.ubj")  # of all records, for xgboost.Booster
+        more[0].write_bytes(trees.raw[-1])
     return [
+        *more,
         _write_text(folder / "summary.txt", summary),
         *(write_table(folder / f"{name}.csv", t) for name, t in tables.items()),
         _write_picture(folder / "sites.png", lambda: result.plot(level=level)),

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import statcv
 from statcv.cli.sites_nvflare import add_commands
+from statcv.cli.sites_trees import add_command, add_to_agree, add_to_step
 
 Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
@@ -46,6 +47,8 @@ examples, with the key that all sites agreed on in STATCV_KEY:
 Each party keeps a home, with its private key, which it shows nobody, and copies
 files to and from the directory of the exchange, unless that is a share. A site's
 step answers the newest message, and the coordinator's step adds up the answers.
+Trees (--model trees) are grown in one step that all sites take at the same time,
+with --trees and --certificates, while `statcv sites trees` runs XGBoost's server.
 """
 
 
@@ -175,6 +178,7 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     often = "repeat until the run has ended, looking every so many seconds (2)"
     waits = {"nargs": "?", "type": float, "const": 2.0, "metavar": "SECONDS"}
     add("--wait", **waits, help=often)
+    add_to_step(add)
     add = command("result", "print the result at the coordinator")
     exchange(add)
     home(add)
@@ -186,6 +190,7 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     beside = "the plan; the file plan.json beside the log unless given"
     add("--plan", type=Path, metavar="FILE", help=beside)
     add_commands(steps)
+    add_command(steps)
 
 
 def _add_agree(add: Any) -> None:
@@ -200,8 +205,9 @@ def _add_agree(add: Any) -> None:
     add("--per-fold", type=int, metavar="M", help="bins per fold (1)")
     levels = "levels of a column that is no number, in order; may be repeated"
     add("--levels", type=_values, action="append", metavar="NAME=A,B", help=levels)
-    names = ("logit", "ridge", "firth", "linear")
+    names = ("logit", "ridge", "firth", "linear", "trees")
     add("--model", choices=names, help="the model (logit)")
+    add_to_agree(add, _values)
     add("--C", type=float, metavar="C", help="inverse strength of a ridge (1)")
     even = "let training sets have equal class counts at each site"
     add("--rebalance", action="store_true", default=None, help=even)

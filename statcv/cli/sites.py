@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_sites_result, write_table
+from statcv.cli.sites_trees import grower, need_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from statcv.sites import SitesPlan
     from statcv.sites.transports.homes import Home
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
+    from statcv.sites.trees import Grow
 
 AGREED = ["k", "model", "rebalance", "metrics", "cell", "bins", "rounds"]
 AGREED += ["permutations", "sites", "seed"]
@@ -38,6 +40,8 @@ def _agree(options: argparse.Namespace) -> None:
         given["decisions"] = [_share(text) for text in options.decisions]
     if options.C is not None:
         given["model"] = _ridge(options)
+    if (trees := trees_of(options)) is not None:
+        given["model"] = trees
     named = {name: value for name, value in given.items() if value is not None}
     plan = agree(options.formula, **named)
     if options.out is None:
@@ -104,6 +108,7 @@ def _read_plan(path: Path) -> SitesPlan:
 
 def _disclose(options: argparse.Namespace) -> None:
     from statcv.sites import disclosure_sheet
+    from statcv.sites.disclosure import UNGUARDED
 
     plan = _read_plan(options.plan)
     sheet = disclosure_sheet(plan)
@@ -114,6 +119,8 @@ def _disclose(options: argparse.Namespace) -> None:
         f"\n`times` is how often at most: the run ends after {plan.rounds} rounds at "
         "the latest."
     )
+    if plan.grown:
+        print(f"\n{UNGUARDED}")
     if options.out:
         print(f"\nWritten: {write_table(options.out, sheet)}")
 
@@ -139,6 +146,7 @@ def _join(options: argparse.Namespace) -> None:
     from statcv.sites.transports.parties import join
 
     plan, site = _read_plan(options.plan), options.site
+    need_trees(plan)
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
     data = _records(site, options.data)
@@ -191,30 +199,33 @@ def _home(folder: Path) -> Iterator[Home]:
         yield Home.open(folder)
 
 
-def _party(home: Home) -> CoordinatorParty | SiteParty:
+def _party(home: Home, grow: Grow | None = None) -> CoordinatorParty | SiteParty:
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
 
     if not home.is_site:
         return CoordinatorParty(home)
-    return SiteParty(home, partial(_records, home.party, home.told.get("data")))
+    data = partial(_records, home.party, home.told.get("data"))
+    return SiteParty(home, data, grow)
 
 
-def _step_once(home: Home, folder: Path) -> None:
+def _step_once(home: Home, folder: Path, grow: Grow | None = None) -> None:
     from statcv.sites.transports.exchange import Exchange
 
-    print(_party(home).step(Exchange(folder)))
+    print(_party(home, grow).step(Exchange(folder)))
 
 
 def _step(options: argparse.Namespace) -> None:
     from statcv.sites.transports.exchange import Exchange
 
+    grow = grower(options)
     with _home(options.home) as home:
         if options.wait is None:
-            _step_once(home, options.exchange)
+            _step_once(home, options.exchange, grow)
             return
         if not options.wait > 0:
             raise ArgumentError("--wait takes a positive number of seconds.")
-        party, exchange, told = _party(home), Exchange(options.exchange), ""
+        party, exchange = _party(home, grow), Exchange(options.exchange)
+        told = ""
         while True:
             turn = party.step(exchange)
             if str(turn) != told:
@@ -254,14 +265,15 @@ def _result(options: argparse.Namespace) -> None:
 
 def _verify(options: argparse.Namespace) -> None:
     from statcv.sites import Message, verify
-    from statcv.sites.transports.homes import read_log
+    from statcv.sites.transports.homes import TREES, read_log, read_trees
 
     plan = _read_plan(options.plan or options.log.parent / "plan.json")
     entries = read_log(options.log)
     if not entries:
         raise SiteError(f"{options.log} is no log of a site that has answered.")
     site = str(Message.of(entries[0].sent).header.get("site"))
-    found = verify(plan, entries, _records(site, options.data), site)
+    kept = read_trees(options.log.parent / TREES)
+    found = verify(plan, entries, _records(site, options.data), site, kept)
     if not found.passed:
         raise SiteError(f"site {site}: {found}.")
     print(f"Site {site}: {found}.")

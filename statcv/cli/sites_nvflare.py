@@ -93,8 +93,8 @@ def _sign(options: argparse.Namespace) -> None:
 def _server(options: argparse.Namespace) -> None:
     from statcv.sites.transports.nvflare import serve
 
-    with _ending_by_signal():
-        serve(options.center, _tell)
+    with ending_by_signal():
+        serve(options.center, tell)
 
 
 def _client(options: argparse.Namespace) -> None:
@@ -102,30 +102,32 @@ def _client(options: argparse.Namespace) -> None:
     from statcv.sites.transports.nvflare import take_part
 
     answer = options.answer.read_bytes() if options.answer else None
-    plan, data = _plan(options.plan), read_data(options.data)
-    with _ending_by_signal():
-        take_part(options.home, plan, data, answer, _tell)
+    plan, data = read_plan(options.plan), read_data(options.data)
+    with ending_by_signal():
+        take_part(options.home, plan, data, answer, tell)
 
 
 def _run(options: argparse.Namespace) -> None:
     from statcv.sites.transports.nvflare import run_plan
 
-    plan = _plan(options.plan)
+    plan = read_plan(options.plan)
     print(run_plan(options.center, plan, options.sites, options.out).summary())
 
 
-def _plan(path: Path) -> Any:
+def read_plan(path: Path) -> Any:
+    """Return the plan in a file."""
     from statcv.sites import SitesPlan
 
     return SitesPlan.from_json(path.read_text(encoding="utf-8"))
 
 
-def _tell(sentence: str) -> None:
+def tell(sentence: str) -> None:
+    """Say what goes on, and how to end it."""
     print(f"{sentence} Ctrl-C ends.", file=sys.stderr, flush=True)
 
 
 @contextmanager
-def _ending_by_signal() -> Iterator[None]:
+def ending_by_signal() -> Iterator[None]:
     """End as by Ctrl-C when a service manager asks, so that snapshots are removed."""
 
     def end(number: int, frame: Any) -> None:

@@ -30,6 +30,7 @@ from statcv.sites.sums import SumsResult, from_sums
 from statcv.sites.transports.directory import Directory
 from statcv.sites.transports.in_process import InProcess
 from statcv.sites.transports.nvflare import NVFlare
+from statcv.sites.trees import Trees
 from statcv.sites.vectors import test_vectors
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "SitesPlan",
     "SitesResult",
     "SumsResult",
+    "Trees",
     "agree",
     "ask_buckets",
     "ask_counts",

@@ -21,6 +21,7 @@ from statcv.folds import Stratifier, by_hash
 from statcv.formula import Design, make_design
 from statcv.models import Linear, Logit
 from statcv.sites.plan import CELL, Levels, SitesPlan, described
+from statcv.sites.trees import KIND, Trees
 
 METRICS: Final = {
     "logit": (
@@ -33,6 +34,7 @@ METRICS: Final = {
     ),
     "linear": ("rmse", "mse", "mae", "r2"),
 }
+CLASSES: Final = ("logit", KIND)  # kinds of models whose outcome has two classes
 DECISIONS: Final = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 SCOPE: Final = {"np": np}  # what formulas may call, beyond patsy's own functions
 TRIAL: Final = 200  # made-up rows, from which the columns of the design are read
@@ -44,7 +46,7 @@ def agree(
     k: int = 5,
     stratify: str | Sequence[str] | Stratifier | None = None,
     levels: Mapping[str, Sequence[Any]] | None = None,
-    model: str | Logit | Linear = "logit",
+    model: str | Logit | Linear | Trees = "logit",
     rebalance: bool = False,
     metrics: str | Sequence[str] | None = None,
     decisions: Sequence[float] = DECISIONS,
@@ -72,8 +74,9 @@ def agree(
     levels : mapping, optional
         For each column that is not a number, its levels in order. The second level of
         the outcome is positive; unless given, it is 1 of 0 and 1.
-    model : {"logit", "ridge", "firth", "linear"} or Logit or Linear
-        The model; ``"ridge"`` has C = 1.
+    model : {"logit", "ridge", "firth", "linear"}, Logit, Linear or Trees
+        The model; ``"ridge"`` has C = 1. Boosted trees are
+        :class:`statcv.sites.Trees`.
     rebalance : bool
         Whether each site drops training records of its larger class, in the order of a
         hash, so that all training sets have equal class counts.
@@ -131,10 +134,13 @@ def agree(
             raise ArgumentError(
                 f"levels={{{name!r}: …}} needs at least two levels, all different."
             )
-    outcome, design = _trial(formula, given, chosen["kind"] == "logit")
-    if chosen["kind"] == "logit":
+    classes = chosen["kind"] in CLASSES
+    outcome, design = _trial(formula, given, classes)
+    if isinstance(model, Trees):
+        chosen = model.agreed(design.names, design.matrix, cell)
+    if classes:
         given.setdefault(outcome, (0, 1))
-    if rebalance and chosen["kind"] != "logit":
+    if rebalance and not classes:
         raise ArgumentError("rebalance=True needs an outcome with two classes.")
     source = stratify if isinstance(stratify, Stratifier) else None
     if stratify is not None and source is None:
@@ -154,8 +160,8 @@ def agree(
         stratify=described(source),
         model=chosen,
         rebalance=bool(rebalance),
-        metrics=_metrics(metrics, chosen["kind"]),
-        decisions=shares if chosen["kind"] == "logit" else (),
+        metrics=_metrics(metrics, "logit" if classes else "linear"),
+        decisions=shares if classes else (),
         cell=int(cell),
         bins=int(bins),
         rounds=int(rounds),
@@ -181,6 +187,8 @@ def _model(model: Any) -> dict[str, Any]:
                 f"{', '.join(named)}." + suggestion(model, list(named))
             )
         model = named[model]
+    if isinstance(model, Trees):
+        return {"kind": KIND}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
     if isinstance(model, Logit) and not model.standardize:
@@ -189,7 +197,7 @@ def _model(model: Any) -> dict[str, Any]:
     raise ModelError(
         f"{getattr(model, 'label', type(model).__name__)} is not available over "
         "sites: logistic regression (unpenalised, ridge on columns as they are, or "
-        "Firth's) and least squares are."
+        "Firth's), least squares and boosted trees (sites.Trees) are."
     )
 
 
@@ -217,8 +225,8 @@ def _trial(
     outcome = names[0]
     if classes and len(levels.get(outcome, (0, 1))) != 2:
         raise ArgumentError(
-            f"the outcome {outcome} has {len(levels[outcome])} levels; logistic "
-            "regression over sites takes two."
+            f"the outcome {outcome} has {len(levels[outcome])} levels; a model "
+            "of classes over sites takes two."
         )
     if not classes and outcome in levels:
         raise ArgumentError(f"the outcome {outcome} of least squares has no levels.")

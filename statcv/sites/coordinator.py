@@ -14,9 +14,10 @@ from statcv.errors import MessageError, SiteError, listed
 from statcv.sites.cells import Cells, class_mass
 from statcv.sites.messages import Message
 from statcv.sites.plan import MINIMUM_SITES, SitesPlan
-from statcv.sites.progress import END, JOIN, SCORE, Progress
+from statcv.sites.progress import END, GROW, JOIN, SCORE, Progress
 from statcv.sites.scores import unpacked
 from statcv.sites.site import REFUSE
+from statcv.sites.trees import Forests
 
 Floats = NDArray[np.float64]
 
@@ -70,6 +71,8 @@ class Coordinator:
             self.roster = {
                 site: str(one.header.get("checksum", "")) for site, one in read.items()
             }
+        if self.plan.grown and phase in (JOIN, GROW):
+            self._check_trees(phase, read)
         self.answers[phase] = read
         digests = {}
         for reply in replies:
@@ -83,8 +86,13 @@ class Coordinator:
             "sites": self.roster,
             "answers": digests,
         }
+        if phase == GROW:
+            header["trees"] = next(iter(read.values())).header["trees"]
         published = Message(phase, header, sums)
         self.progress.advance(Message.of(bytes(published)))
+        if phase == GROW:
+            last = next(iter(read.values())).arrays["trees"].tobytes()
+            self.progress.forests = Forests(self.plan, (last,))
         sent = bytes(Message(self.progress.phase, header, sums))
         self.bytes_down += len(sent)
         return sent
@@ -124,6 +132,29 @@ class Coordinator:
                 "since with two each could subtract its own numbers from the sums."
             )
         return dict(sorted(read.items()))
+
+    def _check_trees(self, phase: str, read: Mapping[str, Message]) -> None:
+        """Check that all sites have one version of XGBoost, and the same trees."""
+        what = "xgboost" if phase == JOIN else "trees"
+        found: dict[tuple[str, bytes], str] = {}
+        for site, one in read.items():
+            array = one.arrays.get("trees")
+            if phase == GROW and (array is None or array.dtype != np.uint8):
+                raise MessageError(f"site {site}: the answer has no trees.")
+            held = b"" if array is None else array.tobytes()
+            found.setdefault((str(one.header.get(what)), held), site)
+        if len(found) > 1:
+            (own, _), (other, _) = list(found)[:2]
+            first, second = list(found.values())[:2]
+            if phase == GROW:
+                raise SiteError(
+                    f"site {second} has grown other trees than site {first}; all sites "
+                    "need the same versions of xgboost and statcv."
+                )
+            raise SiteError(
+                f"site {first} has xgboost {own}, and site {second} has {other}; "
+                "install one version at all sites."
+            )
 
     def _sums(self, phase: str, read: Mapping[str, Message]) -> dict[str, Floats]:
         """Return the sums over sites."""

@@ -15,9 +15,15 @@ from statcv.errors import SiteError
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
 from statcv.sites.scores import loss_names
+from statcv.sites.trees import bytes_of, numbers_of_bins
 from statcv.sites.variation import BUCKETS
 
 PER_COEFFICIENT = 3  # training records for each coefficient
+UNGUARDED = (
+    "Trees are grown over XGBoost's federated server. Whoever runs it sees, for each "
+    "site, sums of gradients by node and bin, and every site sees their sums over "
+    "sites; they have no least number of records, and are not in the log."
+)
 
 
 def check_records(records: Records) -> None:
@@ -44,14 +50,14 @@ def broken_rules(records: Records) -> Iterator[str]:
             )
     for fold in np.flatnonzero(records.by_fold < plan.cell):
         yield f"fold {fold + 1} holds out fewer than {plan.cell} records."
-    for fold in np.flatnonzero(records.by_fold < q):
+    for fold in np.flatnonzero(records.by_fold < q) if not plan.grown else ():
         yield (
             f"fold {fold + 1} holds out fewer records than there are coefficients "
             f"({q}), so that the difference of two sums would reveal them; agree on "
             "fewer folds or columns."
         )
     for number, size in enumerate(records.training[: plan.k].sum(axis=1), 1):
-        if size < PER_COEFFICIENT * q:
+        if size < PER_COEFFICIENT * q and not plan.grown:
             yield (
                 f"the training set of fold {number} has fewer than {PER_COEFFICIENT} "
                 f"records for each of {q} coefficients; agree on fewer columns."
@@ -102,6 +108,9 @@ def _nearly_constant(records: Records) -> Iterator[str]:
 def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     """Return every number that will leave a site, one row per array.
 
+    The rows ``histograms`` of trees go to XGBoost's federated server, which is no part
+    of this package: no rule guards them, and no log has them.
+
     Parameters
     ----------
     plan : SitesPlan
@@ -121,7 +130,8 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     ['records of each fold and class', '5 records']
     """
     k, q, m, cell = plan.k, plan.n_columns, len(plan.metrics), plan.cell
-    held, trained = f"{cell} records", f"{max(cell, PER_COEFFICIENT * q)} records"
+    least = cell if plan.grown else max(cell, PER_COEFFICIENT * q)
+    held, trained = f"{cell} records", f"{least} records"
     every, often = "all records", plan.rounds
     bins = plan.bins + len(plan.decisions)
     rows: list[tuple[str, str, str, tuple[int, ...], str, int]] = []
@@ -140,19 +150,34 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
     add("join", "trained", "training records of each fit", (k + 1,), trained)
     add("join", "checksum", "keyed checksum of the columns", (1,), every)
     add("join", "rows", "records that are used", (1,), every)
-    add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained, often)
-    add("fit", "gradient", "gradient of each fit", (k + 1, q), trained, often)
-    triangle = (k + 1, q * (q + 1) // 2)
-    add("fit", "information", "information of each fit", triangle, trained, often)
-    if plan.model["firth"]:
-        what = "gradient of Firth's penalty of each fit"
-        add("fit", "firth", what, (k + 1, q), trained, often)
-    what = "sum of the linear predictors, and of their squares"
-    add("fit", "held", what, (2,), every, often)
+    predictors = "sum of the linear predictors, and of their squares"
+    if plan.grown:
+        add("join", "xgboost", "version of XGBoost", (1,), every)
+        nodes = plan.model["rounds"] * (2 ** plan.model["depth"] - 1)
+        shape = k + 1, nodes, 2 * sum(numbers_of_bins(plan))
+        what = (
+            "TO THE FEDERATED SERVER, not in the log: sums of first and second "
+            "derivatives of each fit, by node of a tree and bin of a column"
+        )
+        add("grow", "histograms", what, shape, "1 record: not guarded")
+        what = "trees of all records, in bytes"
+        most = bytes_of(plan.model["rounds"], plan.model["depth"])
+        add("grow", "trees", what, (most,), f"{plan.model['leaf']} records")
+        add("grow", "held", predictors, (2,), every)
+    else:
+        add("fit", "likelihood", "log-likelihood of each fit", (k + 1,), trained, often)
+        add("fit", "gradient", "gradient of each fit", (k + 1, q), trained, often)
+        triangle = (k + 1, q * (q + 1) // 2)
+        add("fit", "information", "information of each fit", triangle, trained, often)
+        if plan.model["firth"]:
+            what = "gradient of Firth's penalty of each fit"
+            add("fit", "firth", what, (k + 1, q), trained, often)
+        add("fit", "held", predictors, (2,), every, often)
     names = len(loss_names(plan))
     add("score", "losses", "sums of losses and predictions", (k, names), held)
-    what = "sums of columns, and of their products with the predictor"
-    add("score", "moments", what, (k, 2, q), trained)
+    if not plan.grown:
+        what = "sums of columns, and of their products with the predictor"
+        add("score", "moments", what, (k, 2, q), trained)
     if plan.binary:
         what = "records of each fold, class and interval of the linear predictor"
         add("score", "cell_counts", what, (k, 2, bins), f"0 or {held}")
@@ -163,11 +188,13 @@ def disclosure_sheet(plan: SitesPlan) -> pd.DataFrame:
             add("score", "ranks", what, (plan.permutations + 1,), held)
         what = "sums of the recalibration"
         add("score, calibrate", "recalibration", what, (7,), every, often)
-    what = "derivatives of each metric by the coefficients of each fold"
-    add("slope", "targets", what, (m, k, q), held)
-    add("vary", "first", "sums of influences by class", (m, 2, 2), held)
+    ways = 1 if plan.grown else 2
+    if not plan.grown:
+        what = "derivatives of each metric by the coefficients of each fold"
+        add("slope", "targets", what, (m, k, q), held)
+    add("vary", "first", "sums of influences by class", (m, ways, 2), held)
     what = "squares of influences, summed over clusters"
-    add("vary", "second", what, (m, 2, 10), every)
+    add("vary", "second", what, (m, ways, 10), every)
     add("vary", "shares", "sums of placements, and of their squares", (2, 2), held)
     if plan.stratify["by"] == "hash":
         what = "influences summed over buckets of identifiers, with random signs"

@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from statcv.errors import MetricError, suggestion
 from statcv.inference import Estimate, Interval
-from statcv.inference.intervals.infinitesimal import METHOD, WITH_FITS, wilson_limits
+from statcv.inference.intervals.infinitesimal import (
+    CORRECTED,
+    METHOD,
+    WITH_FITS,
+    wilson_limits,
+)
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
 from statcv.metrics import get_metric
 from statcv.sites.cells import Area, Cells, area_of, delong_variance
@@ -200,7 +205,7 @@ def make_estimate(
     how = headline if how is None else how
     if how not in HOWS:
         raise MetricError(f"how must be one of {', '.join(HOWS)}, not {how!r}.")
-    _check_interval(interval, metric, how, headline)
+    _check_interval(interval, metric, how, headline, plan.grown)
     known = get_metric(metric)
     values = some.fold_values(metric)
     value = some.value(metric, how)
@@ -222,10 +227,15 @@ def make_estimate(
     )
 
 
-def _check_interval(interval: str | None, metric: str, how: str, headline: str) -> None:
+def _check_interval(
+    interval: str | None, metric: str, how: str, headline: str, grown: bool
+) -> None:
     """Check that an interval is available for a metric."""
-    given = "delong" if metric == "auroc" else "records"
-    available = [given] if how != headline else ["infinitesimal_jackknife", given]
+    ranked = metric == "auroc"
+    given, usual = "delong" if ranked else "records", "infinitesimal_jackknife"
+    if grown:  # trees maximise no likelihood
+        usual = "corrected_influence" if ranked else "influence"
+    available = [given] if how != headline else [usual, given]
     if interval is not None and interval not in available:
         raise MetricError(
             f"interval={interval!r} is not available over sites for {metric} "
@@ -242,7 +252,7 @@ def _interval(
     interval: str | None,
     headline: str,
 ) -> Interval:
-    """Compute an interval by the infinitesimal jackknife, or with fits as given."""
+    """Compute an interval by influences, or with fits as given."""
     ranked = metric == "auroc"
     if math.isnan(value):
         return Interval.none("it has no value")
@@ -253,7 +263,10 @@ def _interval(
         se = some.se(metric, how)
         return symmetric(value, se, level, method, RECORDS_ONLY)
     found = some.variations[metric]
-    assumes = WITH_FITS.format(unit="records")
+    method, assumes = METHOD, WITH_FITS.format(unit="records")
+    if some.plan.grown:
+        method = "corrected influence of records" if ranked else "influence of records"
+        assumes = CORRECTED if ranked else RECORDS_ONLY
     if some.plan.stratify["by"] == "hash" and some.shared:
         assumes += (
             f"; persons at several sites raise its variance by {some.shared:.0%}, an "
@@ -263,12 +276,12 @@ def _interval(
         assumes += "; records of different sites count as independent"
     if not ranked:
         se = math.sqrt(found.total)
-        return symmetric(value, se, level, METHOD, assumes, df=found.df)
+        return symmetric(value, se, level, method, assumes, df=found.df)
     rate = found.total / (found.area * (1 - found.area))
     lower, upper = wilson_limits(value, rate, level, found.df)
     own = value * (1 - value)
     se = math.sqrt(rate * own)
-    return Interval(lower, upper, se, METHOD, assumes, found.df, "wilson", spread=own)
+    return Interval(lower, upper, se, method, assumes, found.df, "wilson", spread=own)
 
 
 def no_skill(some: Some, metric: str) -> float:

@@ -75,6 +75,10 @@ class Fits:
                 ridge[self.plan.intercept] = 0.0
         return ridge
 
+    def held_out(self, records: Records) -> Floats:
+        """Return the linear predictor of each record from the fit that holds it out."""
+        return np.asarray(np.einsum("ij,ij->i", records.X, self.beta[records.fold]))
+
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shapes of the sums that the next step needs."""
         fits, q = int(self.open.sum()), self.plan.n_columns

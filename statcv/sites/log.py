@@ -160,6 +160,9 @@ class Verified:
         again.
     whole : bool
         Whether no entry was changed, left out or put in since it was written.
+    trees : bool
+        Whether trees were taken as they were kept, since the messages that grew them
+        are not in the log.
     """
 
     answers: int
@@ -167,6 +170,7 @@ class Verified:
     sent: int
     recomputed: int
     whole: bool
+    trees: bool = False
 
     @property
     def passed(self) -> bool:
@@ -180,11 +184,22 @@ class Verified:
             f"{plural(self.answers, 'answer')}, {plural(self.refusals, 'refusal')}; "
             f"{self.sent} bytes sent, {self.recomputed} recomputed ({share:.0%}); the "
             f"log is {state}"
+            + ("; trees are taken as kept, and what grew them is not in it")
+            * self.trees
         )
 
 
-def verify(plan: SitesPlan, log: Sequence[Entry], data: Any, site: str) -> Verified:
+def verify(
+    plan: SitesPlan,
+    log: Sequence[Entry],
+    data: Any,
+    site: str,
+    trees: Sequence[bytes] | None = None,
+) -> Verified:
     """Replay a log on the data of the site, and compare every byte that was sent.
+
+    The messages by which trees are grown go over XGBoost's federated server and are not
+    in the log; whatever follows from the trees is computed again.
 
     Parameters
     ----------
@@ -195,6 +210,8 @@ def verify(plan: SitesPlan, log: Sequence[Entry], data: Any, site: str) -> Verif
         The data of the site.
     site : str
         Its name.
+    trees : sequence of bytes, optional
+        The trees of the site, as ``Site.trees.raw`` has them, if the plan grows trees.
 
     Examples
     --------
@@ -209,7 +226,13 @@ def verify(plan: SitesPlan, log: Sequence[Entry], data: Any, site: str) -> Verif
     """
     from statcv.sites.site import REFUSE, Site
 
-    again, whole = Site(site, plan, data), True
+    if plan.grown and trees is None:
+        raise SiteError(
+            f"site {site}: what grew the trees is not in the log; give the trees that "
+            "the site has kept as trees=."
+        )
+    kept = None if trees is None else tuple(trees)
+    again, whole = Site(site, plan, data, grow=lambda job: kept or ()), True
     made: list[Entry] = []
     total = same = refused = 0
     for entry in log:
@@ -221,7 +244,7 @@ def verify(plan: SitesPlan, log: Sequence[Entry], data: Any, site: str) -> Verif
         pairs = zip(sent, entry.sent, strict=False)
         same += len(sent) if sent == entry.sent else sum(a == b for a, b in pairs)
     same -= max(0, same - total)
-    return Verified(len(made), refused, total, same, whole)
+    return Verified(len(made), refused, total, same, whole, plan.grown)
 
 
 def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:

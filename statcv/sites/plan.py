@@ -21,6 +21,7 @@ from statcv.folds import (
 )
 from statcv.models import Linear, Logit, Model
 from statcv.sites.messages import VERSION, canonical
+from statcv.sites.trees import KIND, learner_of
 
 Levels = tuple[Any, ...]
 MINIMUM_SITES: Final = 3
@@ -47,7 +48,7 @@ class SitesPlan:
     stratify : dict
         How the folds are made: by hash, thresholds, value, or at random.
     model : dict
-        The model, with its penalty.
+        The model, with its penalty, or the cuts and sizes of its trees.
     rebalance : bool
         Whether each site drops training records of the larger class, in the order of a
         hash, until the classes have equal counts.
@@ -95,7 +96,12 @@ class SitesPlan:
     @property
     def binary(self) -> bool:
         """Whether the outcome has two classes."""
-        return bool(self.model["kind"] == "logit")
+        return self.model["kind"] in ("logit", KIND)
+
+    @property
+    def grown(self) -> bool:
+        """Whether the model is boosted trees."""
+        return bool(self.model["kind"] == KIND)
 
     @property
     def n_columns(self) -> int:
@@ -110,6 +116,8 @@ class SitesPlan:
     @cached_property
     def learner(self) -> Model:
         """The model as :func:`statcv.cv` knows it."""
+        if self.grown:
+            return learner_of(self.model)
         if not self.binary:
             return Linear()
         return Logit(C=self.model["C"], firth=self.model["firth"])

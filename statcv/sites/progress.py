@@ -18,14 +18,16 @@ from statcv.sites.cells import score_edges
 from statcv.sites.fits import Fits
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
-from statcv.sites.scores import MOST_STEPS, Recalibrated, loss_names
+from statcv.sites.scores import MOST_STEPS, Predictor, Recalibrated, loss_names
+from statcv.sites.trees import Forests
 from statcv.sites.variation import MOMENTS, Published, n_buckets
 
 Floats = NDArray[np.float64]
 
-JOIN, FIT, SCORE, CALIBRATE, SLOPE, VARY, END = PHASES = (
+JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = PHASES = (
     "join",
     "fit",
+    "grow",
     "score",
     "calibrate",
     "slope",
@@ -48,6 +50,9 @@ class Progress:
     round : int
         Number of rounds that were published.
     fits : Fits
+    forests : Forests or None
+        The trees, once they are grown; they are known to the sites, and to the
+        coordinator those of all records.
     recalibrated : Recalibrated
     by_class, trained : numpy.ndarray
         Numbers of held-out and training records, from the round of joining.
@@ -62,6 +67,8 @@ class Progress:
 
     def __post_init__(self) -> None:
         self.fits = Fits.start(self.plan)
+        self.fits.open[:] = not self.plan.grown
+        self.forests: Forests | None = None
         self.by_class = np.zeros((self.plan.k, 2))
         self.trained = np.zeros(self.plan.k + 1)
         self.held = np.zeros(2)
@@ -77,12 +84,13 @@ class Progress:
             return {"by_class": (k, 2), "trained": (k + 1,)}
         if self.phase == FIT:
             return {**self.fits.shapes(), "held": (2,)}
+        if self.phase == GROW:
+            return {"held": (2,)}
         if self.phase == SCORE:
             names = len(loss_names(self.plan))
-            made: dict[str, tuple[int, ...]] = {
-                "losses": (k, names),
-                "moments": (k, 2, q),
-            }
+            made: dict[str, tuple[int, ...]] = {"losses": (k, names)}
+            if not self.plan.grown:
+                made["moments"] = (k, 2, q)
             if self.plan.binary:
                 made["counts"] = (k, 2, len(self.edges) + 1)
                 made["recalibration"] = (RECALIBRATION,)
@@ -92,9 +100,10 @@ class Progress:
         if self.phase == SLOPE:
             return {"targets": (m, k, q)}
         if self.phase == VARY:
+            ways = 1 if self.plan.grown else 2
             varied: dict[str, tuple[int, ...]] = {
-                "first": (m, 2, 2),
-                "second": (m, 2, MOMENTS),
+                "first": (m, ways, 2),
+                "second": (m, ways, MOMENTS),
                 "shares": (2, 2),
                 "units": (3,),
             }
@@ -121,15 +130,18 @@ class Progress:
         if self.phase == JOIN:
             self.by_class, self.trained = sums["by_class"], sums["trained"]
             self.n_sites = len(message.header.get("sites", ()))
-            self.phase = FIT
+            self.phase = GROW if self.plan.grown else FIT
         elif self.phase == FIT:
             self.held = sums.pop("held")
             self.fits.advance(sums, self.trained)
             if not self.fits.open.any() or self.round >= self.plan.rounds - AFTER:
                 self._end_fits()
+        elif self.phase == GROW:
+            self.held = sums["held"]
+            self._end_fits()
         elif self.phase == SCORE:
             self.scored = sums
-            self.phase = SLOPE
+            self._vary_next()
             if self.plan.binary:
                 self._recalibrate(sums["recalibration"])
         elif self.phase == CALIBRATE:
@@ -154,19 +166,37 @@ class Progress:
 
     def _recalibrate(self, sums: Floats) -> None:
         self.recalibrated.advance(sums)
-        self.phase = CALIBRATE if self.recalibrated.open else SLOPE
+        if self.recalibrated.open:
+            self.phase = CALIBRATE
+        else:
+            self._vary_next()
+
+    def _vary_next(self) -> None:
+        """Go on to the variances, which need no derivatives of trees."""
+        self.phase = SLOPE
+        if self.plan.grown:
+            self.phase = VARY
+            shape = len(self.plan.metrics), self.plan.k, self.plan.n_columns
+            self.targets = np.zeros(shape)
+
+    @property
+    def predictor(self) -> Predictor:
+        """What predicts held-out records."""
+        return self.forests or self.fits
 
     @property
     def published(self) -> Published:
         """What variances are computed from."""
         none = np.zeros((self.plan.k, 2, 1))
+        no_moments = np.zeros((self.plan.k, 2, self.plan.n_columns))
         return Published(
             plan=self.plan,
             fits=self.fits,
+            predictor=self.predictor,
             by_class=self.by_class,
             trained=self.trained,
             losses=self.scored["losses"],
-            moments=self.scored["moments"],
+            moments=self.scored.get("moments", no_moments),
             edges=self.edges,
             counts=self.scored.get("counts", none),
             recalibrated=self.recalibrated,

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from statcv.arguments import check_level
-from statcv.errors import MetricError, plural
+from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column, number
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
+from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
 from statcv.sites.estimates import Some, make_estimate, no_skill
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import JOIN, SCORE
@@ -67,6 +68,7 @@ class SitesResult:
     @cached_property
     def coefficients(self) -> pd.DataFrame:
         """The coefficients of each fit, with one row per fold, as in ``CVResult``."""
+        self._needs_coefficients()
         fits = self.run.progress.fits
         table = pd.DataFrame(fits.beta[: self.plan.k], columns=list(self.plan.columns))
         table.insert(0, "fold", np.arange(1, self.plan.k + 1))
@@ -76,6 +78,7 @@ class SitesResult:
     @cached_property
     def model(self) -> pd.DataFrame:
         """The fit of all records: ``estimate`` and ``se`` of each coefficient."""
+        self._needs_coefficients()
         fits = self.run.progress.fits
         variance = np.diag(np.linalg.inv(fits.information[-1]))
         if not self.plan.binary:
@@ -136,7 +139,11 @@ class SitesResult:
         from statcv.sites.records import new_matrix
 
         X, index = new_matrix(self.plan, new)
-        eta = X @ self.run.progress.fits.beta[-1]
+        progress = self.run.progress
+        if progress.forests is not None:
+            eta = progress.forests.log_odds(X)
+        else:
+            eta = X @ progress.fits.beta[-1]
         return pd.Series(expit(eta) if self.plan.binary else eta, index)
 
     # ---- estimates ----
@@ -159,9 +166,12 @@ class SitesResult:
             over folds unless given, and other metrics are pooled.
         level : float, default 0.95
             Confidence level.
-        interval : {"infinitesimal_jackknife", "delong", "records"}, optional
-            Method of the interval: the infinitesimal jackknife unless given, which
-            counts the variation of the fits; or one that takes them as given.
+        interval : str, optional
+            Method of the interval: ``"infinitesimal_jackknife"`` unless given, which
+            counts the variation of the fits; or ``"delong"`` (of auROC) and
+            ``"records"``, which take them as given. For trees it is
+            ``"corrected_influence"`` of auROC, corrected for fits that share training
+            records, and ``"influence"`` of other metrics.
 
         Returns
         -------
@@ -375,6 +385,11 @@ class SitesResult:
                 f"{plural(lost, 'fold')} did not converge: classes may be "
                 "separated; agree on model='firth'."
             )
+        tables = {"Metrics": table, "Sites": by_site}
+        if self.plan.grown:
+            notes.append(UNGUARDED)
+        else:
+            tables["Model"] = self.model
         sent = self.sites["bytes_sent"]
         facts = [
             ("model", self.plan.learner.label),
@@ -394,7 +409,7 @@ class SitesResult:
             title=f"Cross-validation of {self.plan.formula} over sites",
             headline=str(headline),
             facts=tuple(facts),
-            tables={"Metrics": table, "Sites": by_site, "Model": self.model},
+            tables=tables,
             shown={
                 f"Metrics, with {level:.0%} intervals": shown,
                 f"{headline.label} by site": sites,
@@ -418,7 +433,6 @@ class SitesResult:
             general_report,
             write_report,
         )
-        from statcv.sites.disclosure import disclosure_sheet
 
         check_path(path)
         agreed = pd.DataFrame(
@@ -437,9 +451,10 @@ class SitesResult:
             "Sites": self.sites.astype(str),
             "Heterogeneity, by random effects": spread,
             "Folds": self.folds.drop(columns="repeat").set_index("fold").astype(str),
-            "Fit of all records": self.model.map(number),
             "What leaves each site": sheet,
         }
+        if not self.plan.grown:
+            tables["Fit of all records"] = self.model.map(number)
         forest = Picture(
             "sites",
             "Estimates by site",
@@ -467,6 +482,13 @@ class SitesResult:
         made = plot_forest(pd.concat([table, everyone]), ax=ax)
         made.set_xlabel(f"{one.label} ({one.how.replace('_', ' ')})")
         return made
+
+    def _needs_coefficients(self) -> None:
+        if self.plan.grown:
+            raise CoefficientError(
+                "trees have no coefficients; predict() predicts by those of all "
+                "records."
+            )
 
     def _needs_classes(self, what: str) -> None:
         if not self.plan.binary:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +24,16 @@ Arrays = dict[str, NDArray[Any]]
 MOST_STEPS: Final = 10  # of the recalibration
 
 
-def held_out(records: Records, fits: Fits) -> Floats:
-    """Return the linear predictor of each record from the fit that holds it out."""
-    return np.asarray(np.einsum("ij,ij->i", records.X, fits.beta[records.fold]))
+class Predictor(Protocol):
+    """The fits of all folds, as far as held-out records are concerned."""
+
+    def held_out(self, records: Records) -> Floats:
+        """Return the linear predictor of each record from the fit that holds it out."""
 
 
-def held_moments(records: Records, fits: Fits) -> Floats:
+def held_moments(records: Records, fits: Predictor) -> Floats:
     """Return the sum of the held-out linear predictors, and of their squares."""
-    eta = held_out(records, fits)
+    eta = fits.held_out(records)
     return np.array([eta.sum(), eta @ eta])
 
 
@@ -42,9 +44,9 @@ def loss_names(plan: SitesPlan) -> tuple[str, ...]:
     return ("mse", "mae", "predicted", "observed", "observed_squared")
 
 
-def losses(records: Records, fits: Fits) -> Floats:
+def losses(records: Records, fits: Predictor) -> Floats:
     """Return the sums of :func:`loss_names` in each fold, shape (k, names)."""
-    eta, y = held_out(records, fits), records.y
+    eta, y = fits.held_out(records), records.y
     if records.plan.binary:
         p = expit(eta)
         log_loss = np.logaddexp(0, eta) - y * eta
@@ -66,14 +68,14 @@ def training_moments(records: Records, fits: Fits) -> Floats:
 # ---- counts of the linear predictor ----
 
 
-def count_scores(records: Records, fits: Fits, edges: Floats) -> Arrays:
+def count_scores(records: Records, fits: Predictor, edges: Floats) -> Arrays:
     """Count the held-out linear predictors by class and fold.
 
     Counts of all folds together are not sent: the difference could be a small count.
     """
     plan = records.plan
     bins = len(edges) + 1
-    place = np.searchsorted(edges, held_out(records, fits), side="right")
+    place = np.searchsorted(edges, fits.held_out(records), side="right")
     group = plan.k * records.code + records.fold
     number = np.bincount(group * bins + place, minlength=2 * plan.k * bins)
     wanted = is_decision(edges, plan)
@@ -120,13 +122,13 @@ def unpacked(arrays: Mapping[str, NDArray[Any]], number: int, bins: int) -> list
 # ---- ranks within folds ----
 
 
-def rank_counts(records: Records, fits: Fits) -> NDArray[np.uint64]:
+def rank_counts(records: Records, fits: Predictor) -> NDArray[np.uint64]:
     """Return twice the pairs of one fold that are ranked correctly, and permuted.
 
     The first number belongs to the outcomes as they are; for each of the others they
     are permuted within the folds of the site, in an order that only the site knows.
     """
-    plan, eta = records.plan, held_out(records, fits)
+    plan, eta = records.plan, fits.held_out(records)
     seed = int.from_bytes(records.secret[:8], "big")
     rng = np.random.default_rng([plan.seed, seed])
     total = np.zeros(plan.permutations + 1)
@@ -174,9 +176,9 @@ class Recalibrated:
     def __post_init__(self) -> None:
         self.information = np.eye(2)
 
-    def sums(self, records: Records, fits: Fits) -> Floats:
+    def sums(self, records: Records, fits: Predictor) -> Floats:
         """Return gradients and informations of both fits over the site's records."""
-        eta, y = held_out(records, fits), records.y
+        eta, y = fits.held_out(records), records.y
         own = expit(self.alone + eta)
         both = expit(self.intercept + self.slope * eta)
         w, r = both * (1 - both), y - both

@@ -11,7 +11,9 @@ from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
+from scipy.special import expit
 from threadpoolctl import ThreadpoolController
 
 from statcv.errors import MessageError, ModelError, SiteError
@@ -23,6 +25,7 @@ from statcv.sites.progress import (
     CALIBRATE,
     END,
     FIT,
+    GROW,
     JOIN,
     SCORE,
     SLOPE,
@@ -36,6 +39,14 @@ from statcv.sites.scores import (
     losses,
     rank_counts,
     training_moments,
+)
+from statcv.sites.trees import (
+    DroppedOutError,
+    Forests,
+    Grow,
+    Job,
+    check_trees,
+    version_of_xgboost,
 )
 from statcv.sites.variation import slope_sums, variation_sums
 
@@ -56,6 +67,8 @@ class Site:
         Records of the site.
     ledger : Ledger
         What the site has answered before, with these data.
+    grow : callable, optional
+        What grows trees together with the other sites, from the transport.
 
     Examples
     --------
@@ -72,6 +85,7 @@ class Site:
     plan: SitesPlan
     data: Any
     ledger: Ledger = field(default_factory=lambda: Ledger())
+    grow: Grow | None = None
 
     def __post_init__(self) -> None:
         self.progress = Progress(self.plan)
@@ -102,6 +116,8 @@ class Site:
             # one thread, so that bytes do not depend on the number of cores
             with _libraries().limit(limits=1):
                 sent = self._answered = bytes(self._answer(Message.of(message)))
+        except DroppedOutError:  # nothing was answered, and the step can be repeated
+            raise
         except (SiteError, MessageError, ModelError) as error:
             sent = bytes(self._refusal(str(error)))
         except Exception as error:  # whose text may hold values
@@ -145,6 +161,10 @@ class Site:
                 f"the message asks for {message.kind!r}, and the plan has "
                 f"{ahead.phase!r} next."
             )
+        if message.kind == GROW:
+            return self._grow(ahead, sorted(header["sites"]))
+        if self.progress.phase == GROW:
+            check_same_trees(self.progress.forests, header.get("trees"))
         self.progress = ahead
         return self._reply(message.kind, self._sums(message.kind))
 
@@ -161,6 +181,8 @@ class Site:
             "trained": records.training.sum(axis=1),
         }
         header = {"checksum": records.checksum, "rows": records.n}
+        if self.plan.grown:
+            header["xgboost"] = version_of_xgboost()
         return self._reply(JOIN, sums, header)
 
     def _check_roster(self, roster: Any, answers: dict[str, Any]) -> None:
@@ -179,6 +201,42 @@ class Site:
             raise SiteError("the sites of the run are not those of the plan.")
         self.ledger.check_roster(self.plan, roster)
 
+    # ---- what stays at the site ----
+
+    @property
+    def trees(self) -> Forests | None:
+        """The trees that the site has grown with the others, if it has."""
+        return self.progress.forests
+
+    def predictions(self) -> pd.DataFrame:
+        """Return the held-out predictions of the site's own records, once fits end.
+
+        They are for the site alone, and no message has them.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``row`` (label in the data), ``fold``, ``observed`` and
+            ``predicted``.
+
+        Raises
+        ------
+        SiteError
+            If the fits have not ended.
+        """
+        records, progress = self._records, self.progress
+        if records is None or progress.phase in (JOIN, FIT, GROW):
+            raise SiteError(f"site {self.name}: the fits have not ended.")
+        eta = progress.predictor.held_out(records)
+        return pd.DataFrame(
+            {
+                "row": records.labels,
+                "fold": records.fold + 1,
+                "observed": records.y,
+                "predicted": expit(eta) if self.plan.binary else eta,
+            }
+        )
+
     # ---- answers ----
 
     def _sums(self, phase: str) -> Arrays:
@@ -190,7 +248,7 @@ class Site:
             FIT: lambda: {**fits.sums(records), "held": held_moments(records, fits)},
             SCORE: lambda: self._scores(records),
             CALIBRATE: lambda: {
-                "recalibration": progress.recalibrated.sums(records, fits)
+                "recalibration": progress.recalibrated.sums(records, progress.predictor)
             },
             SLOPE: lambda: {"targets": slope_sums(records, progress.published)},
             VARY: lambda: dict(
@@ -200,12 +258,37 @@ class Site:
         }
         return asked[phase]()
 
-    def _scores(self, records: Records) -> Arrays:
-        progress, fits = self.progress, self.progress.fits
-        made: Arrays = {
-            "losses": losses(records, fits),
-            "moments": training_moments(records, fits),
+    def _grow(self, ahead: Progress, sites: list[str]) -> Message:
+        """Grow the trees, and answer with those of all records."""
+        assert self._records is not None
+        if self.grow is None:
+            raise SiteError(
+                "trees are grown over XGBoost's federated server, which this way of "
+                "carrying messages does not have; use files in a directory."
+            )
+        job = Job.of(self._records, sites)
+        try:
+            raw = self.grow(job)
+        except DroppedOutError:
+            raise
+        except Exception as error:  # which the site mends, and then repeats the step
+            raise DroppedOutError(
+                f"site {self.name} cannot grow trees: {error}"
+            ) from error
+        grown = check_trees(self.plan, raw)
+        ahead.forests = grown
+        self.progress = ahead
+        sums: Arrays = {
+            "held": held_moments(self._records, grown),
+            "trees": np.frombuffer(grown.raw[-1], dtype=np.uint8),
         }
+        return self._reply(GROW, sums, {"trees": grown.digest})
+
+    def _scores(self, records: Records) -> Arrays:
+        progress, fits = self.progress, self.progress.predictor
+        made: Arrays = {"losses": losses(records, fits)}
+        if not self.plan.grown:
+            made["moments"] = training_moments(records, progress.fits)
         if self.plan.binary:
             made |= count_scores(records, fits, progress.edges)
             made["recalibration"] = progress.recalibrated.sums(records, fits)
@@ -234,6 +317,18 @@ class Site:
 def _libraries() -> ThreadpoolController:
     """Return the libraries of linear algebra, which are found once."""
     return ThreadpoolController()
+
+
+def check_same_trees(own: Forests | None, digest: Any) -> None:
+    """Check that the published trees are those of this site.
+
+    Raises
+    ------
+    SiteError
+        If they are not.
+    """
+    if own is None or digest != own.digest:
+        raise SiteError("the trees that are published are not those of this site.")
 
 
 def check_others(total: Message, own: Message) -> None:

@@ -22,7 +22,7 @@ from scipy.special import expit
 from statcv.sites.fits import Fits
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
-from statcv.sites.scores import Recalibrated, held_out, loss_names
+from statcv.sites.scores import Predictor, Recalibrated, loss_names
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ class Published:
     plan : SitesPlan
     fits : Fits
         The fits at the end.
+    predictor : Predictor
+        What predicts held-out records: the same, or trees.
     by_class : numpy.ndarray, shape (k, 2)
         Numbers of held-out records of each fold and class; without classes they are in
         the first column.
@@ -54,7 +56,8 @@ class Published:
     losses : numpy.ndarray, shape (k, names)
         Sums of losses in each fold.
     moments : numpy.ndarray, shape (k, 2, q)
-        Sums over training records of columns and of their products with the predictor.
+        Sums over training records of columns and of their products with the predictor;
+        those of trees are 0, whose predictors are taken as they are.
     edges : numpy.ndarray
         Edges between bins.
     counts : numpy.ndarray, shape (k, 2, bins)
@@ -67,6 +70,7 @@ class Published:
 
     plan: SitesPlan
     fits: Fits
+    predictor: Predictor
     by_class: Floats
     trained: Floats
     losses: Floats
@@ -107,6 +111,8 @@ class Published:
     @cached_property
     def rate(self) -> Floats:
         """One over the standard deviation of the predictor in each training set."""
+        if self.plan.grown:
+            return np.ones(self.plan.k)
         beta = self.fits.beta[: self.plan.k]
         variance = np.einsum("kq,kq->k", beta, self.along)
         return np.asarray(1 / np.sqrt(np.maximum(variance, 1e-300)))
@@ -177,7 +183,7 @@ class Moved:
 
 def moved(records: Records, published: Published, metric: str) -> Moved:
     """Return how the records of a site move a metric."""
-    eta, y, n = held_out(records, published.fits), records.y, published.n
+    eta, y, n = published.predictor.held_out(records), records.y, published.n
     if metric == "auroc":
         return _of_area(records, published, eta)
     if not published.plan.binary:
@@ -276,15 +282,16 @@ def variation_sums(
     Returns
     -------
     dict of numpy.ndarray
-        ``first``, shape (metrics, 2, 2): sums of the influences of each class, with
-        the fits as given and with their variation; ``second``, shape (metrics, 2, 10):
-        second moments of the class sums and class counts of clusters; ``shares``,
-        shape (2, 2): sums of placements and of their squares; ``units``, shape (3,):
-        numbers of clusters, and of those with a record of each class; ``buckets``, if
-        folds are made by hash: see :func:`bucket_sums`.
+        ``first``, shape (metrics, ways, 2): sums of the influences of each class, with
+        the fits as given and, if these are not trees, with their variation;
+        ``second``, shape (metrics, ways, 10): second moments of the class sums and
+        class counts of clusters; ``shares``, shape (2, 2): sums of placements and of
+        their squares; ``units``, shape (3,): numbers of clusters, and of those with a
+        record of each class; ``buckets``, if folds are made by hash: see
+        :func:`bucket_sums`.
     """
     y = records.code
-    reach = _reach(records, published)
+    reach = None if records.plan.grown else _reach(records, published)
     first, second = [], []
     shares, middle = np.zeros((2, 2)), np.zeros(records.n)
     for metric, target in zip(records.plan.metrics, targets, strict=True):
@@ -292,11 +299,14 @@ def variation_sums(
         if one.share is not None:
             for power in (1, 2):
                 shares[power - 1] = np.bincount(y, one.share**power, 2)
-        through = np.einsum("kpq,kq->kp", published.inverse, target)
-        fits = ((through @ records.X.T) * reach).sum(axis=0)
+        ways = [one.weight]
+        if reach is not None:
+            through = np.einsum("kpq,kq->kp", published.inverse, target)
+            fits = ((through @ records.X.T) * reach).sum(axis=0)
+            ways.append(one.weight + fits)
         if metric == records.plan.metrics[0]:
-            middle = one.weight + fits / 2
-        for values in (one.weight, one.weight + fits):
+            middle = (ways[0] + ways[-1]) / 2
+        for values in ways:
             sums = np.stack(
                 [np.bincount(records.unit, values * (y == code)) for code in (0, 1)]
                 + [np.bincount(records.unit, y == code) for code in (0, 1)]
@@ -307,8 +317,8 @@ def variation_sums(
     some = [np.unique(records.unit[y == code]).size for code in (0, 1)]
     every = np.unique(records.unit).size
     made = {
-        "first": np.reshape(first, (metrics, 2, 2)),
-        "second": np.reshape(second, (metrics, 2, MOMENTS)).astype("<f4"),
+        "first": np.reshape(first, (metrics, -1, 2)),
+        "second": np.reshape(second, (metrics, -1, MOMENTS)).astype("<f4"),
         "shares": shares,
         "units": np.array([every, *some], dtype=float),
     }
@@ -391,7 +401,8 @@ class Variation:
     given_fits : float
         Variance with the fits as given.
     total : float
-        Variance with half of what the fits add.
+        Variance with half of what the fits add; that of an area by trees is corrected
+        for fits that share training records.
     df : float
         Degrees of freedom.
     area : float
@@ -426,17 +437,20 @@ def variations(
     every, *own = totals["units"].tolist()
     for number, metric in enumerate(plan.metrics):
         ranked = metric == "auroc"
-        given, with_fits = (
+        ways = [
             _variance(first, second, sizes, every, own if ranked else None)
             for first, second in zip(
                 totals["first"][number], totals["second"][number], strict=True
             )
-        )
+        ]
+        given, with_fits = ways[0], ways[-1]
         total = given + max(with_fits - given, 0.0) / 2
         df, area = every - 1, math.nan
         if ranked:
             area = float(totals["shares"][0, 1] / sizes[1])
             total += _interaction(area, by_class, totals["shares"])
+            if plan.grown:  # fits share training records (Nadeau & Bengio 2003)
+                total *= 2 - 1 / plan.k
             df = min(df, 2 * (min(own) - 1))
         made[metric] = Variation(given, total * (1 + shared), df, area)
     return made

@@ -14,6 +14,7 @@ from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import Exchange
 from statcv.sites.transports.homes import locked
+from statcv.sites.transports.in_process import done, growers
 from statcv.sites.transports.parties import (
     CoordinatorParty,
     SiteParty,
@@ -80,17 +81,20 @@ class Directory:
         ExchangeError
             If a file cannot be read or written.
         """
-        with ExitStack() as held:
+        with growers(plan, data) as grow, ExitStack() as held:
             for name in (COORDINATOR, *data):
                 held.enter_context(locked(self.homes / name))
             made = coordinate(self.homes / COORDINATOR, plan, list(data))
             coordinator = CoordinatorParty(made)
-            parties: list[CoordinatorParty | SiteParty] = [coordinator]
+            parties = []
             for name, frame in data.items():
                 home = join(self.homes / name, plan, name, frame)
-                parties.append(SiteParty(home, partial(_same, frame)))
+                party = SiteParty(home, partial(_same, frame), grow.get(name))
+                parties.append(party)
             while True:
-                turns = [party.step(self.exchange) for party in parties]
+                turns = [coordinator.step(self.exchange)]
+                steps = [partial(party.step, self.exchange) for party in parties]
+                turns += done(steps, together=plan.grown)
                 if all(turn.ended for turn in turns):
                     break
                 if not any(turn.moved for turn in turns):

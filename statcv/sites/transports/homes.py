@@ -8,6 +8,7 @@ A home is a directory that never leaves the party::
     plan-5b1e0c77a2f0/  for each plan:
         plan.json
         log.jsonl       at a site: every message and its answer
+        trees.json      at a site: the trees that it has grown with the others
         coordinator.public.json, roster.json    at a site: the keys that it relies on
         keys.json       at the coordinator: the public keys of the sites
         round-03-from-A.statcv  at the coordinator: the answers, as they were signed
@@ -15,6 +16,7 @@ A home is a directory that never leaves the party::
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,6 +31,7 @@ from statcv.sites.plan import SitesPlan
 from statcv.sites.transports.exchange import DRAFT, make_folder, read, write
 from statcv.sites.transports.signing import COORDINATOR, SigningKey, titled
 
+TREES: Final = "trees.json"
 OWN: Final = 0o600  # whom private files are for: their owner
 _OWN_FOLDER: Final = 0o700
 
@@ -132,6 +135,15 @@ class Home:
         lines = "".join(entry.to_line() for entry in entries)
         write(self.log, lines.encode(), OWN)
 
+    def trees(self) -> list[bytes] | None:
+        """Return the trees of all fits, or None if they are not yet grown."""
+        return read_trees(self.own / TREES)
+
+    def keep_trees(self, trees: Sequence[bytes]) -> None:
+        """Write the trees."""
+        told = {"trees": [base64.b64encode(one).decode() for one in trees]}
+        write(self.own / TREES, _json(told), OWN)
+
     def ledger(self) -> Ledger:
         """Return the ledger, which all plans of the home share."""
         return read_ledger(self.folder)
@@ -168,6 +180,23 @@ def read_ledger(folder: Path) -> Ledger:
         return Ledger.from_json(text.decode())
     except (ValueError, KeyError, TypeError):
         raise SiteError(f"the ledger {path} is damaged; restore it.") from None
+
+
+def read_trees(path: Path) -> list[bytes] | None:
+    """Return the trees that a site has kept; None if there is no file.
+
+    Raises
+    ------
+    SiteError
+        If it is damaged.
+    """
+    text = read(path)
+    if text is None:
+        return None
+    try:
+        return [base64.b64decode(one) for one in json.loads(text)["trees"]]
+    except (ValueError, KeyError, TypeError):
+        raise SiteError(f"the trees {path} are damaged; restore them.") from None
 
 
 def read_log(path: Path) -> list[Entry]:

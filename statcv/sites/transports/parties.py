@@ -36,6 +36,7 @@ from statcv.sites.transports.signing import (
     key_name,
     read_card,
 )
+from statcv.sites.trees import DroppedOutError, Grow, Job
 
 
 @dataclass(frozen=True)
@@ -148,10 +149,13 @@ class SiteParty:
     home : Home
     read : callable
         Returns the records of the site; they are read only when they are needed.
+    grow : callable, optional
+        What grows trees together with the other sites.
     """
 
     home: Home
     read: Callable[[], Any]
+    grow: Grow | None = None
     entries: list[Entry] = field(init=False)
     _site: Site | None = field(default=None, init=False)
 
@@ -274,7 +278,7 @@ class SiteParty:
         if self._site is not None:
             return self._site
         home = self.home
-        site = Site(home.party, home.plan, self.read(), home.ledger())
+        site = Site(home.party, home.plan, self.read(), home.ledger(), self._grown)
         for entry in self.entries:
             again = site.step(entry.received)
             if again != entry.sent:
@@ -285,6 +289,20 @@ class SiteParty:
                     "changed since. Restore them, and repeat the step."
                 )
         return site
+
+    def _grown(self, job: Job) -> Sequence[bytes]:
+        """Return the trees that the site keeps, or grow and keep them."""
+        kept = self.home.trees()
+        if kept is not None:
+            return kept
+        if self.grow is None:
+            raise DroppedOutError(
+                f"site {self.home.party}: the next step grows trees; name the server "
+                "of XGBoost: `statcv sites step … --trees HOST:PORT`."
+            )
+        grown = self.grow(job)
+        self.home.keep_trees(grown)
+        return grown
 
 
 # ---- the coordinator ----
