@@ -7,30 +7,19 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from importlib import metadata
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
+from statcv.engine import PACKAGES, installed
 from statcv.results.report.parts import Prose, Said, Table, count, named_values
 from statcv.results.summary import number
 
 if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
-PACKAGES: tuple[str, ...] = (
-    "statcv",
-    "numpy",
-    "scipy",
-    "pandas",
-    "patsy",
-    "statsmodels",
-    "scikit-learn",
-    "xgboost",
-    "matplotlib",
-    "jinja2",
-)
+DRAWN_WITH = ("matplotlib", "jinja2")
 NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
 
 
@@ -115,11 +104,8 @@ def data_flow(result: CVResult) -> Table:
 def session(seed: int | None) -> Table:
     """Return the versions of Python and the packages, and the seed."""
     rows = [("Python", Said(platform.python_version()))]
-    for name in PACKAGES:
-        try:
-            rows.append((name, Said(metadata.version(name))))
-        except metadata.PackageNotFoundError:
-            continue
+    versions = installed((*PACKAGES, *DRAWN_WITH))
+    rows += [(name, Said(version)) for name, version in versions.items()]
     if seed is not None:
         rows.append(("seed", count(seed, "res.seed")))
     return named_values("Session", *rows)
