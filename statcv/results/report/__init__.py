@@ -1,7 +1,6 @@
 """A result as one file: HTML for the browser and the printer, or Markdown."""
 
 from statcv.results.report.contents import (
-    check_style,
     comparison_report,
     general_report,
     result_report,
@@ -13,7 +12,6 @@ from statcv.results.report.parts import Picture
 __all__ = [
     "Picture",
     "check_path",
-    "check_style",
     "comparison_report",
     "general_report",
     "result_report",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from statcv.errors import ArgumentError, suggestion
 from statcv.results.report.checklists import probast_section, tripod_section
 from statcv.results.report.facts import (
     data_flow,
@@ -26,35 +25,12 @@ from statcv.results.report.parts import (
     frame_table,
     named_values,
 )
+from statcv.results.styles import check_style
 from statcv.results.summary import Summary, column
 
 if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
-
-STYLES = ("tripod+ai", "probast+ai", "tripod-cluster")
-
-
-def check_style(style: object, by: object = None) -> None:
-    """Check the style of a report.
-
-    Raises
-    ------
-    ArgumentError
-        If it is unknown, or clusters are asked for without ``by=``.
-    """
-    if style is None:
-        return
-    if style not in STYLES:
-        raise ArgumentError(
-            f"style must be one of {', '.join(map(repr, STYLES))}, not {style!r}."
-            + suggestion(style, STYLES)
-        )
-    if style == "tripod-cluster" and by is None:
-        raise ArgumentError(
-            "style='tripod-cluster' needs by=, the column of the clusters, such as "
-            "by='site'."
-        )
 
 
 def shown_tables(summary: Summary, api: str) -> tuple[Table, ...]:
