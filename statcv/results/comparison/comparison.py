@@ -235,7 +235,8 @@ def null_result(result: CVResult) -> CVResult:
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )
     call = result.call.with_mean_model()
-    return replace(result, learner=mean, held=held, call=call, threshold=None)
+    changed: dict[str, Any] = {"threshold": None, "warnings": ()}
+    return replace(result, learner=mean, held=held, call=call, **changed)
 
 
 # ---- the summary ----
