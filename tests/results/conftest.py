@@ -1,0 +1,106 @@
+"""Results and their reports, which several tests of one process read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.results.comparison.comparison import Comparison
+from statcv.results.report import page
+from statcv.results.result import CVResult
+
+Report = tuple[Any, str]  # a result, and its report as HTML
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("report")
+
+
+@pytest.fixture(scope="session")
+def res() -> CVResult:
+    df = scv.load_data("spector")
+    df.loc[3, "TUCE"] = np.nan
+    with pytest.warns(scv.errors.MissingDataWarning):
+        return scv.cv("GRADE ~ GPA + TUCE", df, seed=1)
+
+
+@pytest.fixture(scope="session")
+def html(res: CVResult, folder: Path) -> str:
+    path = folder / "tripod.html"
+    assert res.report(path, style="tripod+ai") == path
+    return path.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def markdown(res: CVResult, folder: Path) -> Path:
+    return res.report(folder / "out.md", style="tripod+ai")
+
+
+@pytest.fixture(scope="session")
+def clustered(folder: Path) -> Report:
+    df = scv.load_data("ehr")
+    made = scv.cv("y ~ x1 + x2", df, k=5, seed=1)
+    path = made.report(folder / "o.html", style="tripod-cluster", by="site")
+    return made, path.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def numeric(folder: Path) -> Report:
+    made = scv.cv("GPA ~ TUCE", scv.load_data("spector"), seed=1)
+    return made, made.report(folder / "a.html").read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def several(folder: Path) -> Report:
+    rng = np.random.default_rng(2)
+    three = pd.DataFrame({"y": list("abc") * 20, "x1": rng.normal(size=60)})
+    made = scv.cv("y ~ x1", three, k=3, seed=1)
+    path = made.report(folder / "b.html", style="tripod+ai")
+    return made, path.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def compared() -> Comparison:
+    df = scv.load_data("spector")
+    df.loc[3, "PSI"] = np.nan
+    with pytest.warns(scv.errors.MissingDataWarning):
+        return scv.compare(a="GRADE ~ GPA", b=". ~ . + PSI", data=df, k=5, seed=1)
+
+
+@pytest.fixture(scope="session")
+def of_comparison(compared: Comparison, folder: Path) -> Report:
+    path = compared.report(folder / "c.html", style="tripod+ai")
+    return compared, path.read_text("utf-8")
+
+
+@pytest.fixture(scope="session")
+def over_sites(folder: Path) -> Report:
+    df = scv.load_data("ehr")
+    plan = scv.sites.agree("y ~ x1 + x2", k=3, seed=1)
+    data = {str(name): own for name, own in df.groupby("site")}
+    made = scv.sites.run(plan, data)
+    return made, Path(made.report(folder / "s.html")).read_text("utf-8")
+
+
+@pytest.fixture
+def without_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the pictures empty, for tests that are about other parts of a report."""
+    monkeypatch.setattr(page, "inline_svg", lambda one, name: ("0 0 1 1", ""))
+    monkeypatch.setattr(page, "draw", lambda one, form: b"\x89PNG")
+
+
+@pytest.fixture
+def quiet(without_drawing: None, tmp_path: Path) -> Callable[..., str]:
+    """Return a function that writes a report without pictures and reads it."""
+
+    def write(made: Any, **options: Any) -> str:
+        return Path(made.report(tmp_path / "q.html", **options)).read_text("utf-8")
+
+    return write
