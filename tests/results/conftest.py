@@ -1,4 +1,8 @@
-"""Results and their reports, which several tests of one process read."""
+"""Results and their reports, which several tests of one process read.
+
+Pictures take most of the time of a report. They are drawn in the report of one result;
+other reports are written without them, and their pictures are drawn on bare axes.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,19 @@ from statcv.results.report import page
 from statcv.results.result import CVResult
 
 Report = tuple[Any, str]  # a result, and its report as HTML
+
+
+def draw_nothing(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(page, "inline_svg", lambda one, name: ("0 0 1 1", ""))
+    patch.setattr(page, "draw", lambda one, form: b"\x89PNG")
+
+
+def written(made: Any, folder: Path, **options: Any) -> str:
+    """Write a report without pictures, and read it."""
+    with pytest.MonkeyPatch.context() as patch:
+        draw_nothing(patch)
+        path = made.report(folder / "quiet.html", **options)
+    return Path(path).read_text("utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -39,22 +56,21 @@ def html(res: CVResult, folder: Path) -> str:
 
 
 @pytest.fixture(scope="session")
-def markdown(res: CVResult, folder: Path) -> Path:
-    return res.report(folder / "out.md", style="tripod+ai")
-
-
-@pytest.fixture(scope="session")
 def clustered(folder: Path) -> Report:
     df = scv.load_data("ehr")
     made = scv.cv("y ~ x1 + x2", df, k=5, seed=1)
-    path = made.report(folder / "o.html", style="tripod-cluster", by="site")
-    return made, path.read_text("utf-8")
+    return made, written(made, folder, style="tripod-cluster", by="site")
 
 
 @pytest.fixture(scope="session")
 def numeric(folder: Path) -> Report:
     made = scv.cv("GPA ~ TUCE", scv.load_data("spector"), seed=1)
-    return made, made.report(folder / "a.html").read_text("utf-8")
+    return made, written(made, folder)
+
+
+@pytest.fixture(scope="session")
+def markdown(numeric: Report, folder: Path) -> Path:
+    return numeric[0].report(folder / "out.md", style="tripod+ai")
 
 
 @pytest.fixture(scope="session")
@@ -62,8 +78,7 @@ def several(folder: Path) -> Report:
     rng = np.random.default_rng(2)
     three = pd.DataFrame({"y": list("abc") * 20, "x1": rng.normal(size=60)})
     made = scv.cv("y ~ x1", three, k=3, seed=1)
-    path = made.report(folder / "b.html", style="tripod+ai")
-    return made, path.read_text("utf-8")
+    return made, written(made, folder, style="tripod+ai")
 
 
 @pytest.fixture(scope="session")
@@ -76,8 +91,7 @@ def compared() -> Comparison:
 
 @pytest.fixture(scope="session")
 def of_comparison(compared: Comparison, folder: Path) -> Report:
-    path = compared.report(folder / "c.html", style="tripod+ai")
-    return compared, path.read_text("utf-8")
+    return compared, written(compared, folder, style="tripod+ai")
 
 
 @pytest.fixture(scope="session")
@@ -86,21 +100,20 @@ def over_sites(folder: Path) -> Report:
     plan = scv.sites.agree("y ~ x1 + x2", k=3, seed=1)
     data = {str(name): own for name, own in df.groupby("site")}
     made = scv.sites.run(plan, data)
-    return made, Path(made.report(folder / "s.html")).read_text("utf-8")
+    return made, written(made, folder)
 
 
 @pytest.fixture
 def without_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave the pictures empty, for tests that are about other parts of a report."""
-    monkeypatch.setattr(page, "inline_svg", lambda one, name: ("0 0 1 1", ""))
-    monkeypatch.setattr(page, "draw", lambda one, form: b"\x89PNG")
+    draw_nothing(monkeypatch)
 
 
 @pytest.fixture
-def quiet(without_drawing: None, tmp_path: Path) -> Callable[..., str]:
-    """Return a function that writes a report without pictures and reads it."""
+def quiet(tmp_path: Path) -> Callable[..., str]:
+    """Return a function that writes a report without pictures, and reads it."""
 
     def write(made: Any, **options: Any) -> str:
-        return Path(made.report(tmp_path / "q.html", **options)).read_text("utf-8")
+        return written(made, tmp_path, **options)
 
     return write
