@@ -159,7 +159,7 @@ OF_EVALUATION = {
     "4.1": ("{fits_held}",),
     "4.2": ("{size}",),
     "4.3": ("{missing}",),
-    "4.4": ("held-out records are as in the data; none is weighted or repeated",),
+    "4.4": ("{evaluated}",),
     "4.5": ("{concern}", "; ", "{kept_together}"),
     "4.6": ("{repeated}",),
     "4.7": ("{metrics}",),
@@ -209,7 +209,9 @@ def _known(
     if not is_given(result):
         known |= _of_fits(result, label, root)
     if result.held.coefficients is not None:
-        known["equation"] = ("coefficients over the fits; res.model has that of all",)
+        known["equation"] = (
+            "coefficients over the fits; `model` of a result has the fit on all rows",
+        )
     if clusters is not None:
         spread, api = clusters.spread, clusters.spread_api
         known["grouping"] = (clusters.group,)
@@ -233,7 +235,7 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
     if plan.rebalance:
         way = Said(plan.rebalance, f"{root}.plan.rebalance")
         rebalanced = ("training sets were rebalanced: ", way)
-        recalibration = (*rebalanced, "; predictions were not recalibrated")
+        recalibration = (*rebalanced, "; statcv did not recalibrate predictions")
     learnt: Prose = ("no term of the formula learns from data",)
     if design.terms.stateful:
         learnt = ("terms that learn from data are learnt in each training set",)
@@ -241,12 +243,9 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
         count(int(getattr(plan.n_train, end)()), f"{root}.plan.n_train.{end}()")
         for end in ("min", "max")
     )
-    steps = "terms"
+    chosen = ""
     if result.held.chosen is not None:
-        steps = "terms, hyperparameters and thresholds"
-    together: Prose = ("no column says which records belong together",)
-    if plan.strata is not None:
-        together = ("equal values of the stratifier are never divided",)
+        chosen = " with its choice of hyperparameters or thresholds,"
     return {
         "fits": fits,
         "model": (label, "; ", *fits, "; ", Said(plan.scheme, f"{root}.plan.scheme")),
@@ -261,9 +260,13 @@ def _of_fits(result: CVResult, label: Said, root: str) -> dict[str, Prose]:
         "updating": ("no model was updated after its evaluation",),
         "fits_held": ("held-out predictions of ", *fits),
         "per_column": _per_column(result, root),
-        "kept_together": together,
+        "kept_together": _kept_together(result, root),
         "repeated": (
-            f"each fit, with its {steps}, was repeated in every training set",
+            f"the formula was fitted again,{chosen} in every training set; "
+            "any selection before it is for the author",
+        ),
+        "evaluated": (
+            "held-out records are those of the data, neither weighted nor duplicated",
         ),
     }
 
@@ -314,11 +317,23 @@ def _missing(result: CVResult, root: str) -> Prose:
     return tuple(words)
 
 
+def _kept_together(result: CVResult, root: str) -> Prose:
+    """Return whether records that belong together are in one fold."""
+    scores = result.scores
+    if scores.clusters is None:
+        return ("no clusters were given, so that records count as independent",)
+    if scores.split_clusters:
+        n = count(scores.split_clusters, f"{root}.scores.split_clusters")
+        return (n, " clusters are divided across folds")
+    return ("no cluster is divided across folds",)
+
+
 def _concern(result: CVResult, root: str) -> Prose:
-    concerns = result.audit.concerns
+    concerns = "; ".join(text.rstrip(".") for text in result.audit.concerns)
     if not concerns:
         return ("the audit of the folds has no concern",)
-    return ("audit of the folds: ", Said(concerns[0], f"{root}.audit.concerns[0]"))
+    api = f"'; '.join(text.rstrip('.') for text in {root}.audit.concerns)"
+    return ("audit of the folds: ", Said(concerns, api))
 
 
 def _output(result: CVResult, root: str) -> Prose:

@@ -171,7 +171,10 @@ GUIDELINES: Final = {
     "tripod+ai": Guideline("TRIPOD+AI", (("items", TRIPOD),), "tripod"),
     "probast+ai": Guideline(
         "PROBAST+AI",
-        (("questions of development", DEVELOPMENT), ("of evaluation", EVALUATION)),
+        (
+            ("questions of development", DEVELOPMENT),
+            ("questions of evaluation", EVALUATION),
+        ),
         "probast",
         by_number=False,
     ),
