@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import SequenceMatcher
 
 
@@ -164,8 +166,34 @@ class ExchangeWarning(StatcvWarning):
     """Files in the directory of an exchange that are ignored."""
 
 
+Noted = list[tuple[str, type[StatcvWarning]]]
+_noting: ContextVar[tuple[Noted, ...]] = ContextVar("_noting", default=())
+
+
+@contextmanager
+def noted_warnings() -> Iterator[Noted]:
+    """Note the package's warnings, which are given or silenced as without this.
+
+    Examples
+    --------
+    >>> with noted_warnings() as noted, warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     warn("few folds", FoldWarning)
+    >>> noted[0][0]
+    'few folds'
+    """
+    noted: Noted = []
+    before = _noting.set((*_noting.get(), noted))
+    try:
+        yield noted
+    finally:
+        _noting.reset(before)
+
+
 def warn(message: str, category: type[StatcvWarning]) -> None:
     """Warn at the caller's own line: the nearest frame outside the package."""
+    for noted in _noting.get():
+        noted.append((message, category))
     depth, frame = 2, sys._getframe(1)
     while frame.f_back and frame.f_globals.get("__name__", "").startswith("statcv."):
         depth, frame = depth + 1, frame.f_back

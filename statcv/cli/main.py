@@ -126,7 +126,8 @@ def _cv(options: argparse.Namespace) -> None:
 
 
 def _report(options: argparse.Namespace) -> None:
-    from statcv.results.report import check_path, check_style
+    from statcv.results.report import check_path
+    from statcv.results.styles import check_style
 
     check_path(options.out)
     check_style(options.style, options.by)

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import statcv
 from statcv.cli.sites_nvflare import add_commands
 from statcv.cli.sites_trees import add_command, add_to_agree, add_to_step
+from statcv.results.styles import STYLES
 
 Run = Callable[[argparse.Namespace], None]
 WORDS = {"True": True, "False": False, "None": None}
@@ -87,8 +88,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add = command("report", "cross-validate one model, and write a report")
     _add_call(add, out=False)
     add("--out", type=Path, required=True, metavar="FILE", help="such as out.html")
-    styles = ("tripod+ai", "probast+ai", "tripod-cluster")
-    add("--style", choices=styles, help="reporting guideline")
+    add("--style", choices=STYLES, help="reporting guideline")
     add("--by", metavar="COLUMN", help="clusters whose estimates are reported")
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
     add = command("compare", "compare schemes or models on the same rows")

@@ -23,9 +23,11 @@ from statcv.engine.run import run
 from statcv.engine.sensitivity import Sensitivity, Slopes
 from statcv.engine.setup import Setup, fit_all
 from statcv.engine.tasks import TASKS, cut
+from statcv.engine.versions import PACKAGES, installed
 
 __all__ = [
     "OF_THE_FITS",
+    "PACKAGES",
     "TASKS",
     "Changes",
     "FoldFit",
@@ -43,6 +45,7 @@ __all__ = [
     "cut",
     "do_tasks",
     "fit_all",
+    "installed",
     "kept_seed",
     "one_thread",
     "plain",

@@ -14,7 +14,6 @@ import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from statcv.engine.predictions import Part
 from statcv.engine.setup import Setup
+from statcv.engine.versions import installed
 from statcv.errors import (
     ArgumentTypeError,
     CheckpointError,
@@ -157,11 +157,6 @@ def remove_drafts(folder: Path) -> None:
 
 # ---- the identity of a run ----
 
-PACKAGES = (
-    *("statcv", "numpy", "scipy", "pandas", "patsy"),
-    *("scikit-learn", "statsmodels", "xgboost"),
-)
-
 
 def identity_of(setup: Setup) -> dict[str, Any]:
     """Return what identifies the call, for people and programs to read.
@@ -224,13 +219,8 @@ def differences(there: Mapping[str, Any], here: Mapping[str, Any]) -> list[str]:
 
 
 def _versions() -> dict[str, str]:
-    found = {"python": ".".join(platform.python_version_tuple()[:2])}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    python = ".".join(platform.python_version_tuple()[:2])
+    return {"python": python, **installed()}
 
 
 def _model_digest(model: Any) -> str:

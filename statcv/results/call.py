@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
-from statcv.errors import ArgumentTypeError, MetricError
+from statcv.errors import ArgumentTypeError, CheckpointWarning, MetricError, Noted
 from statcv.formula import Formula, Outcome
 from statcv.metrics import Metric, default_metrics, get_metric
 
@@ -49,6 +50,24 @@ class Call(Protocol):
 
     def with_mean_model(self) -> Call:
         """Return the same call for the model without predictors."""
+
+
+def with_warnings(result: CVResult, noted: Noted) -> CVResult:
+    """Return a result with the warnings of its call, and all that was computed.
+
+    Warnings about files of a checkpoint are omitted, since they are not about the
+    result.
+
+    Parameters
+    ----------
+    result : CVResult
+    noted : list of (str, type)
+        The warnings, as :func:`statcv.errors.noted_warnings` notes them.
+    """
+    texts = [text for text, kind in noted if kind is not CheckpointWarning]
+    other = copy(result)
+    other.__dict__["warnings"] = tuple(dict.fromkeys(texts))
+    return other
 
 
 # ---- its metrics: those that it names, or the defaults ----

@@ -80,6 +80,8 @@ class CVResult:
     threshold : float or None
         The probability above which a record is classified as positive, if one fixed
         threshold was used.
+    warnings : tuple of str
+        The warnings that the call gave, whether or not they were shown.
     """
 
     design: Design
@@ -91,6 +93,7 @@ class CVResult:
     seed: int
     call: Call
     threshold: float | None = None
+    warnings: tuple[str, ...] = ()
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was computed, except the fit on all rows, which can be refitted."""

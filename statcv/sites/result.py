@@ -17,7 +17,7 @@ from statcv.arguments import check_level
 from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.metrics import get_metric
-from statcv.results.summary import Summary, column, number
+from statcv.results.summary import Summary, column
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
@@ -429,32 +429,40 @@ class SitesResult:
         """
         from statcv.results.report import (
             Picture,
+            Said,
             check_path,
             general_report,
+            heterogeneity_table,
+            named_values,
+            value_table,
             write_report,
         )
 
         check_path(path)
-        agreed = pd.DataFrame(
-            {"value": [str(value) for value in self.plan.document.values()]},
-            index=pd.Index(list(self.plan.document)),
-        )
-        found = self.heterogeneity(level=level)
-        names = ("estimate", "lower", "upper", "tau2", "i2", "p_heterogeneity")
-        spread = pd.DataFrame(
-            {"value": [number(float(getattr(found, name))) for name in names]},
-            index=pd.Index(names),
-        )
-        sheet = disclosure_sheet(self.plan).set_index("array").astype(str)
-        tables = {
-            "Plan": agreed,
-            "Sites": self.sites.astype(str),
-            "Heterogeneity, by random effects": spread,
-            "Folds": self.folds.drop(columns="repeat").set_index("fold").astype(str),
-            "What leaves each site": sheet,
-        }
+        agreed = [
+            (name, Said(str(value), f"res.plan.document[{name!r}]"))
+            for name, value in self.plan.document.items()
+        ]
+        spread = self.heterogeneity(level=level)
+        columns = list(self.folds.columns[2:])
+        tables = [
+            named_values("Plan", *agreed),
+            value_table(self.sites, "Sites", "res.sites"),
+            heterogeneity_table(spread, f"res.heterogeneity(level={level!r})"),
+            value_table(
+                self.folds.set_index("fold")[columns],
+                "Folds",
+                f"res.folds.set_index('fold')[{columns!r}]",
+            ),
+            value_table(
+                disclosure_sheet(self.plan).set_index("array"),
+                "What leaves each site",
+                "scv.sites.disclosure_sheet(res.plan).set_index('array')",
+            ),
+        ]
         if not self.plan.grown:
-            tables["Fit of all records"] = self.model.map(number)
+            model = value_table(self.model, "Fit of all records", "res.model")
+            tables.insert(4, model)
         forest = Picture(
             "sites",
             "Estimates by site",

@@ -20,7 +20,7 @@ from statcv.formula import as_frame
 from statcv.inference import Estimate, Interval
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
 from statcv.metrics import get_metric
-from statcv.results.summary import Summary, column, number
+from statcv.results.summary import Summary, column
 from statcv.sites.agreement import DECISIONS
 from statcv.sites.by_query import (
     AGREED,
@@ -476,11 +476,17 @@ class SumsResult:
         level : float, default 0.95
             Confidence level of the intervals.
         """
-        from statcv.results.report import check_path, general_report, write_report
+        from statcv.results.report import (
+            check_path,
+            general_report,
+            value_table,
+            write_report,
+        )
 
         check_path(path)
-        folds = self.folds.set_index("fold").map(number)
-        made = general_report(self.summary(level), level, {"Folds": folds})
+        folds = self.folds.set_index("fold")
+        table = value_table(folds, "Folds", "res.folds.set_index('fold')")
+        made = general_report(self.summary(level), level, [table])
         return write_report(made, path)
 
     def summary(self, level: float = 0.95) -> Summary:

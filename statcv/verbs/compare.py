@@ -168,11 +168,12 @@ def compare(
     refuse_words_of_compare(named, (*compare.__annotations__, *CV_NAMES))
     call = {name: value for name, value in named.items() if name in CV_NAMES}
     given = {name: value for name, value in named.items() if name not in call}
-    left_out = ""
+    left_out, fitted = "", None
     formulas = [f for f in (*results, *given.values()) if isinstance(f, str)]
     whole = None if seed is None else resolve_seed(seed)
     if call:
         _check_formulas(formulas, [*results, *given.values()], call)
+        fitted = {name: value for name, value in call.items() if name != "data"}
         first = CVCall(formula=formulas[0], **{**call, "seed": whole})
         first, left_out = _on_common_rows(formulas, first, scope)
         made = iter(_fitted(formulas, first, scope))
@@ -192,6 +193,7 @@ def compare(
         seed=whole,
         n_permutations=n_permutations,
         left_out=left_out,
+        fitted=fitted,
     )
 
 

@@ -9,7 +9,13 @@ from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import refuse_unknown, resolve_seed
 from statcv.engine import kept_seed, run
-from statcv.errors import ArgumentTypeError, CollinearityWarning, SchemeError, warn
+from statcv.errors import (
+    ArgumentTypeError,
+    CollinearityWarning,
+    SchemeError,
+    noted_warnings,
+    warn,
+)
 from statcv.folds import FoldPlan
 from statcv.folds.request import FoldArguments, Holdout
 from statcv.formula import (
@@ -28,7 +34,7 @@ from statcv.models.likelihood import Gaussian
 from statcv.models.thresholds import with_threshold
 from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
 from statcv.results.bias_warning import warn_of_bias
-from statcv.results.call import choose_metrics
+from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
 from statcv.verbs.argument_types import (
     DataLike,
@@ -339,6 +345,11 @@ class CVCall:
         StatcvError
             If an argument is wrong.
         """
+        with noted_warnings() as noted:
+            result = self._run(scope)
+        return with_warnings(result, noted)
+
+    def _run(self, scope: Mapping[str, Any]) -> CVResult:
         if not (self.progress is None or isinstance(self.progress, bool)):
             raise ArgumentTypeError(
                 f"progress must be True, False or None, not {self.progress!r}."

@@ -8,13 +8,18 @@ import pytest
 
 import statcv as scv
 from statcv.cli.main import main
+from statcv.results.report import page
+from statcv.results.styles import STYLES
 
 FORMULA = "GRADE ~ GPA + TUCE"
 
 
 def test_report_writes_what_the_result_writes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(page, "inline_svg", lambda one, name: ("0 0 1 1", one.name))
     out = tmp_path / "a.html"
     given = ["--seed", "1", "-k", "5", "--style", "tripod+ai", "--out", str(out)]
     assert main(["report", FORMULA, "spector", *given]) == 0
@@ -33,3 +38,9 @@ def test_report_refuses_a_path_before_anything_is_fitted(
     assert main(["report", FORMULA, "spector", *given]) == 2
     assert "needs by=" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_the_help_names_the_styles(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["report", "--help"])
+    assert "{" + ",".join(STYLES) + "}" in capsys.readouterr().out

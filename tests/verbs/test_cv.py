@@ -485,3 +485,44 @@ def test_published_cfs_predictions():
     newer = tuple(map(int, version("xgboost").split(".")[:2])) >= (3, 4)
     assert apart.sum() == (1 if newer else 0)
     assert float(res.estimate()) == (0.79375 if newer else 0.79625)
+
+
+# ---- warnings are kept with the result ----
+
+
+def test_a_result_keeps_the_warnings_of_its_call():
+    df = scv.load_data("spector")
+    with pytest.warns(scv.errors.DistributionalBiasWarning) as given:
+        loocv = scv.cv("GRADE ~ GPA", df, scheme="loocv", metrics="auroc", seed=1)
+    assert loocv.warnings == tuple(str(one.message) for one in given)
+    assert pickle.loads(pickle.dumps(loocv)).warnings == loocv.warnings
+    quiet = loocv.update(scheme="stratified_kfold")
+    assert quiet.warnings == ()
+
+
+def test_warnings_that_nobody_sees_are_kept_as_well():
+    df = scv.load_data("spector")
+    df.loc[3, "GPA"] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        silenced = scv.cv("GRADE ~ GPA", df, seed=1)
+    with pytest.warns(scv.errors.MissingDataWarning) as given:
+        seen = scv.cv("GRADE ~ GPA", df, seed=1)
+    assert silenced.warnings == seen.warnings == (str(given[0].message),)
+
+
+def test_a_warning_that_is_an_error_is_raised_as_before():
+    df = scv.load_data("spector")
+    df.loc[3, "GPA"] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(scv.errors.MissingDataWarning):
+            scv.cv("GRADE ~ GPA", df, seed=1)
+    assert scv.cv("GRADE ~ TUCE", df, seed=1).warnings == ()
+
+
+def test_what_was_computed_stays_with_a_result_that_warned():
+    df = scv.load_data("spector")
+    with pytest.warns(scv.errors.DistributionalBiasWarning):
+        res = scv.cv("GRADE ~ GPA", df, scheme="loocv", metrics="auroc", seed=1)
+    assert "scores" in vars(res)

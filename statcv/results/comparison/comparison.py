@@ -36,6 +36,26 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
+class Asked:
+    """The arguments that made a comparison, so that it can be made again.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Names of the results that were given, without a model that was added.
+    options : dict
+        Arguments of :func:`statcv.compare` that are not the defaults.
+    fitted : dict or None
+        Arguments of :func:`statcv.cv` but the data, with which formulas were fitted;
+        None if results were given.
+    """
+
+    names: tuple[str, ...]
+    options: Mapping[str, Any]
+    fitted: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Comparison:
     """Pairwise comparisons of results for the same records.
 
@@ -46,6 +66,8 @@ class Comparison:
     results : dict of str to CVResult
     contrasts : Contrasts
         The estimates and their paired differences.
+    asked : Asked
+        The arguments that made the comparison.
     adjust : {"holm", "bh", "none"}
         The adjusted p-values that the summary shows.
     left_out : str
@@ -54,6 +76,7 @@ class Comparison:
 
     results: Mapping[str, CVResult]
     contrasts: Contrasts
+    asked: Asked
     adjust: str = "holm"
     left_out: str = ""
 
@@ -116,18 +139,42 @@ class Comparison:
         """
         return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, style: str | None = None) -> Path:
         """Write the comparison as a report, in HTML or Markdown.
 
         Parameters
         ----------
         path : str or path
             File to write, as in :meth:`statcv.results.result.CVResult.report`.
+        style : {"tripod+ai", "probast+ai"}, optional
+            Reporting guideline, as in :meth:`statcv.results.result.CVResult.report`.
+            An item for which the results differ states the answer of each.
+            ``"tripod-cluster"`` is for one result.
+
+        Returns
+        -------
+        pathlib.Path
+            The file.
+
+        Raises
+        ------
+        ArgumentError
+            If the style or the extension is unknown, or the file cannot be written.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import statcv as scv
+        >>> df = scv.load_data("spector")
+        >>> both = scv.compare(a="GRADE ~ GPA", b=". ~ . + PSI", data=df, seed=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     both.report(f"{folder}/out.html").name
+        'out.html'
         """
         from statcv.results.report import check_path, comparison_report, write_report
 
         check_path(path)
-        return write_report(comparison_report(self), path)
+        return write_report(comparison_report(self, style), path)
 
     def __repr__(self) -> str:
         return str(self.summary())
@@ -165,10 +212,13 @@ class Comparison:
         return draw_comparison(self, kind, ax, **options)
 
 
+LEVEL = 0.95  # confidence level unless given
+
+
 def make_comparison(
     results: Mapping[str, CVResult],
     metric: str | Metric | None = None,
-    level: float = 0.95,
+    level: float = LEVEL,
     *,
     how: str | None = None,
     test: str | None = None,
@@ -177,8 +227,18 @@ def make_comparison(
     seed: int | None = None,
     n_permutations: int | None = None,
     left_out: str = "",
+    fitted: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Check that results can be compared, and compare them.
+
+    Parameters
+    ----------
+    results, metric, level, how, test, adjust, reference, seed, n_permutations
+        The arguments of :func:`statcv.compare`.
+    left_out : str
+        Description of the rows of the data that no result uses.
+    fitted : mapping, optional
+        Arguments of :func:`statcv.cv` but the data, with which formulas were fitted.
 
     Raises
     ------
@@ -189,6 +249,18 @@ def make_comparison(
         If ``adjust``, ``reference``, ``how`` or ``n_permutations`` is out of range or
         does not fit the test.
     """
+    options = {
+        "metric": metric,
+        "level": None if level == LEVEL else level,
+        "how": how,
+        "test": test,
+        "adjust": None if adjust == "holm" else adjust,
+        "reference": reference,
+        "seed": None if fitted is not None else seed,
+        "n_permutations": n_permutations,
+    }
+    given = {name: value for name, value in options.items() if value is not None}
+    asked = Asked(tuple(results), given, fitted)
     joined = dict(results)
     if reference == NULL and NULL not in joined and joined:
         first = next(iter(joined.values()))
@@ -210,7 +282,7 @@ def make_comparison(
         seed=seed,
         n_permutations=n_permutations,
     )
-    return Comparison(joined, contrasts, adjust=adjust, left_out=left_out)
+    return Comparison(joined, contrasts, asked, adjust, left_out)
 
 
 def null_result(result: CVResult) -> CVResult:
@@ -235,7 +307,8 @@ def null_result(result: CVResult) -> CVResult:
         result.design, result.plan, mean, seed=result.seed, weights=result.weights
     )
     call = result.call.with_mean_model()
-    return replace(result, learner=mean, held=held, call=call, threshold=None)
+    changed: dict[str, Any] = {"threshold": None, "warnings": ()}
+    return replace(result, learner=mean, held=held, call=call, **changed)
 
 
 # ---- the summary ----

@@ -1,22 +1,24 @@
 """A result as one file: HTML for the browser and the printer, or Markdown."""
 
 from statcv.results.report.contents import (
-    check_style,
     comparison_report,
     general_report,
     result_report,
 )
-from statcv.results.report.facts import sentence_of
+from statcv.results.report.facts import heterogeneity_table, sentence_of
 from statcv.results.report.page import check_path, write_report
-from statcv.results.report.parts import Picture
+from statcv.results.report.parts import Picture, Said, named_values, value_table
 
 __all__ = [
     "Picture",
+    "Said",
     "check_path",
-    "check_style",
     "comparison_report",
     "general_report",
+    "heterogeneity_table",
+    "named_values",
     "result_report",
     "sentence_of",
+    "value_table",
     "write_report",
 ]

@@ -1,207 +1,224 @@
-"""Checklists of reporting guidelines, filled from a result as far as it goes."""
+"""The items of reporting guidelines, in short words of our own."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from typing import Final
 
-import numpy as np
-
-from statcv.results.report.facts import sentence_of
-from statcv.results.report.methods import is_given
-from statcv.results.report.parts import Said, Section, Table
-
-if TYPE_CHECKING:
-    from statcv.results.result import CVResult
+from statcv.results.report.methods import WORKS
+from statcv.results.report.parts import Prose, Section, Table
 
 AUTHOR: Final = "for the author"
+Items = tuple[tuple[str, str], ...]
 
-TRIPOD: Final[tuple[tuple[str, str], ...]] = (
+TRIPOD: Final[Items] = (
     ("1", "title: development or evaluation, population, outcome"),
-    ("2", "abstract"),
-    ("3a", "health context and rationale"),
-    ("3b", "target population, purpose and users"),
+    ("2", "abstract, which has a checklist of its own"),
+    ("3a", "health context, rationale, and existing models"),
+    ("3b", "target population, purpose and intended users"),
     ("3c", "known health inequalities"),
     ("4", "objectives: development, evaluation or both"),
-    ("5a", "sources of data and their representativeness"),
+    ("5a", "sources of data, and their representativeness"),
     ("5b", "dates of the data"),
     ("6a", "setting, number and location of centres"),
     ("6b", "eligibility"),
     ("6c", "treatments received"),
-    ("7", "data preparation and quality checks"),
-    ("8a", "outcome, time horizon, and how it is assessed"),
-    ("8b", "qualification of outcome assessors"),
-    ("8c", "blinding of outcome assessment"),
-    ("9a", "choice of initial predictors"),
+    ("7", "preparation of the data and quality checks, alike across groups"),
+    ("8a", "outcome and time horizon, how assessed, alike across groups"),
+    ("8b", "assessors of a subjective outcome"),
+    ("8c", "blinding of the assessment of the outcome"),
+    ("9a", "choice of initial predictors, and any selection before the model"),
     ("9b", "predictors, and how and when they are measured"),
-    ("9c", "qualification of predictor assessors"),
-    ("10", "sample size"),
-    ("11", "missing data"),
+    ("9c", "assessors of subjective predictors"),
+    ("10", "sample size, and why it is sufficient"),
+    ("11", "missing data, and reasons for omitting data"),
     ("12a", "use of the data, and how they are divided"),
-    ("12b", "handling of predictors"),
-    ("12c", "model, building, tuning and internal validation"),
-    ("12d", "heterogeneity between clusters"),
-    ("12e", "performance measures and plots"),
-    ("12f", "model updating"),
-    ("12g", "how predictions were computed"),
-    ("13", "class imbalance"),
-    ("14", "fairness"),
-    ("15", "output of the model, and thresholds"),
+    ("12b", "handling of predictors: functional form, transformations"),
+    ("12c", "type of model, steps of building and tuning, internal validation"),
+    ("12d", "heterogeneity between clusters, and how it is quantified"),
+    ("12e", "measures and plots of performance, and comparison of models"),
+    ("12f", "updating of the model after evaluation"),
+    ("12g", "how the predictions that are evaluated were computed"),
+    ("13", "methods for class imbalance, and recalibration after them"),
+    ("14", "approaches to fairness"),
+    ("15", "output of the model, and how thresholds were chosen"),
     ("16", "differences between training and evaluation data"),
-    ("17", "ethical approval"),
+    ("17", "ethical approval and consent"),
     ("18a", "funding"),
     ("18b", "conflicts of interest"),
     ("18c", "protocol"),
     ("18d", "registration"),
-    ("18e", "sharing of data"),
-    ("18f", "sharing of code"),
+    ("18e", "availability of the data"),
+    ("18f", "availability of the code of the analysis"),
     ("19", "patient and public involvement"),
-    ("20a", "flow of participants"),
-    ("20b", "characteristics of participants"),
+    ("20a", "flow of participants, with and without the outcome"),
+    ("20b", "characteristics, overall and of each source or group"),
     ("20c", "comparison with the development data"),
     ("21", "participants and events in each analysis"),
-    ("22", "specification of the full model"),
-    ("23a", "performance with intervals"),
-    ("23b", "heterogeneity of performance"),
+    ("22", "full model, so that new individuals can be predicted"),
+    ("23a", "performance with intervals, also of key groups"),
+    ("23b", "heterogeneity of performance between clusters"),
     ("24", "results of updating"),
     ("25", "interpretation, with fairness"),
     ("26", "limitations"),
-    ("27a", "handling of poor or missing input in use"),
-    ("27b", "interaction and expertise of users"),
+    ("27a", "poor or missing input when the model is used"),
+    ("27b", "interaction with users, and the expertise that they need"),
     ("27c", "next steps"),
+)
+CLUSTER: Final[Items] = (
+    ("1", "title: development or validation, population, outcome"),
+    ("2", "abstract, with the source of the data"),
+    ("3a", "medical context, rationale, existing models, merits of the design"),
+    ("3b", "objectives: development or validation"),
+    ("4a", "eligibility of participants and of data sets"),
+    ("4b", "origin of the data, and how they were found and obtained"),
+    ("5", "sample size"),
+    ("6a", "outcome, and how and when it is assessed"),
+    ("6b", "predictors, and how and when they are measured"),
+    ("7a", "preparation: cleaning, harmonisation, linkage, checks"),
+    ("7b", "how risk of bias is assessed in the single clusters"),
+    ("7c", "differences in definitions from the development data"),
+    ("7d", "missing data"),
+    ("8a", "handling of predictors"),
+    ("8b", "type of model, steps of building, method of validation"),
+    ("8c", "heterogeneity of the parameters between clusters"),
+    ("8d", "how predictions were computed"),
+    ("8e", "measures of performance, and comparison of models"),
+    ("8f", "how heterogeneity of performance is quantified"),
+    ("8g", "updating of the model"),
+    ("9", "planned analyses of subgroups and of sensitivity"),
+    ("10a", "clusters and participants, from found to analysed"),
+    ("10b", "characteristics, overall and of each source"),
+    ("10c", "comparison with the development data"),
+    ("11", "risk of bias in the single clusters"),
+    ("12a", "heterogeneity that changed the development of the model"),
+    ("12b", "final model, and how to use it"),
+    ("13a", "performance with intervals, overall and of each cluster"),
+    ("13b", "heterogeneity of performance between clusters"),
+    ("14", "results of updating, overall and of each cluster"),
+    ("15", "results of analyses of subgroups and of sensitivity"),
+    ("16a", "interpretation, with heterogeneity between clusters"),
+    ("16b", "comparison with development and earlier validations"),
+    ("16c", "strengths and limitations"),
+    ("17", "use of the model, generalisability, further research"),
+    ("18", "supplementary resources: protocol, code, data"),
+    ("19", "funding"),
+)
+OF_BOTH: Final[Items] = (
+    ("1.1", "appropriate sources of data"),
+    ("1.2", "appropriate design of the study"),
+    ("1.3", "inclusions and exclusions that leave a representative data set"),
+    ("2.1", "predictors defined and assessed alike for all"),
+    ("2.2", "predictors processed alike for all"),
+    ("2.3", "predictors assessed without knowledge of the outcome"),
+    ("2.4", "predictors available when the model is to be used"),
+    ("3.1", "outcome defined and assessed appropriately"),
+    ("3.2", "outcome defined and assessed alike for all"),
+    ("3.3", "outcome assessed without knowledge of the predictors"),
+    ("3.4", "appropriate time between predictors and outcome"),
+)
+DEVELOPMENT: Final[Items] = (
+    *OF_BOTH,
+    ("4.1", "evidence of a reasonable sample size"),
+    ("4.2", "continuous and categorical predictors handled appropriately"),
+    ("4.3", "missing or censored data handled appropriately"),
+    ("4.4", "recalibration after methods for class imbalance, if any"),
+    ("4.5", "methods against overfitting"),
+)
+EVALUATION: Final[Items] = (
+    *OF_BOTH,
+    ("4.1", "evaluation not on apparent performance alone"),
+    ("4.2", "evidence of a reasonable sample size"),
+    ("4.3", "missing or censored data handled appropriately"),
+    ("4.4", "evaluation on data without correction of class imbalance"),
+    ("4.5", "no leakage between training and held-out records"),
+    ("4.6", "all steps of development repeated in resampling"),
+    ("4.7", "calibration, discrimination and net benefit evaluated"),
 )
 
 
-def item_number(name: str) -> int:
+@dataclass(frozen=True)
+class Guideline:
+    """A reporting guideline.
+
+    Attributes
+    ----------
+    name : str
+    lists : tuple of (str, items)
+        Its lists of items, each with a caption.
+    work : str
+        Key of the work that has the official list.
+    by_number : bool
+        Whether items with the same number and other letters count as one.
+    """
+
+    name: str
+    lists: tuple[tuple[str, Items], ...]
+    work: str
+    by_number: bool = True
+
+    def counted(self, items: Items) -> int:
+        """Return the number of items."""
+        return len(self.numbers(items))
+
+    def numbers(self, items: Items) -> set[str]:
+        """Return the numbers by which items are counted."""
+        return {item_number(name) if self.by_number else name for name, _ in items}
+
+
+GUIDELINES: Final = {
+    "tripod+ai": Guideline("TRIPOD+AI", (("items", TRIPOD),), "tripod"),
+    "probast+ai": Guideline(
+        "PROBAST+AI",
+        (
+            ("questions of development", DEVELOPMENT),
+            ("questions of evaluation", EVALUATION),
+        ),
+        "probast",
+        by_number=False,
+    ),
+    "tripod-cluster": Guideline("TRIPOD-Cluster", (("items", CLUSTER),), "cluster"),
+}
+
+
+def item_number(name: str) -> str:
     """Return the number of an item without the letter of its part.
 
     >>> item_number("12c")
-    12
+    '12'
     """
-    return int(name.rstrip("abcdefg"))
-
-
-def tripod_answers(result: CVResult, level: float, by: str | None) -> dict[str, str]:
-    """Return what the result says of each item of TRIPOD+AI that it can answer."""
-    design, plan, outcome = result.design, result.plan, result.design.outcome
-    label, text = result.learner.label, result.design.formula.text
-    events = int(design.y.sum()) if outcome.kind == "binary" else None
-    columns = design.matrix.shape[1]
-    size = f"n = {design.n}; {columns} columns of the design matrix"
-    if events is not None:
-        size += f"; {events} events"
-    lost = design.n_given - design.n
-    metrics = ", ".join(metric.label for metric in result.chosen_metrics)
-    classes = outcome.describe()
-    concerns = result.audit.concerns
-    answers = {
-        "1": f"outcome {outcome.name}; {label}",
-        "2": sentence_of(result, level),
-        "4": "internal validation by cross-validation",
-        "7": (
-            "terms that learn from data are learnt in each training set"
-            if design.terms.stateful
-            else "no term of the formula learns from data"
-        ),
-        "8a": f"{outcome.name}: {classes}; the definition is for the author",
-        "9b": f"{text}; the measurement is for the author",
-        "10": f"{size}; the justification is for the author",
-        "11": f"{lost} of {design.n_given} rows left out or joined"
-        + "".join(f"; {n} lack {name}" for name, n in design.missing.items()),
-        "12a": plan.sentence,
-        "12b": f"as the formula states: {', '.join(design.names)}",
-        "12c": f"{label}; {plan.n_fits} fits; {plan.scheme}",
-        "12e": f"{metrics}; see the pictures",
-        "13": plan.rebalance or "training sets were not rebalanced",
-        "15": ("probabilities" if result.scores.probabilities else "predicted values")
-        + ("" if result.threshold is None else f"; threshold {result.threshold:g}"),
-        "16": f"training sets of {plan.n_train.min()} to {plan.n_train.max()} records "
-        "of the same data",
-        "18f": "see the replay command",
-        "20a": "see the data flow",
-        "21": f"{size}; {plan.n_fits} fits",
-        "23a": str(result.estimate(level=level)),
-        "26": (
-            f"audit of the folds: {concerns[0]}"
-            if concerns
-            else "the audit of the folds has no concern"
-        )
-        + "; others are for the author",
-    }
-    if not is_given(result):
-        answers["12g"] = "each record is predicted by fits that were not trained on it"
-    if result.held.coefficients is not None:
-        answers["22"] = "coefficients over the fits; res.model has the fit on all rows"
-    if by is not None:
-        answers["12d"] = f"random effects over {by}"
-        answers["23b"] = "see the estimates of clusters"
-    return answers
+    return name.rstrip("abcdefg")
 
 
 def checklist(
-    title: str, items: tuple[tuple[str, str], ...], answers: Mapping[str, str]
-) -> Table:
-    """Return a checklist, with the items that are the author's named as such."""
-    rows = tuple(
-        (Said(name), Said(what), Said(answers.get(name, AUTHOR)))
-        for name, what in items
+    guideline: Guideline, answers: tuple[Mapping[str, Prose], ...]
+) -> Section:
+    """Return a checklist, with the items that are the author's named as such.
+
+    Parameters
+    ----------
+    guideline : Guideline
+    answers : tuple of mapping
+        What the results say, by item; one mapping per list of items.
+    """
+    tables, said = [], []
+    for (what, items), own in zip(guideline.lists, answers, strict=True):
+        total = guideline.counted(items)
+        filled = guideline.counted(tuple(one for one in items if one[0] in own))
+        said.append(f"{filled} of {total} {what}")
+        rows = tuple((name, topic, own.get(name, AUTHOR)) for name, topic in items)
+        caption = f"{guideline.name}: {total} {what}"
+        head = ("item", "topic", "from the result")
+        tables.append(Table(caption, head, rows))
+    first: Prose = (f"{' and '.join(said)} are filled from the result.",)
+    last = (
+        "The topics are short words of our own; the wording that counts is that of the "
+        "official list, and its judgement is the author's or the reader's."
     )
-    return Table(title, ("item", "topic", "from the result"), rows)
-
-
-def tripod_section(result: CVResult, level: float, by: str | None) -> Section:
-    """Return the checklist of TRIPOD+AI."""
-    answers = tripod_answers(result, level, by)
-    filled = {item_number(name) for name in answers}
-    total = len({item_number(name) for name, _ in TRIPOD})
-    said = f"{len(filled)} of {total} items are filled from the result."
-    table = checklist("TRIPOD+AI: 27 items", TRIPOD, answers)
-    return Section("TRIPOD+AI checklist", prose=((said,),), tables=(table,))
-
-
-QUESTIONS: Final = (
-    ("Participants", "inclusion and exclusion appropriate"),
-    ("Analysis", "number of participants with the outcome sufficient"),
-    ("Analysis", "missing data handled appropriately"),
-    ("Analysis", "overfitting accounted for by internal validation"),
-    ("Analysis", "no leakage between training and held-out records"),
-    ("Analysis", "class imbalance methods followed by recalibration"),
-    ("Analysis", "relevant performance measures evaluated"),
-    ("Predictors", "predictors assessed without knowledge of the outcome"),
-    ("Outcome", "outcome determined appropriately"),
-)
-
-
-def probast_section(result: CVResult, level: float) -> Section:
-    """Return the signalling questions of PROBAST+AI that a result can answer."""
-    design, plan = result.design, result.plan
-    columns = design.matrix.shape[1] - (design.intercept is not None)
-    size = f"{design.n} records"
-    if design.outcome.kind == "binary" and columns:
-        rarer = int(min(np.bincount(design.y, minlength=2)))
-        size = f"{rarer / columns:.1f} records of the rarer class per column"
-    lost = design.n_given - design.n
-    concerns = result.audit.concerns
-    measured = ", ".join(metric.label for metric in result.chosen_metrics)
-    answers = (
-        AUTHOR,
-        size,
-        f"{lost} of {design.n_given} rows left out or joined",
-        f"held-out predictions of {plan.n_fits} fits",
-        "; ".join(concerns) or "the audit of the folds has no concern",
-        plan.rebalance or "training sets were not rebalanced",
-        measured,
-        AUTHOR,
-        AUTHOR,
+    return Section(
+        f"{guideline.name} checklist",
+        prose=(first, last),
+        items=(WORKS[guideline.work],),
+        tables=tuple(tables),
     )
-    rows = tuple(
-        (Said(domain), Said(what), Said(answer))
-        for (domain, what), answer in zip(QUESTIONS, answers, strict=True)
-    )
-    head = ("domain", "question", "from the result")
-    table = Table("PROBAST+AI: questions in brief", head, rows)
-    said = (
-        "The judgement of each question is the reader's; the table states what the "
-        "result can tell of it (Moons et al. 2025, BMJ 388:e082505)."
-    )
-    return Section("PROBAST+AI", prose=((said,),), tables=(table,))

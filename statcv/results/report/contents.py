@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
-from statcv.errors import ArgumentError, suggestion
-from statcv.results.report.checklists import probast_section, tripod_section
+from statcv.errors import ArgumentError
+from statcv.results.report.answers import answers_of, same_or_each
+from statcv.results.report.checklists import GUIDELINES, checklist
+from statcv.results.report.clusters import Clusters
 from statcv.results.report.facts import (
     data_flow,
-    replay,
-    rounded,
     sentence_parts,
     session,
+    warnings_of,
+    warnings_section,
 )
 from statcv.results.report.methods import methods_section
 from statcv.results.report.parts import (
@@ -23,44 +23,26 @@ from statcv.results.report.parts import (
     Said,
     Section,
     Table,
-    frame_table,
+    Words,
+    count,
+    joined,
     named_values,
+    text_table,
 )
-from statcv.results.summary import Summary, column
+from statcv.results.report.pictures import pictures_of_comparison, pictures_section
+from statcv.results.report.replay import replay, replay_comparison
+from statcv.results.styles import check_style
+from statcv.results.summary import Summary
 
 if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
 
-STYLES = ("tripod+ai", "probast+ai", "tripod-cluster")
-
-
-def check_style(style: object, by: object = None) -> None:
-    """Check the style of a report.
-
-    Raises
-    ------
-    ArgumentError
-        If it is unknown, or clusters are asked for without ``by=``.
-    """
-    if style is None:
-        return
-    if style not in STYLES:
-        raise ArgumentError(
-            f"style must be one of {', '.join(map(repr, STYLES))}, not {style!r}."
-            + suggestion(style, STYLES)
-        )
-    if style == "tripod-cluster" and by is None:
-        raise ArgumentError(
-            "style='tripod-cluster' needs by=, the column of the clusters, such as "
-            "by='site'."
-        )
-
 
 def shown_tables(summary: Summary, api: str) -> tuple[Table, ...]:
     """Return the rounded tables of a summary."""
     return tuple(
-        frame_table(table, caption, f"{api}.shown[{caption!r}]")
+        text_table(table, caption, f"{api}.shown[{caption!r}]")
         for caption, table in summary.shown.items()
     )
 
@@ -75,7 +57,7 @@ def notes_of(summary: Summary, api: str) -> tuple[Said, ...]:
 def facts_of(summary: Summary, api: str) -> Table:
     """Return what a summary says of model, scheme and data."""
     rows = [
-        (name, Said(text, f"{api}.facts[{place}][1]"))
+        (Said(name, f"{api}.facts[{place}][0]"), Said(text, f"{api}.facts[{place}][1]"))
         for place, (name, text) in enumerate(summary.facts)
     ]
     return named_values("Model, scheme and data", *rows)
@@ -100,7 +82,7 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
     options = {name: value for name, value in options.items() if value is not None}
     if level != 0.95:
         options["level"] = level
-    named = by if by is None or isinstance(by, str) else "by"
+    clusters = None if by is None else Clusters.of(result, by, level)
     sections = [
         Section(
             "Call and data",
@@ -109,11 +91,11 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
         )
     ]
     if style == "tripod+ai":
-        sections.append(methods_section(result, level))
+        sections.append(methods_section({"": result}, level))
     sections += [
         Section(
             "Folds and their audit",
-            prose=((Said(result.plan.sentence, "res.plan.sentence"),),),
+            prose=(Said(result.plan.sentence, "res.plan.sentence"),),
             items=tuple(
                 Said(found.sentence, f"res.audit.findings[{place}].sentence")
                 for place, found in enumerate(result.audit.findings)
@@ -121,178 +103,130 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
         ),
         Section("Estimates", tables=shown_tables(summary, api)),
     ]
-    if by is not None:
-        sections.append(_clusters(result, by, named or "by", level))
-    sections.append(Section("Pictures", pictures=pictures_of(result, level)))
-    if style == "tripod+ai":
-        sections.append(tripod_section(result, level, named))
-    if style == "probast+ai":
-        sections.append(probast_section(result, level))
+    if clusters is not None:
+        sections.append(clusters.section)
+    sections.append(pictures_section(result, level))
+    if style is not None:
+        answers = answers_of(style, result, level, clusters)
+        sections.append(checklist(GUIDELINES[style], answers))
     sections += [
         Section("Notes", items=notes_of(summary, api)),
+        warnings_section(result),
         Section(
             "Session and replay",
-            tables=(session(result.seed),),
+            tables=(session(count(result.seed, "res.seed")),),
             code=replay(result, options),
         ),
     ]
     headline = Said(summary.headline, f"{api}.headline")
-    return Report(summary.title, headline, tuple(sections))
-
-
-def pictures_of(result: CVResult, level: float) -> tuple[Picture, ...]:
-    """Return the pictures that suit the outcome."""
-    from statcv import plots
-
-    kind, what = result.design.outcome.kind, result.design.formula.text
-    if kind == "multiclass":
-        return ()
-    bias = Picture(
-        "folds",
-        "Balance of the folds",
-        "Outcome of held-out records against that of the training sets.",
-        lambda ax: plots.plot_bias(result, ax=ax),
-    )
-    if kind == "continuous":
-        predicted = Picture(
-            "predicted",
-            "Predicted against observed",
-            f"Held-out predictions of {what} against observed values.",
-            lambda ax: plots.plot_predicted(result, ax=ax),
-        )
-        return (predicted, bias)
-    roc = Picture(
-        "roc",
-        "ROC curve",
-        f"Sensitivity against one minus specificity of held-out predictions of {what}.",
-        lambda ax: plots.plot_roc(result, ax=ax),
-    )
-    risk = Picture(
-        "risk",
-        "Distributions of predicted risk",
-        "Held-out predictions of each class, back to back.",
-        lambda ax: plots.plot_risk(result, ax=ax),
-    )
-    if not result.scores.probabilities:
-        return (roc, risk)
-    calibration = Picture(
-        "calibration",
-        "Calibration",
-        "Observed share of positives against held-out predicted probability.",
-        lambda ax: plots.plot_calibration(result, ax=ax, level=level),
-    )
-    decision = Picture(
-        "decision",
-        "Decision curve",
-        "Net benefit against threshold probability, beside treating all and none.",
-        lambda ax: plots.plot_decision(result, ax=ax, level=level),
-    )
-    return (roc, calibration, decision, risk)
-
-
-def _clusters(result: CVResult, by: Any, named: str, level: float) -> Section:
-    """Return the estimates of each cluster and their heterogeneity."""
-    table = result.metrics(level, by=by)
-    first = result.chosen_metrics[0]
-    own = table[table["metric"] == first.name].reset_index(drop=True)
-    group = own.columns[1]
-    ses = own["se"].tolist()
-    shown = pd.DataFrame({"n": own["n"].map(str)})
-    for name in ("estimate", "lower", "upper"):
-        shown[name] = column(own[name].tolist(), ses)
-    shown.index = pd.Index(own[group].map(str), name=str(group))
-    spread = result.heterogeneity(by=by, level=level)
-    api = f"res.heterogeneity(by={named!r}, level={level!r})"
-    rows = [
-        (said, rounded(float(getattr(spread, name)), f"{api}.{name}"))
-        for name, said in (
-            ("estimate", "mean over clusters"),
-            ("lower", "lower limit"),
-            ("upper", "upper limit"),
-            ("tau2", "variance between clusters (tau²)"),
-            ("i2", "share of heterogeneity (I²)"),
-            ("p_heterogeneity", "p of no heterogeneity"),
-        )
-    ]
-    return Section(
-        "Clusters",
-        tables=(
-            frame_table(shown, f"{first.label} by {group}", ""),
-            named_values("Heterogeneity, by random effects", *rows),
-        ),
-    )
+    return Report(Said(summary.title, f"{api}.title"), headline, tuple(sections))
 
 
 # ---- a comparison ----
 
 
-def comparison_report(comparison: Comparison) -> Report:
+def comparison_report(comparison: Comparison, style: str | None = None) -> Report:
     """Return the report of a comparison.
 
     Parameters
     ----------
     comparison : Comparison
+    style : str, optional
+        Reporting guideline, as in
+        :meth:`~statcv.results.comparison.comparison.Comparison.report`.
+
+    Raises
+    ------
+    ArgumentError
+        If the style is unknown, or is for one result alone.
     """
-    summary, api = comparison.summary(), "res.summary()"
-    results = comparison.results
-    drawn = [
-        Picture(
-            "forest",
-            "Paired differences",
-            f"Differences of the {comparison.stated} with their intervals.",
-            lambda ax: comparison.plot("forest", ax=ax),
+    if style == "tripod-cluster":
+        name = next(iter(comparison.results))
+        raise ArgumentError(
+            "style='tripod-cluster' is for one result, since a comparison has no "
+            f"estimates of each cluster; use res.results[{name!r}].report(path, "
+            "style='tripod-cluster', by=...)."
         )
-    ]
-    binary = {one.design.outcome.kind for one in results.values()} == {"binary"}
-    if binary:
-        drawn.append(
-            Picture(
-                "roc",
-                "ROC curves",
-                "Sensitivity against one minus specificity, one curve per result.",
-                lambda ax: comparison.plot("roc", ax=ax),
-            )
-        )
-    if binary and all(one.scores.probabilities for one in results.values()):
-        drawn.append(
-            Picture(
-                "decision",
-                "Decision curves",
-                "Net benefit against threshold probability, one curve per result.",
-                lambda ax: comparison.plot("decision", ax=ax),
-            )
-        )
-    first = next(iter(results.values()))
-    each = [
-        Section(
-            f"Result {name}",
-            tables=(
-                facts_of(
-                    one.summary(comparison.level),
-                    f"res.results[{name!r}].summary(level={comparison.level!r})",
-                ),
-            ),
-            code=replay(one),
-        )
-        for name, one in results.items()
-    ]
-    table = comparison.table
-    best = "; ".join(f"{name} {value:.3f}" for name, value in table["estimate"].items())
-    sections = [
-        Section("Data", tables=(facts_of(summary, api),)),
+    check_style(style)
+    summary, api, level = comparison.summary(), "res.summary()", comparison.level
+    results = dict(comparison.results)
+    sections = [Section("Data", tables=(facts_of(summary, api),))]
+    if style == "tripod+ai":
+        sections.append(methods_section(results, level, comparison))
+    sections += [
         Section("Estimates and differences", tables=shown_tables(summary, api)),
-        Section("Pictures", pictures=tuple(drawn)),
-        Section("Notes", items=notes_of(summary, api)),
-        *each,
-        Section(
-            "Session",
-            tables=(
-                session(None),
-                named_values("Seed", ("seed", Said(str(first.seed)))),
-            ),
-        ),
+        Section("Pictures", pictures=pictures_of_comparison(comparison)),
     ]
-    return Report(summary.title, Said(f"{comparison.stated}: {best}"), tuple(sections))
+    if style is not None:
+        answers = same_or_each(
+            {
+                name: answers_of(style, one, level, root=f"res.results[{name!r}]")
+                for name, one in results.items()
+            }
+        )
+        if style == "tripod+ai":
+            differ = "; see the estimates and differences"
+            answers[0]["12e"] = (*answers[0]["12e"], *_compared(comparison))
+            answers[0]["23a"] = (*answers[0]["23a"], differ)
+        sections.append(checklist(GUIDELINES[style], answers))
+    sections.append(Section("Notes", items=notes_of(summary, api)))
+    sections += [
+        _one_result(place, name, one, level)
+        for place, (name, one) in enumerate(results.items())
+    ]
+    options = {} if style is None else {"style": style}
+    sections.append(_end_of_comparison(comparison, options))
+    return Report(
+        Said(summary.title, f"{api}.title"), _estimates(comparison), tuple(sections)
+    )
+
+
+def _compared(comparison: Comparison) -> tuple[str | Said, ...]:
+    """Return what was compared, and by which test."""
+    stated = Said(comparison.stated, "res.stated")
+    return (
+        "; ",
+        stated,
+        " compared by ",
+        Said(comparison.method.title, "res.method.title"),
+    )
+
+
+def _one_result(place: int, name: str, result: CVResult, level: float) -> Section:
+    """Return what was fitted for one of the results, and the warnings of its call."""
+    root = f"res.results[{name!r}]"
+    api = f"{root}.summary(level={level!r})"
+    return Section(
+        ("Result ", Said(name, f"list(res.results)[{place}]")),
+        prose=("The call gave warnings:",) * bool(result.warnings),
+        items=warnings_of(result, root),
+        tables=(facts_of(result.summary(level), api),),
+    )
+
+
+def _end_of_comparison(comparison: Comparison, options: dict[str, Any]) -> Section:
+    """Return the session, and the calls that make the comparison again."""
+    name, first = next(iter(comparison.results.items()))
+    seed = count(first.seed, f"res.results[{name!r}].seed")
+    return Section(
+        "Session and replay",
+        tables=(session(seed),),
+        code=replay_comparison(comparison, options),
+    )
+
+
+def _estimates(comparison: Comparison) -> Words:
+    """Return the estimates of all results in one line."""
+    table = comparison.table
+    each = [
+        (
+            Said(str(name), f"res.table.index[{place}]"),
+            " ",
+            Said(f"{value:.3f}", f"res.table.loc[{name!r}, 'estimate']", float(value)),
+        )
+        for place, (name, value) in enumerate(table["estimate"].items())
+    ]
+    return (Said(comparison.stated, "res.stated"), ": ", *joined(each, "; "))
 
 
 # ---- a result over sites ----
@@ -301,7 +235,7 @@ def comparison_report(comparison: Comparison) -> Report:
 def general_report(
     summary: Summary,
     level: float,
-    tables: Mapping[str, pd.DataFrame],
+    tables: Sequence[Table],
     pictures: Sequence[Picture] = (),
 ) -> Report:
     """Return the report of a result that has a summary and further tables.
@@ -311,19 +245,18 @@ def general_report(
     summary : Summary
     level : float
         Confidence level of the intervals.
-    tables : mapping of str to pandas.DataFrame
-        Further tables by their captions, of text.
+    tables : sequence of Table
+        Further tables.
     pictures : sequence of Picture
     """
     api = f"res.summary(level={level!r})"
-    further = tuple(frame_table(t, name, "") for name, t in tables.items())
     sections = (
         Section("Plan and data", tables=(facts_of(summary, api),)),
         Section("Estimates", tables=shown_tables(summary, api)),
         Section("Pictures", pictures=tuple(pictures)),
-        Section("Plan, sites and disclosure", tables=further),
+        Section("Plan, sites and disclosure", tables=tuple(tables)),
         Section("Notes", items=notes_of(summary, api)),
         Section("Session", tables=(session(None),)),
     )
     headline = Said(summary.headline, f"{api}.headline")
-    return Report(summary.title, headline, sections)
+    return Report(Said(summary.title, f"{api}.title"), headline, sections)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from statcv.results.report.facts import sentence_parts
 from statcv.results.report.parts import Prose, Said, Section, count
 
 if TYPE_CHECKING:
+    from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
 
 WORKS = {
@@ -29,7 +31,12 @@ WORKS = {
     "vickers": "Vickers AJ, Elkin EB (2006). Decision curve analysis. Med Decis Making "
     "26:565-574.",
     "tripod": "Collins GS, Moons KGM, Dhiman P, et al. (2024). TRIPOD+AI statement. "
-    "BMJ 385:e078378.",
+    "BMJ 385:e078378, doi.org/10.1136/bmj-2023-078378; www.tripod-statement.org.",
+    "probast": "Moons KGM, Damen JAA, Kaul T, et al. (2025). PROBAST+AI. BMJ "
+    "388:e082505, doi.org/10.1136/bmj-2024-082505; www.probast.org.",
+    "cluster": "Debray TPA, Collins GS, Riley RD, et al. (2023). TRIPOD-Cluster "
+    "checklist. BMJ 380:e071018, doi.org/10.1136/bmj-2022-071018; "
+    "www.tripod-statement.org.",
     "efron632": "Efron B, Tibshirani R (1997). Improvements on cross-validation: the "
     ".632+ bootstrap method. J Am Stat Assoc 92:548-560.",
 }
@@ -54,7 +61,7 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
         keys.append(OF_INTERVALS[interval])
     if scheme == "bootstrap":
         keys.append("efron632")
-    if result.design.outcome.kind == "binary" and result.scores.probabilities:
+    if _has_probabilities(result):
         keys += ["stratos", "vickers"]
     return tuple(keys)
 
@@ -62,6 +69,102 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
 def is_given(result: CVResult) -> bool:
     """Return whether the predictions were made by other software."""
     return not result.refits.possible
+
+
+def methods_section(
+    results: Mapping[str, CVResult], level: float, comparison: Comparison | None = None
+) -> Section:
+    """Return the paragraphs on methods and the works that they cite.
+
+    Parameters
+    ----------
+    results : mapping of str to CVResult
+        One result, or those of a comparison by name.
+    level : float
+        Confidence level of the intervals.
+    comparison : Comparison, optional
+        The comparison of the results.
+    """
+    keys = dict.fromkeys(
+        key for one in results.values() for key in cited_works(one, level)
+    )
+    number = {key: place for place, key in enumerate(keys, start=1)}
+
+    def cite(*names: str) -> str:
+        places = [str(number[name]) for name in names if name in number]
+        return f" [{', '.join(places)}]" if places else ""
+
+    prose: list[Prose] = []
+    for place, (name, result) in enumerate(results.items()):
+        root = "res"
+        named: Prose = ()
+        if comparison is not None:
+            root = f"res.results[{name!r}]"
+            named = (Said(name, f"list(res.results)[{place}]"), ": ")
+        prose.append((*named, *_paragraph(result, level, root, cite)))
+        prose.append((*named, *sentence_parts(result, level, root)))
+    if comparison is not None:
+        prose.append(_of_differences(comparison))
+    prose.append((f"The report follows TRIPOD+AI{cite('tripod')}.",))
+    return Section(
+        "Methods",
+        prose=tuple(prose),
+        items=tuple(f"[{number[key]}] {WORKS[key]}" for key in keys),
+    )
+
+
+def _paragraph(
+    result: CVResult, level: float, root: str, cite: Callable[..., str]
+) -> Prose:
+    """Return how a result was made and its interval computed."""
+    plan, design = result.plan, result.design
+    one, call = result.estimate(level=level), f"{root}.estimate(level={level!r})"
+    n = count(design.n, f"{root}.design.n")
+    label = Said(result.learner.label, f"{root}.learner.label")
+    of_model: Prose = ("We took ", label, " of ", n, " records")
+    if not is_given(result):
+        text = Said(design.formula.text, f"{root}.design.formula.text")
+        of_model = ("We fitted ", label, " to ", n, " records by the formula ", text)
+    first: Prose = (
+        *of_model,
+        ", and estimated performance by cross-validation (",
+        Said(plan.sentence, f"{root}.plan.sentence"),
+        f"){cite('bey', 'austin', 'efron632')}, with ",
+        count(plan.n_fits, f"{root}.plan.n_fits"),
+        " fits and seed ",
+        count(result.seed, f"{root}.seed"),
+        f". {_learnt(result)}",
+    )
+    metric = Said(one.label, f"{call}.label")
+    interval: Prose = ("The ", metric, " has no interval: ")
+    if one.method != "none":
+        method = Said(one.method, f"{call}.method")
+        works = cite("delong", "nadeau", "efron")
+        interval = ("The interval of the ", metric, " is by ", method, f"{works}: it ")
+    last: Prose = ()
+    if _has_probabilities(result):
+        last = (
+            " Discrimination, calibration, net benefit and the distributions of "
+            f"predicted risk are shown{cite('stratos', 'vickers')}.",
+        )
+    return (*first, *interval, Said(one.assumes, f"{call}.assumes"), ".", *last)
+
+
+def _of_differences(comparison: Comparison) -> Prose:
+    """Return how the results were compared."""
+    return (
+        "The ",
+        Said(comparison.stated, "res.stated"),
+        " was compared between the results, which have the same records: ",
+        Said(comparison.method.title, "res.method.title"),
+        "; ",
+        Said(comparison.method.assumes, "res.method.assumes"),
+        ".",
+    )
+
+
+def _has_probabilities(result: CVResult) -> bool:
+    return result.design.outcome.kind == "binary" and result.scores.probabilities
 
 
 def _learnt(result: CVResult) -> str:
@@ -75,62 +178,3 @@ def _learnt(result: CVResult) -> str:
         return ""
     said = " and ".join(learnt)
     return f"{said.capitalize()} were learnt again in each training set. "
-
-
-def methods_section(result: CVResult, level: float) -> Section:
-    """Return the paragraph on methods and the works that it cites."""
-    keys = cited_works(result, level)
-    number = {key: place for place, key in enumerate(keys, start=1)}
-
-    def cite(*names: str) -> str:
-        places = [str(number[name]) for name in names if name in number]
-        return f" [{', '.join(places)}]" if places else ""
-
-    plan, design = result.plan, result.design
-    one, call = result.estimate(level=level), f"res.estimate(level={level!r})"
-    of_model: Prose = (
-        "We fitted ",
-        Said(result.learner.label, "res.learner.label"),
-        " to ",
-        count(design.n, "res.design.n"),
-        " records by the formula ",
-        Said(design.formula.text, "res.design.formula.text"),
-    )
-    if is_given(result):
-        of_model = (
-            "We took ",
-            Said(result.learner.label, "res.learner.label"),
-            " of ",
-            count(design.n, "res.design.n"),
-            " records",
-        )
-    first: Prose = (
-        *of_model,
-        ", and estimated performance by cross-validation (",
-        Said(plan.sentence, "res.plan.sentence"),
-        f"){cite('bey', 'austin', 'efron632')}, with ",
-        count(plan.n_fits, "res.plan.n_fits"),
-        " fits and seed ",
-        count(result.seed, "res.seed"),
-        f". {_learnt(result)}",
-    )
-    interval: Prose = (f"The {one.label} has no interval: ",)
-    if one.method != "none":
-        interval = (
-            f"The interval of the {one.label} is by ",
-            Said(one.method, f"{call}.method"),
-            f"{cite('delong', 'nadeau', 'efron')}: it ",
-        )
-    second: Prose = (*interval, Said(one.assumes, f"{call}.assumes"), ". ")
-    third: Prose = ()
-    if "stratos" in keys:
-        third = (
-            "Discrimination, calibration, net benefit and the distributions of "
-            f"predicted risk are shown{cite('stratos', 'vickers')}. ",
-        )
-    last = f"The report follows TRIPOD+AI{cite('tripod')}."
-    return Section(
-        "Methods",
-        prose=((*first, *second, *third, last), sentence_parts(result, level)),
-        items=tuple(Said(f"[{number[key]}] {WORKS[key]}") for key in keys),
-    )

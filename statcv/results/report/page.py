@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.errors import ArgumentError, ArgumentTypeError, reason, suggestion
-from statcv.results.report.parts import Picture, Report
-from statcv.results.report.pictures import draw, inline_svg
+from statcv.results.report.drawing import draw, inline_svg
+from statcv.results.report.parts import Picture, Report, as_prose, plain_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FORMS = {".html": "html", ".htm": "html", ".md": "md", ".markdown": "md"}
-SPECIAL = "\\`*_{}[]<>|~$^@#&!"
+SPECIAL = "\\`*_{}[]<>|~$^@#&!\"'"
+REPEATED = re.compile(r"(?<=-)-|(?<=\.)\.")  # which would become a dash or an ellipsis
+OF_A_LIST = re.compile(r"^(\(?\w*)([-+.)])(?= |$)")  # which would begin a list
 
 
 def visible(text: str) -> str:
@@ -39,10 +41,24 @@ def visible(text: str) -> str:
 def plain(text: str) -> str:
     r"""Return text that Markdown shows as it is.
 
-    >>> print(plain("a*b <i>"))
-    a\*b \<i\>
+    >>> print(plain("a*b <i>"), plain("1. --"))
+    a\*b \<i\> 1\. -\-
     """
-    return "".join("\\" + c if c in SPECIAL else c for c in visible(str(text)))
+    shown = "".join("\\" + c if c in SPECIAL else c for c in visible(str(text)))
+    return OF_A_LIST.sub(r"\1\\\2", REPEATED.sub(r"\\\g<0>", shown))
+
+
+def lines_of_code(text: str) -> list[str]:
+    r"""Return the lines of code, with invisible and directional marks written out.
+
+    >>> lines_of_code("res = cv(\n    'a\u202eb')")
+    ['res = cv(', "    'a\\u202eb')"]
+    """
+    found = []
+    for line in text.splitlines():
+        kept = line.lstrip()
+        found.append(" " * (len(line) - len(kept)) + visible(kept.rstrip()))
+    return found
 
 
 def check_path(path: object) -> tuple[Path, str]:
@@ -119,6 +135,8 @@ def _environment(html: bool) -> Environment:
         finalize=finalize if html else None,
     )
     made.filters["plain"] = plain
+    made.filters["parts"] = as_prose
+    made.filters["plain_text"] = plain_text
     return made
 
 
@@ -131,11 +149,7 @@ def to_html(report: Report) -> str:
         return {"box": box, "inside": Markup(inside)}  # drawn, not data
 
     def code(text: str) -> Markup:
-        lines = [visible(line.strip()) for line in text.splitlines()]
-        indents = [len(line) - len(line.lstrip()) for line in text.splitlines()]
-        return escape(
-            "\n".join(" " * n + line for n, line in zip(indents, lines, strict=True))
-        )
+        return escape("\n".join(lines_of_code(text)))
 
     template = _environment(True).get_template("report.html")
     return template.render(report=report, picture=picture, code=code)
@@ -152,7 +166,7 @@ def to_markdown(report: Report, stem: str) -> tuple[str, dict[str, bytes]]:
         return name
 
     def indented(text: str) -> str:
-        return "\n".join(f"    {line}" for line in text.splitlines())
+        return "\n".join(f"    {line}" for line in lines_of_code(text))
 
     template = _environment(False).get_template("report.md")
     text = template.render(report=report, picture=picture, indented=indented)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
+
+from statcv.results.summary import number
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,30 @@ class Said:
 
 
 Prose = tuple[str | Said, ...]
+Words = str | Said | Prose
+
+
+def plain_text(words: Words) -> str:
+    """Return words as text alone.
+
+    >>> plain_text(("n = ", Said("31", "res.design.n", 31.0)))
+    'n = 31'
+    """
+    return "".join(one if isinstance(one, str) else one.text for one in as_prose(words))
+
+
+def as_prose(words: Words) -> Prose:
+    """Return words as a sequence of texts."""
+    return words if isinstance(words, tuple) else (words,)
+
+
+def joined(parts: Iterable[Words], between: str) -> Prose:
+    """Return words one after the other, with a text between them."""
+    found: list[str | Said] = []
+    for one in parts:
+        found += [between] if found else []
+        found += as_prose(one)
+    return tuple(found)
 
 
 @dataclass(frozen=True)
@@ -40,17 +67,17 @@ class Table:
     ----------
     caption : str
         What the table shows.
-    head : tuple of str
+    head : tuple of words
         Names of the columns.
-    rows : tuple of tuple of Said
+    rows : tuple of tuple of words
         The cells; the first of a row is its name.
     api : str
         Expression of ``res`` that gives the whole table, if there is one.
     """
 
-    caption: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[Said, ...], ...]
+    caption: Words
+    head: tuple[Words, ...]
+    rows: tuple[tuple[Words, ...], ...]
     api: str = ""
 
 
@@ -62,41 +89,46 @@ class Picture:
     ----------
     name : str
         Short name in the names of files and elements.
-    title, description : str
-        Title, and description for those who cannot see it.
+    title : words
+        Title.
+    description : str
+        Description for those who cannot see it.
     draw : callable
         Function that draws it.
     """
 
     name: str
-    title: str
+    title: Words
     description: str
     draw: Callable[[Any], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Section:
     """A section of a report: prose, then lists, tables, pictures and code."""
 
-    title: str
-    prose: tuple[Prose, ...] = ()
-    items: tuple[Said, ...] = ()
+    title: Words
+    prose: tuple[Words, ...] = ()
+    items: tuple[Words, ...] = ()
     tables: tuple[Table, ...] = ()
     pictures: tuple[Picture, ...] = ()
     code: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Report:
     """A report: title, headline and sections."""
 
-    title: str
-    headline: Said
+    title: Words
+    headline: Words
     sections: tuple[Section, ...]
 
 
-def frame_table(frame: pd.DataFrame, caption: str, api: str) -> Table:
-    """Return a data frame of text as a table."""
+# ---- tables ----
+
+
+def text_table(frame: pd.DataFrame, caption: str, api: str) -> Table:
+    """Return a data frame of text, which an expression gives as a whole."""
     head = (str(frame.index.name or ""), *map(str, frame.columns))
     rows = tuple(
         (Said(str(label)), *(Said(str(cell)) for cell in row))
@@ -105,12 +137,50 @@ def frame_table(frame: pd.DataFrame, caption: str, api: str) -> Table:
     return Table(caption, head, rows, api)
 
 
-def named_values(caption: str, *rows: tuple[str, Said]) -> Table:
+def value_table(frame: pd.DataFrame, caption: Words, api: str) -> Table:
+    """Return a data frame of numbers and texts, with the source of each cell.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+    caption : words
+    api : str
+        Expression that gives the frame.
+    """
+    head = [Said(str(name), f"{api}.columns[{k}]") for k, name in enumerate(frame)]
+    rows = [
+        (
+            Said(str(label), f"{api}.index[{row}]"),
+            *(
+                one_value(frame.iat[row, k], f"{api}.iloc[{row}, {k}]")
+                for k in range(frame.shape[1])
+            ),
+        )
+        for row, label in enumerate(frame.index)
+    ]
+    return Table(caption, (str(frame.index.name or ""), *head), tuple(rows))
+
+
+def one_value(value: Any, api: str) -> Said:
+    """Return a number, rounded if it is not an integer, or a text."""
+    if isinstance(value, (float, np.floating)):
+        return rounded(float(value), api)
+    return Said(str(value), api)
+
+
+def named_values(caption: Words, *rows: tuple[Words, Words]) -> Table:
     """Return a table of names and values."""
-    cells = tuple((Said(name), value) for name, value in rows)
-    return Table(caption, ("", "value"), cells)
+    return Table(caption, ("", "value"), rows)
+
+
+# ---- numbers ----
 
 
 def count(value: int, api: str) -> Said:
     """Return an integer."""
     return Said(str(value), api, float(value))
+
+
+def rounded(value: float, api: str, se: float = np.nan) -> Said:
+    """Return a number with as many digits as the tables give it."""
+    return Said(number(value, se), api, float(value))

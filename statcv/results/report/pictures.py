@@ -1,77 +1,199 @@
-"""The pictures of a report, drawn without a window and with the same bytes always."""
+"""The pictures of a report, by the kind of outcome."""
 
 from __future__ import annotations
 
-import re
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
-from io import BytesIO
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from statcv.results.report.parts import Picture
+import numpy as np
 
-SALT = "statcv"
-SIZE = (5.2, 4.8)
+from statcv.results.report.facts import outcome_level
+from statcv.results.report.parts import Picture, Section
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from statcv.results.comparison.comparison import Comparison
+    from statcv.results.result import CVResult
+
+MOST_CLASSES = 8  # for which each class has a picture of its own
 
 
-@contextmanager
-def _plain_settings() -> Iterator[None]:
-    """Use matplotlib's own defaults, and take dollar signs in names as they are."""
-    import matplotlib
-
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(
-            {
-                "svg.hashsalt": SALT,
-                "svg.fonttype": "path",
-                "text.parse_math": False,
-                "text.usetex": False,
-                "axes.unicode_minus": True,
-            }
+def pictures_section(result: CVResult, level: float) -> Section:
+    """Return the pictures that suit the outcome, and say which do not."""
+    kind, said = result.design.outcome.kind, ""
+    if kind == "continuous":
+        pictures = _of_numbers(result)
+        said = "ROC, calibration of risks and net benefit are for classes."
+    elif kind == "binary":
+        pictures = _of_two_classes(result, level)
+        if not result.scores.probabilities:
+            said = (
+                "Calibration and net benefit need probabilities, and these predictions "
+                "are scores on a scale of their own."
+            )
+    else:
+        pictures = _of_classes(result, level)
+        said = (
+            "Each class is shown against all others. Net benefit is defined for two "
+            "classes, and is not shown."
         )
-        warnings.filterwarnings("ignore", message="Glyph")
-        warnings.filterwarnings("ignore", message="constrained_layout not applied")
-        warnings.filterwarnings("ignore", message="Matplotlib currently does not")
-        yield
+        if len(result.design.outcome.levels) > MOST_CLASSES:
+            said += " For so many, neither ROC curves nor calibration are drawn."
+        elif not result.scores.probabilities:
+            said += " Scores that are not probabilities have no calibration."
+    return Section("Pictures", prose=(said,) * bool(said), pictures=pictures)
 
 
-def draw(picture: Picture, form: str) -> bytes:
-    """Return a picture as SVG or PNG.
+def _balance(result: CVResult) -> Picture:
+    from statcv import plots
+
+    return Picture(
+        "folds",
+        "Balance of the folds",
+        "Outcome of held-out records against that of the training sets.",
+        lambda ax: plots.plot_bias(result, ax=ax),
+    )
+
+
+def _of_numbers(result: CVResult) -> tuple[Picture, ...]:
+    from statcv import plots
+
+    predicted = Picture(
+        "predicted",
+        "Predicted against observed",
+        "Held-out predictions against observed values.",
+        lambda ax: plots.plot_predicted(result, ax=ax),
+    )
+    return (predicted, _balance(result))
+
+
+def _of_two_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
+    from statcv import plots
+
+    roc = Picture(
+        "roc",
+        "ROC curve",
+        "Sensitivity against one minus specificity of the held-out predictions.",
+        lambda ax: plots.plot_roc(result, ax=ax),
+    )
+    risk = Picture(
+        "risk",
+        "Distributions of predicted risk",
+        "Held-out predictions of each class, back to back.",
+        lambda ax: plots.plot_risk(result, ax=ax),
+    )
+    if not result.scores.probabilities:
+        return (roc, risk)
+    calibration = Picture(
+        "calibration",
+        "Calibration",
+        "Observed share of positives against held-out predicted probability.",
+        lambda ax: plots.plot_calibration(result, ax=ax, level=level),
+    )
+    decision = Picture(
+        "decision",
+        "Decision curve",
+        "Net benefit against threshold probability, beside treating all and none.",
+        lambda ax: plots.plot_decision(result, ax=ax, level=level),
+    )
+    return (roc, calibration, decision, risk)
+
+
+# ---- several classes: each against the others ----
+
+
+def _of_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
+    """Return ROC curves of all classes, and the calibration of each."""
+    from statcv import plots
+
+    levels = result.design.outcome.levels
+
+    def draw_roc(ax: Axes) -> None:
+        for code, level in enumerate(levels):
+            plots.plot_roc(against_others(result, code), ax=ax, label=str(level))
+
+    def draw_calibration(code: int) -> Callable[[Axes], Any]:
+        one = against_others(result, code)
+        return lambda ax: plots.plot_calibration(one, ax=ax, level=level)
+
+    roc = Picture(
+        "roc",
+        "ROC curves, each class against the others",
+        "Sensitivity against one minus specificity of the held-out predictions, one "
+        "curve per class.",
+        draw_roc,
+    )
+    if len(levels) > MOST_CLASSES:
+        return (_balance(result),)
+    each = [
+        Picture(
+            f"calibration_{code + 1}",
+            ("Calibration, ", *outcome_level(result, code), " against the others"),
+            "Observed share of the class against its held-out predicted probability.",
+            draw_calibration(code),
+        )
+        for code in range(len(levels))
+        if result.scores.probabilities
+    ]
+    return (roc, *each, _balance(result))
+
+
+def against_others(result: CVResult, code: int) -> CVResult:
+    """Return the held-out predictions of one class as those of a binary outcome.
 
     Parameters
     ----------
-    picture : Picture
-    form : {"svg", "png"}
+    result : CVResult
+        Result for several classes.
+    code : int
+        Code of the class that counts as positive.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
+    outcome, held = result.design.outcome, result.held
+    own = np.asarray(outcome.y == code, dtype=outcome.y.dtype)
+    named = ("others", outcome.levels[code])
+    binary = replace(outcome, kind="binary", y=own, levels=named, notes=())
+    column = replace(
+        held,
+        predicted=held.predicted[:, code],
+        partner_predicted=held.partner_predicted[:, code],
+        linear=None,
+    )
+    return replace(result, design=replace(result.design, outcome=binary), held=column)
 
-    with _plain_settings():
-        figure = Figure(figsize=SIZE, layout="constrained", facecolor="white")
-        FigureCanvasAgg(figure)
-        picture.draw(figure.subplots())
-        written = BytesIO()
-        unnamed: dict[str, Any] = {"svg": {"Date": None, "Creator": None}}
-        metadata = unnamed.get(form, {"Software": None})
-        figure.savefig(written, format=form, dpi=150, metadata=metadata)
-    return written.getvalue()
+
+# ---- a comparison ----
 
 
-def inline_svg(picture: Picture, name: str) -> tuple[str, str]:
-    """Return the extent and the content of an SVG element.
-
-    Its ids begin with a name.
-    """
-    text = draw(picture, "svg").decode()
-    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"<metadata>.*?</metadata>\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="', f'id="{name}-', text)
-    text = re.sub(r'href="#', f'href="#{name}-', text)
-    text = text.replace("url(#", f"url(#{name}-")
-    found = re.search(r"<svg[^>]*>(.*)</svg>", text, flags=re.DOTALL)
-    box = re.search(r'viewBox="([^"]+)"', text)
-    assert found is not None
-    assert box is not None
-    return box.group(1), found.group(1)
+def pictures_of_comparison(comparison: Comparison) -> tuple[Picture, ...]:
+    """Return the differences, and curves of all results if there are two classes."""
+    results = comparison.results.values()
+    drawn = [
+        Picture(
+            "forest",
+            "Paired differences",
+            "Differences between the results, with their intervals.",
+            lambda ax: comparison.plot("forest", ax=ax),
+        )
+    ]
+    binary = {one.design.outcome.kind for one in results} == {"binary"}
+    if binary:
+        drawn.append(
+            Picture(
+                "roc",
+                "ROC curves",
+                "Sensitivity against one minus specificity, one curve per result.",
+                lambda ax: comparison.plot("roc", ax=ax),
+            )
+        )
+    if binary and all(one.scores.probabilities for one in results):
+        drawn.append(
+            Picture(
+                "decision",
+                "Decision curves",
+                "Net benefit against threshold probability, one curve per result.",
+                lambda ax: comparison.plot("decision", ax=ax),
+            )
+        )
+    return tuple(drawn)

@@ -1,0 +1,183 @@
+"""The calls that make a result or a comparison again, as code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from statcv.metrics import METRICS, Metric
+
+if TYPE_CHECKING:
+    from statcv.results.comparison.comparison import Comparison
+    from statcv.results.result import CVResult
+
+NOT_OF_NUMBERS = ("data", "formula", "n_jobs", "checkpoint", "progress")
+
+
+def changed_arguments(result: CVResult) -> dict[str, Any]:
+    """Return the arguments of the call that are not the defaults, by name."""
+    call: Any = result.call
+    if not is_dataclass(call):
+        return {}
+    found = {}
+    for field in fields(call):
+        value = getattr(call, field.name)
+        if field.name in NOT_OF_NUMBERS or value is field.default:
+            continue
+        if isinstance(value, (str, int, float)) and value == field.default:
+            continue
+        found[field.name] = value
+    return found
+
+
+def literal(value: Any) -> str | None:
+    """Return a value as code, or None if it is an object of the caller's script."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        value = value.item()
+    if isinstance(value, (str, int, float, bool, type(None))):
+        return repr(value)
+    if isinstance(value, Metric) and METRICS.get(value.name) == value:
+        return repr(value.name)
+    if isinstance(value, (list, tuple)):
+        parts = [literal(one) for one in value]
+        if None in parts or len(parts) > 50:
+            return None
+        return f"[{', '.join(map(str, parts))}]"
+    if isinstance(value, dict):
+        pairs = [(literal(k), literal(v)) for k, v in value.items()]
+        if any(None in pair for pair in pairs):
+            return None
+        return f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
+    if isinstance(value, (np.ndarray, pd.Series, pd.DataFrame)) or callable(value):
+        return None
+    text = repr(value)
+    hidden = re.search(r"\b0x[0-9a-fA-F]+|<|[/\\]", text) or len(text) > 300
+    return None if hidden else " ".join(text.split())
+
+
+def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the call in Python, and on the command line if that can express it.
+
+    Parameters
+    ----------
+    result : CVResult
+    options : mapping
+        Options of the report by name.
+    """
+    lines = _call(result, "data,  # the data frame")
+    lines[0] = f"res = {lines[0]}"
+    python = _script(lines, options)
+    own = {**changed_arguments(result), **options}
+    shell = None if _predicted(result) else _command(result, own)
+    return (python,) if shell is None else (python, shell)
+
+
+def replay_comparison(
+    comparison: Comparison, options: Mapping[str, Any]
+) -> tuple[str, ...]:
+    """Return the calls that make a comparison, in Python.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    options : mapping
+        Options of the report by name.
+    """
+    asked, results = comparison.asked, comparison.results
+    first = results[asked.names[0]]
+    own = [argument(name, value) for name, value in asked.options.items()]
+    if asked.fitted is not None:
+        formulas = [
+            f"    {name!r}: {results[name].design.formula.text!r},"
+            for name in asked.names
+        ]
+        given = {**asked.fitted, "seed": first.seed}
+        fitted = [
+            argument(name, value)
+            for name, value in given.items()
+            if name not in NOT_OF_NUMBERS
+        ]
+        data = "data=data,  # the data frame"
+        lines = ["formulas = {", *formulas, "}", "res = scv.compare("]
+        lines += [f"    {text}" for text in ["formulas,", data, *fitted, *own]]
+        return (_script([*lines, ")"], options),)
+    frames = {id(results[name].call.data): name for name in reversed(asked.names)}
+    lines = ["results = {"]
+    for name in asked.names:
+        of = frames[id(results[name].call.data)]
+        place = asked.names.index(of) + 1
+        data = "data,  # the data frame"
+        if len(frames) > 1:
+            data = f"data_{place},  # the data frame of {of!r}"
+        call = _call(results[name], data)
+        call[0], call[-1] = f"{name!r}: {call[0]}", f"{call[-1]},"
+        lines += [f"    {text}" for text in call]
+    if not own:
+        lines += ["}", "res = scv.compare(results)"]
+    else:
+        lines += ["}", "res = scv.compare(", "    results,"]
+        lines += [*(f"    {text}" for text in own), ")"]
+    return (_script(lines, options),)
+
+
+def argument(name: str, value: Any) -> str:
+    """Return an argument as code.
+
+    >>> argument("k", 5)
+    'k=5,'
+    """
+    said = literal(value)
+    return (
+        f"{name}={name},  # an object of your script"
+        if said is None
+        else (f"{name}={said},")
+    )
+
+
+def _predicted(result: CVResult) -> bool:
+    """Return whether other software made the predictions."""
+    return not result.learner.capabilities.refits
+
+
+def _call(result: CVResult, data: str) -> list[str]:
+    """Return the lines of the call that makes a result."""
+    predicted = _predicted(result)
+    given = changed_arguments(result)
+    lines = [] if predicted else [f"{result.design.formula.text!r},"]
+    lines += [data, *(argument(name, value) for name, value in given.items())]
+    verb = "from_predictions" if predicted else "cv"
+    return [f"scv.{verb}(", *(f"    {text}" for text in lines), ")"]
+
+
+def _script(lines: Sequence[str], options: Mapping[str, Any]) -> str:
+    """Return a script that ends with the report."""
+    words = ['"report.html"']
+    words += [f"{name}={literal(value) or name}" for name, value in options.items()]
+    last = f"res.report({', '.join(words)})"
+    return "\n".join(["import statcv as scv", "", *lines, last])
+
+
+FLAGS = {"k": "-k", "p": "-p", "n_jobs": "--jobs"}
+
+
+def _command(result: CVResult, given: dict[str, Any]) -> str | None:
+    words = ["statcv", "report", result.design.formula.text, "data.csv"]
+    for name, value in given.items():
+        flag = FLAGS.get(name, f"--{name.replace('_', '-')}")
+        values = value if isinstance(value, (list, tuple)) else [value]
+        if name == "tune" or not _plain_words(values):
+            return None
+        words += [flag, ",".join(map(str, values))]
+    return shlex.join([*words, "--out", "report.html"])
+
+
+def _plain_words(values: Sequence[Any]) -> bool:
+    """Return whether each value is a word or a number of a command line."""
+    plain = (str, int, float, np.integer, np.floating)
+    return all(isinstance(one, plain) and "," not in str(one) for one in values)
