@@ -49,6 +49,7 @@ nb_execution_timeout = 900
 nb_execution_mode = "cache"
 nb_execution_show_tb = True
 nb_merge_streams = True
+os.environ["PYTHONSTARTUP"] = str(HERE / "_notebook.py")  # run before the first cell
 
 
 def _what_outputs_hang_on() -> str:

@@ -167,8 +167,7 @@ def _spector() -> pd.DataFrame:
     file = Path(package.origin).parent.joinpath("datasets", "spector", "spector.csv")
     data = pd.read_csv(file, sep=" ", quotechar="'", skipinitialspace=True)
     columns = data[["GPA", "TUCE", "PSI", "GRADE"]]
-    types = {"GPA": float, "TUCE": float, "PSI": "int64", "GRADE": "int64"}
-    return columns.astype(types)
+    return columns.assign(TUCE=columns["TUCE"].astype(float))
 
 
 def _ehr() -> pd.DataFrame:
