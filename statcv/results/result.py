@@ -80,6 +80,19 @@ class CVResult:
     threshold : float or None
         The probability above which a record is classified as positive, if one fixed
         threshold was used.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> print(res.estimate("auroc"))
+    auROC 0.833 (per fold), 95% interval 0.592 to 0.945 by infinitesimal jackknife
+    >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
+      metric  estimate
+    0  auroc     0.833
+    1  auprc     0.779
+    >>> res.update(k=8).plan.n_splits
+    8
     """
 
     design: Design

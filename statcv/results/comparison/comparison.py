@@ -50,6 +50,16 @@ class Comparison:
         The adjusted p-values that the summary shows.
     left_out : str
         Description of the rows of the data that no result uses; empty if all are used.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+    >>> both.table.round(3)
+          estimate  lower  upper       how
+    full     0.833  0.592  0.945  per_fold
+    less     0.767  0.494  0.917  per_fold
     """
 
     results: Mapping[str, CVResult]
