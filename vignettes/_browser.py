@@ -6,6 +6,9 @@
 Each page is opened at 1280 and at 390 pixels, light and dark. A finding is a serious
 violation of accessibility by axe-core, an error in the console, a page that scrolls
 sideways, a header of more than one line, or a link inside the site that leads nowhere.
+With the Tab key alone every link, button and field has to be reached and to show that
+it has the focus, the skip link has to lead into the page, and each menu and the search
+have to open, take the focus and give it back.
 Chromium is that of the system (`CHROMIUM`, by default /usr/bin/chromium).
 """
 
@@ -28,6 +31,40 @@ HEADER = 90  # pixels, more than one line of the header takes
 AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(
     r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
         .map(v => [v.id, v.nodes.length, v.nodes[0].target.join(' ')]))"""
+STILL = "*, ::before, ::after { transition: none !important }"
+WATCH = """() => {
+    const look = one => {
+        const s = getComputedStyle(one);
+        return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow,
+            s.backgroundColor, s.borderColor, s.color, s.textDecoration].join();
+    };
+    const chosen = one => one.type !== "radio" || one.checked;
+    const every = "a[href], button, input, select, textarea, summary, [tabindex]";
+    const all = [...document.querySelectorAll(every)].filter(
+        one => one.tabIndex >= 0 && !one.disabled && chosen(one) &&
+            one.checkVisibility({visibilityProperty: true}));
+    const left = new Map(all.map(one => [one, look(one)]));
+    const unseen = [];
+    document.addEventListener("focusin", ({target}) => {
+        if (left.has(target) && look(target) === left.get(target)) {
+            unseen.push(target);
+        }
+        left.delete(target);
+    });
+    const name = one => one.tagName.toLowerCase() + " " +
+        (one.getAttribute("href") || one.textContent.trim() || one.className);
+    window.keyboard = () => ({
+        left: [...left.keys()].map(name), unseen: unseen.map(name)});
+    return all.length;
+}"""
+FOCUSED = """() => {
+    const one = document.activeElement, open = document.querySelector("dialog[open]");
+    return {main: Boolean(one.closest("main")), body: one === document.body,
+        dialog: Boolean(open), within: Boolean(open && open.contains(one)),
+        name: one.id || one.className || one.tagName};
+}"""
+OPENERS = "button.search-button, button.search-button__button, button.sidebar-toggle"
+SPARE = 5  # presses of the Tab key beyond the number of elements
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -60,6 +97,50 @@ def findings_of(page: Page, axe: str, narrow: bool) -> list[str]:
     page.evaluate(axe)
     for name, count, target in page.evaluate(AXE):
         found.append(f"axe {name} ({count}): {target}")
+    return found
+
+
+def keyboard_findings(page: Page) -> list[str]:
+    """Return what cannot be done with the keyboard on the page that is open."""
+    page.add_style_tag(content=STILL)
+    count = page.evaluate(WATCH)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the skip link is the first
+    page.keyboard.press("Tab")
+    found = []
+    after = page.evaluate(FOCUSED)
+    if not after["main"] and not page.evaluate(
+        "document.querySelector('main').querySelectorAll('a[href], button').length"
+        " === 0"
+    ):
+        found.append(f"keyboard: the skip link leads to {after['name']}")
+    page.evaluate(
+        "() => { document.activeElement.blur();"
+        " document.body.tabIndex = -1; document.body.focus();"
+        " document.body.removeAttribute('tabindex'); scrollTo(0, 0); }"
+    )
+    for _ in range(count + SPARE):
+        page.keyboard.press("Tab")
+    result = page.evaluate("keyboard()")
+    found += [f"keyboard: not reached: {name}" for name in result["left"][:3]]
+    found += [f"keyboard: focus not visible: {name}" for name in result["unseen"][:3]]
+    for opener in page.query_selector_all(OPENERS):
+        if not opener.is_visible():
+            continue
+        opener.focus()
+        page.keyboard.press("Enter")
+        opened = page.evaluate(FOCUSED)
+        if not opened["dialog"]:
+            continue  # a sidebar that is beside the text, not over it
+        page.keyboard.press("Tab")
+        if not page.evaluate(FOCUSED)["within"]:
+            found.append("keyboard: focus leaves an open menu")
+        page.keyboard.press("Escape")
+        closed = page.evaluate(FOCUSED)
+        if closed["dialog"]:
+            found.append("keyboard: Escape does not close a menu")
+        elif closed["body"]:
+            found.append("keyboard: focus is lost where a menu closes")
     return found
 
 
@@ -109,6 +190,8 @@ def look(browser: Browser, base: str, files: list[str], axe: str, shots: Path | 
                 if shots is not None:
                     name = file.replace("/", "_").removesuffix(".html")
                     page.screenshot(path=shots / f"{name}-{width}-{scheme}.png")
+                if scheme == SCHEMES[0]:
+                    found += keyboard_findings(page)
                 yield base + file, f"{width} {scheme}", found, set(links), set(anchors)
             context.close()
 
