@@ -112,6 +112,15 @@ class Comparison:
         The columns are the difference of the two estimates (second minus first),
         standard error, interval, statistic, p-value, p-values adjusted by the methods
         of Holm and of Benjamini and Hochberg, and caveats.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> both.differences[["difference", "p"]].round(3)
+           difference      p
+        0      -0.067  0.397
         """
         return self.contrasts.differences
 
@@ -123,6 +132,14 @@ class Comparison:
         digits : int, optional
             Number of decimals of estimates and differences; unless given, as many as
             the standard errors of the differences warrant.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> list(both.summary().tables)
+        ['Estimates', 'Differences of the auROC (per fold)']
         """
         return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
 
@@ -133,6 +150,19 @@ class Comparison:
         ----------
         path : str or path
             File to write, as in :meth:`statcv.results.result.CVResult.report`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = both.report(f"{folder}/both.html")
+        ...     written = Path(folder, "both.html").exists()
+        >>> written
+        True
         """
         from statcv.results.report import check_path, comparison_report, write_report
 
@@ -169,6 +199,14 @@ class Comparison:
             If there is no such kind.
         OutcomeError
             If curves are asked for and the outcome does not have two classes.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> both.plot().get_xlabel()
+        '1 − specificity'
         """
         from statcv.plots.side_by_side import draw_comparison
 
