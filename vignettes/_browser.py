@@ -32,15 +32,16 @@ AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(
     r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
         .map(v => [v.id, v.nodes.length, v.nodes[0].target.join(' ')]))"""
 STILL = "*, ::before, ::after { transition: none !important }"
-WATCH = """() => {
-    const look = one => {
-        const s = getComputedStyle(one);
+WATCH = """root => {
+    const drawn = s => {
         return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow,
             s.backgroundColor, s.borderColor, s.color, s.textDecoration].join();
     };
+    const look = one => drawn(getComputedStyle(one)) +
+        drawn(getComputedStyle(one, "::after"));
     const chosen = one => one.type !== "radio" || one.checked;
     const every = "a[href], button, input, select, textarea, summary, [tabindex]";
-    const all = [...document.querySelectorAll(every)].filter(
+    const all = [...document.querySelector(root).querySelectorAll(every)].filter(
         one => one.tabIndex >= 0 && !one.disabled && chosen(one) &&
             one.checkVisibility({visibilityProperty: true}));
     const left = new Map(all.map(one => [one, look(one)]));
@@ -63,7 +64,15 @@ FOCUSED = """() => {
         dialog: Boolean(open), within: Boolean(open && open.contains(one)),
         name: one.id || one.className || one.tagName};
 }"""
+DIALOG = "dialog[open]"
 OPENERS = "button.search-button, button.search-button__button, button.sidebar-toggle"
+FROM_THE_TOP = """() => {
+    document.activeElement.blur();
+    document.body.tabIndex = -1;
+    document.body.focus();
+    document.body.removeAttribute("tabindex");
+    scrollTo(0, 0);
+}"""
 SPARE = 5  # presses of the Tab key beyond the number of elements
 QUIET = [
     "--no-sandbox",
@@ -103,44 +112,44 @@ def findings_of(page: Page, axe: str, narrow: bool) -> list[str]:
 def keyboard_findings(page: Page) -> list[str]:
     """Return what cannot be done with the keyboard on the page that is open."""
     page.add_style_tag(content=STILL)
-    count = page.evaluate(WATCH)
+    found = []
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")  # the skip link is the first
     page.keyboard.press("Tab")
-    found = []
     after = page.evaluate(FOCUSED)
-    if not after["main"] and not page.evaluate(
-        "document.querySelector('main').querySelectorAll('a[href], button').length"
-        " === 0"
-    ):
+    if not after["main"] and page.query_selector("main a[href]"):
         found.append(f"keyboard: the skip link leads to {after['name']}")
-    page.evaluate(
-        "() => { document.activeElement.blur();"
-        " document.body.tabIndex = -1; document.body.focus();"
-        " document.body.removeAttribute('tabindex'); scrollTo(0, 0); }"
-    )
-    for _ in range(count + SPARE):
-        page.keyboard.press("Tab")
-    result = page.evaluate("keyboard()")
-    found += [f"keyboard: not reached: {name}" for name in result["left"][:3]]
-    found += [f"keyboard: focus not visible: {name}" for name in result["unseen"][:3]]
+    page.evaluate(FROM_THE_TOP)
+    found += _by_tab(page, "body")
     for opener in page.query_selector_all(OPENERS):
         if not opener.is_visible():
             continue
         opener.focus()
         page.keyboard.press("Enter")
-        opened = page.evaluate(FOCUSED)
-        if not opened["dialog"]:
+        if not page.evaluate(FOCUSED)["dialog"]:
             continue  # a sidebar that is beside the text, not over it
-        page.keyboard.press("Tab")
-        if not page.evaluate(FOCUSED)["within"]:
-            found.append("keyboard: focus leaves an open menu")
+        found += _by_tab(page, DIALOG)
         page.keyboard.press("Escape")
         closed = page.evaluate(FOCUSED)
         if closed["dialog"]:
             found.append("keyboard: Escape does not close a menu")
         elif closed["body"]:
             found.append("keyboard: focus is lost where a menu closes")
+    return found
+
+
+def _by_tab(page: Page, root: str) -> list[str]:
+    """Return what the Tab key does not reach in a part of the page, or not visibly."""
+    for _ in range(page.evaluate(WATCH, root) + SPARE):
+        page.keyboard.press("Tab")
+    result = page.evaluate("keyboard()")
+    found = [f"keyboard: not reached: {name}" for name in result["left"][:3]]
+    found += [f"keyboard: focus not visible: {name}" for name in result["unseen"][:3]]
+    focused = page.evaluate(FOCUSED)
+    if focused["dialog"] and not focused["within"] and not focused["body"]:
+        found.append("keyboard: focus leaves an open menu")
+    while page.evaluate(FOCUSED)["body"] and root == DIALOG:
+        page.keyboard.press("Tab")  # back from the browser's own buttons
     return found
 
 
