@@ -6,6 +6,9 @@
 Each page is opened at 1280 and at 390 pixels, light and dark. A finding is a serious
 violation of accessibility by axe-core, an error in the console, a page that scrolls
 sideways, a header of more than one line, or a link inside the site that leads nowhere.
+With the Tab key alone every link, button and field has to be reached and to show that
+it has the focus, the skip link has to lead into the page, and each menu and the search
+have to open, take the focus and give it back.
 Chromium is that of the system (`CHROMIUM`, by default /usr/bin/chromium).
 """
 
@@ -28,6 +31,49 @@ HEADER = 90  # pixels, more than one line of the header takes
 AXE = """() => axe.run(document, {resultTypes: ['violations']}).then(
     r => r.violations.filter(v => ['serious', 'critical'].includes(v.impact))
         .map(v => [v.id, v.nodes.length, v.nodes[0].target.join(' ')]))"""
+STILL = "*, ::before, ::after { transition: none !important }"
+WATCH = """root => {
+    const drawn = s => {
+        return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow,
+            s.backgroundColor, s.borderColor, s.color, s.textDecoration].join();
+    };
+    const look = one => drawn(getComputedStyle(one)) +
+        drawn(getComputedStyle(one, "::after"));
+    const chosen = one => one.type !== "radio" || one.checked;
+    const every = "a[href], button, input, select, textarea, summary, [tabindex]";
+    const all = [...document.querySelector(root).querySelectorAll(every)].filter(
+        one => one.tabIndex >= 0 && !one.disabled && chosen(one) &&
+            one.checkVisibility({visibilityProperty: true}));
+    const left = new Map(all.map(one => [one, look(one)]));
+    const unseen = [];
+    document.addEventListener("focusin", ({target}) => {
+        if (left.has(target) && look(target) === left.get(target)) {
+            unseen.push(target);
+        }
+        left.delete(target);
+    });
+    const name = one => one.tagName.toLowerCase() + " " +
+        (one.getAttribute("href") || one.textContent.trim() || one.className);
+    window.keyboard = () => ({
+        left: [...left.keys()].map(name), unseen: unseen.map(name)});
+    return all.length;
+}"""
+FOCUSED = """() => {
+    const one = document.activeElement, open = document.querySelector("dialog[open]");
+    return {main: Boolean(one.closest("main")), body: one === document.body,
+        dialog: Boolean(open), within: Boolean(open && open.contains(one)),
+        name: one.id || one.className || one.tagName};
+}"""
+DIALOG = "dialog[open]"
+OPENERS = "button.search-button, button.search-button__button, button.sidebar-toggle"
+FROM_THE_TOP = """() => {
+    document.activeElement.blur();
+    document.body.tabIndex = -1;
+    document.body.focus();
+    document.body.removeAttribute("tabindex");
+    scrollTo(0, 0);
+}"""
+SPARE = 5  # presses of the Tab key beyond the number of elements
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -60,6 +106,50 @@ def findings_of(page: Page, axe: str, narrow: bool) -> list[str]:
     page.evaluate(axe)
     for name, count, target in page.evaluate(AXE):
         found.append(f"axe {name} ({count}): {target}")
+    return found
+
+
+def keyboard_findings(page: Page) -> list[str]:
+    """Return what cannot be done with the keyboard on the page that is open."""
+    page.add_style_tag(content=STILL)
+    found = []
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # the skip link is the first
+    page.keyboard.press("Tab")
+    after = page.evaluate(FOCUSED)
+    if not after["main"] and page.query_selector("main a[href]"):
+        found.append(f"keyboard: the skip link leads to {after['name']}")
+    page.evaluate(FROM_THE_TOP)
+    found += _by_tab(page, "body")
+    for opener in page.query_selector_all(OPENERS):
+        if not opener.is_visible():
+            continue
+        opener.focus()
+        page.keyboard.press("Enter")
+        if not page.evaluate(FOCUSED)["dialog"]:
+            continue  # a sidebar that is beside the text, not over it
+        found += _by_tab(page, DIALOG)
+        page.keyboard.press("Escape")
+        closed = page.evaluate(FOCUSED)
+        if closed["dialog"]:
+            found.append("keyboard: Escape does not close a menu")
+        elif closed["body"]:
+            found.append("keyboard: focus is lost where a menu closes")
+    return found
+
+
+def _by_tab(page: Page, root: str) -> list[str]:
+    """Return what the Tab key does not reach in a part of the page, or not visibly."""
+    for _ in range(page.evaluate(WATCH, root) + SPARE):
+        page.keyboard.press("Tab")
+    result = page.evaluate("keyboard()")
+    found = [f"keyboard: not reached: {name}" for name in result["left"][:3]]
+    found += [f"keyboard: focus not visible: {name}" for name in result["unseen"][:3]]
+    focused = page.evaluate(FOCUSED)
+    if focused["dialog"] and not focused["within"] and not focused["body"]:
+        found.append("keyboard: focus leaves an open menu")
+    while page.evaluate(FOCUSED)["body"] and root == DIALOG:
+        page.keyboard.press("Tab")  # back from the browser's own buttons
     return found
 
 
@@ -109,6 +199,8 @@ def look(browser: Browser, base: str, files: list[str], axe: str, shots: Path | 
                 if shots is not None:
                     name = file.replace("/", "_").removesuffix(".html")
                     page.screenshot(path=shots / f"{name}-{width}-{scheme}.png")
+                if scheme == SCHEMES[0]:
+                    found += keyboard_findings(page)
                 yield base + file, f"{width} {scheme}", found, set(links), set(anchors)
             context.close()
 

@@ -1,23 +1,29 @@
-"""How the executed documents print and draw; each imports it in a hidden cell.
+"""How the executed documents print and draw: run by IPython before the first cell.
 
 Nothing that is shown may depend on the date, the machine or the process: warnings
 are printed without the path of the temporary file that a cell is run from, and
-figures carry no date. Figures are white also where the page is dark.
+figures carry no date. Figures are white also where the page is dark. No name is left
+behind, so that a page has to import whatever it uses.
 """
 
-import textwrap
-import warnings
 
-import matplotlib
-from matplotlib_inline import backend_inline
+def _set_up():
+    import textwrap
+    import warnings
+
+    def in_words(message, category, filename, lineno, line=None):
+        return textwrap.fill(f"{category.__name__}: {message}", 76) + "\n"
+
+    warnings.formatwarning = in_words
+    figures = get_ipython().config.InlineBackend  # noqa: F821
+    figures.rc = {"svg.hashsalt": "statcv"}
+    figures.figure_formats = {"svg"}
+    figures.print_figure_kwargs = {
+        "facecolor": "white",
+        "metadata": {"Date": None},
+        "bbox_inches": "tight",
+    }
 
 
-def _warning(message, category, filename, lineno, line=None):
-    return textwrap.fill(f"{category.__name__}: {message}", 76) + "\n"
-
-
-warnings.formatwarning = _warning
-matplotlib.rcParams["svg.hashsalt"] = "statcv"
-backend_inline.set_matplotlib_formats(
-    "svg", facecolor="white", metadata={"Date": None}, bbox_inches="tight"
-)
+_set_up()
+del _set_up

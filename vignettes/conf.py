@@ -6,6 +6,7 @@ from pathlib import Path
 
 from docutils import nodes
 from jupyter_cache import get_cache
+from sphinx.util.parallel import make_chunks
 
 import statcv
 
@@ -49,6 +50,7 @@ nb_execution_timeout = 900
 nb_execution_mode = "cache"
 nb_execution_show_tb = True
 nb_merge_streams = True
+os.environ["PYTHONSTARTUP"] = str(HERE / "_notebook.py")  # run before the first cell
 
 
 def _what_outputs_hang_on() -> str:
@@ -72,6 +74,38 @@ nb_execution_cache_path = str(
     HERE.parent / "build" / "jupyter_cache" / _what_outputs_hang_on()
 )
 get_cache(nb_execution_cache_path).list_cache_records()  # makes it, for all processes
+
+# Processes read pages in few portions, and the longest pages would be in one of them.
+_SECONDS = {
+    "which-stratifier": 27,
+    "fold-plans": 22,
+    "loocv-and-rloocv": 20,
+    "what-may-i-conclude": 20,
+    "gallery": 16,
+    "large-runs": 15,
+    "unbiased-at-last": 15,
+    "stratified-kfold": 19,
+    "which-scheme": 14,
+    "bey2020": 13,
+    "austin2024-published": 13,
+    "austin2024-simulations": 13,
+    "cheatsheet": 12,
+    "index": 11,
+}
+
+
+def _spread(app, env, docnames):
+    """Order pages so that all portions take about the same time."""
+    room = [len(portion) for portion in make_chunks(docnames, app.parallel)]
+    portions = [[] for _ in room]
+    took = [0] * len(room)
+    for name in sorted(docnames, key=lambda name: -_SECONDS.get(name, 3)):
+        open_ = [i for i, most in enumerate(room) if len(portions[i]) < most]
+        least = min(open_, key=took.__getitem__)
+        portions[least].append(name)
+        took[least] += _SECONDS.get(name, 3)
+    docnames[:] = [name for portion in portions for name in portion]
+
 
 # ---- pages ----
 
@@ -153,3 +187,4 @@ def setup(app):
         "mathml", (_mathml("inline"), None), (_mathml("block"), None)
     )
     app.connect("autodoc-process-signature", _hide_signature)
+    app.connect("env-before-read-docs", _spread)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 
 import pandas as pd
 
@@ -159,11 +161,13 @@ def _unknown(name: str) -> str:
 
 
 def _spector() -> pd.DataFrame:
-    from statsmodels.datasets import spector
-
-    data: pd.DataFrame = spector.load_pandas().data
+    package = find_spec("statsmodels")  # importing it takes longer than reading
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("'spector' is read from statsmodels, not installed")
+    file = Path(package.origin).parent.joinpath("datasets", "spector", "spector.csv")
+    data = pd.read_csv(file, sep=" ", quotechar="'", skipinitialspace=True)
     columns = data[["GPA", "TUCE", "PSI", "GRADE"]]
-    return columns.astype({"PSI": "int64", "GRADE": "int64"})
+    return columns.assign(TUCE=columns["TUCE"].astype(float))
 
 
 def _ehr() -> pd.DataFrame:

@@ -200,6 +200,15 @@ class FoldPlan:
         SchemeError
             If X has another number of records, or the plan gives weights, which
             scikit-learn's ``cv=`` cannot pass on.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> train, test = next(iter(plan.split()))
+        >>> len(train), len(test)
+        (24, 8)
         """
         if X is not None and _length(X) != self.n:
             raise SchemeError(
@@ -230,11 +239,28 @@ class FoldPlan:
         """Return class counts of training sets and of held-out sets.
 
         Shapes (n_fits, classes) and (n_splits, classes).
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> plan.counts(data["GRADE"].to_numpy(), 2)[0].tolist()
+        [[16, 8], [16, 8], [15, 9], [16, 8]]
         """
         return self.fits.counts(codes, classes)
 
     def training_means(self, values: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the (weighted) mean of values over each training set, (n_fits,)."""
+        """Return the (weighted) mean of values over each training set, (n_fits,).
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> plan.training_means(data["GRADE"].to_numpy()).round(3).tolist()
+        [0.333, 0.333, 0.375, 0.333]
+        """
         return self.fits.training_means(values)
 
     # ---- new records ----
@@ -270,6 +296,15 @@ class FoldPlan:
         SchemeError
             If no stratifier made the folds, or the plan was read from a table and they
             were not made by ``by_quantile``.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> grades = scv.by_quantile("GPA")
+        >>> bins = scv.fold_plan("GRADE", data, k=4, stratify=grades)
+        >>> bins.assign(data.head(3)).tolist()
+        [1, 2, 3]
         """
         return self._made_from().assign(frame, repeat)
 
@@ -299,6 +334,14 @@ class FoldPlan:
         """Report what the plan leaks, in numbers and sentences.
 
         See :func:`statcv.folds.audit.audit.audit_plan`, which takes the same arguments.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> plan.audit(data=data, duplicates=["GPA", "TUCE"])["duplicates"].value
+        0.0
         """
         from statcv.folds.audit.audit import audit_plan
 
@@ -307,14 +350,35 @@ class FoldPlan:
     # ---- as a table ----
 
     def to_frame(self, training: bool = False) -> pd.DataFrame:
-        """Return the plan as a tidy table; see :func:`statcv.folds.frame.to_frame`."""
+        """Return the plan as a tidy table; see :func:`statcv.folds.frame.to_frame`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> plan.to_frame().head(2)
+           repeat  fold  position  row      role            scheme
+        0       1     4         0    0  held out  stratified_kfold
+        1       1     4         1    1  held out  stratified_kfold
+        """
         from statcv.folds.frame import to_frame
 
         return to_frame(self, training)
 
     @classmethod
     def from_frame(cls, frame: Any, n: int | None = None) -> FoldPlan:
-        """Make a plan from such a table; see :func:`statcv.folds.frame.from_frame`."""
+        """Make a plan from such a table; see :func:`statcv.folds.frame.from_frame`.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> again = scv.folds.FoldPlan.from_frame(plan.to_frame())
+        >>> again.fingerprint == plan.fingerprint
+        True
+        """
         from statcv.folds.frame import from_frame
 
         return from_frame(frame, n)
@@ -328,7 +392,16 @@ class FoldPlan:
 
     @cached_property
     def fingerprint(self) -> str:
-        """12 hex digits that identify the held-out, training and compared records."""
+        """12 hex digits that identify the held-out, training and compared records.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data = scv.load_data("spector")
+        >>> plan = scv.fold_plan("GRADE", data, k=4, seed=1)
+        >>> plan.fingerprint == scv.fold_plan("GRADE", data, k=4, seed=1).fingerprint
+        True
+        """
         fits = self.fits
         how = f"{self.n} {fits.compares_pairs} {fits.tournament}"
         digest = hashlib.sha256(how.encode())

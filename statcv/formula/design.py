@@ -56,6 +56,13 @@ class Design:
         Number of rows of the data.
     missing : dict
         For each column, how many of the dropped rows lack it.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.design.n_given, res.design.outcome.name, len(res.design.kept)
+    (32, 'GRADE', 32)
     """
 
     formula: Formula

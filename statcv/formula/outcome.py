@@ -37,6 +37,14 @@ class Outcome:
         binary outcome is the positive class, as in R's ``glm``.
     notes : tuple of str
         Assumptions that were made where the data are ambiguous.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> outcome = res.design.outcome
+    >>> outcome.kind, outcome.levels, outcome.y[:5].tolist()
+    ('binary', (0, 1), [0, 0, 0, 0, 1])
     """
 
     name: str

@@ -125,6 +125,13 @@ class Scores:
     sensitivity : Sensitivity or None
         How the predictions change with the training records; None if that is not
         known without refits.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.scores.y.shape, res.scores.n_splits, res.scores.predicted.shape
+    ((32,), 4, (32,))
     """
 
     y: NDArray[Any]

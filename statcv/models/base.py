@@ -42,6 +42,17 @@ class TrainingSet:
     strata : numpy.ndarray of int, or None
         Strata of the records, shape (n,), which are not split if a model divides its
         training set further.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from statcv.models import Linear, TrainingSet
+    >>> X = np.column_stack([np.ones(4), [0.0, 1.0, 2.0, 3.0]])
+    >>> y = np.array([1.0, 3.0, 5.0, 7.0])
+    >>> data = TrainingSet(X, y, "continuous", 0, ("Intercept", "x"), 0, None, 1)
+    >>> fit = Linear().fit(data)
+    >>> {name: round(float(value), 6) for name, value in fit.coefficients.items()}
+    {'Intercept': 1.0, 'x': 2.0}
     """
 
     X: Matrix
@@ -162,6 +173,12 @@ class Capabilities:
         The likelihood that its fits maximise, apart from a ridge, if they depend on a
         linear predictor. Each fit then has that as ``linear``, from which the influence
         of its training records is known without refits.
+
+    Examples
+    --------
+    >>> from statcv.models import Linear, Logit
+    >>> Logit().capabilities.fits_together, Logit().capabilities.refits
+    (True, True)
     """
 
     refits: bool = True

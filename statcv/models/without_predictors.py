@@ -54,6 +54,15 @@ class NegMean:
 
     Under leave-one-out its auROC is 1 whatever the data (Austin, Pe'er & Korem
     2024, Fig. 1b).
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data = scv.load_data("spector")
+    >>> model = scv.models.NegMean()
+    >>> res = scv.cv("GRADE ~ 1", data, model=model, scheme="rloocv", seed=1)
+    >>> float(res.estimate("auroc", how="pooled"))
+    0.5
     """
 
     label: str = "negative training mean"

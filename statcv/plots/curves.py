@@ -221,6 +221,14 @@ def plot_pr(
         If the outcome does not have two classes.
     ArgumentError
         If ``band`` or ``method`` is not one of these values.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_pr(res, label="four folds")
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('recall (sensitivity)', 'precision')
     """
     require_result(result, "plot_pr")
     records = records_of(result, "a precision-recall curve", rank=True)

@@ -53,6 +53,16 @@ def plot_learning_curve(
         If there is no learning curve of that metric.
     ArgumentError
         If there is no result.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> model = scv.models.XGBoost(n_estimators=10, curves=True)
+    >>> data = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=model, k=4, seed=1)
+    >>> ax = scv.plots.plot_learning_curve(res)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('rounds', 'logloss')
     """
     if isinstance(result, Mapping):
         return _draw_several(result, metric, ax)

@@ -38,6 +38,14 @@ def plot_predicted(result: Readable, ax: Axes | None = None) -> Axes:
     ------
     OutcomeError
         If the outcome has more than two classes.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> ax = scv.plots.plot_predicted(res)
+    >>> ax.get_ylabel()
+    'held-out prediction'
     """
     require_result(result, "plot_predicted")
     outcome = result.design.outcome
@@ -111,6 +119,14 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     ------
     OutcomeError
         If the outcome has more than two classes.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> axes = scv.plots.plot_panel(res)
+    >>> [ax.get_xlabel() for ax in axes.ravel()[:3]]
+    ['1 − specificity', 'recall (sensitivity)', 'observed GRADE']
     """
     require_result(result, "plot_panel")
     import matplotlib.pyplot as plt

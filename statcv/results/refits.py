@@ -154,6 +154,17 @@ class FullModel:
     coefficients : pandas.Series or None
     chosen : dict or None
         The hyperparameters chosen on all rows, if the model chooses any.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> res.model.coefficients.round(2).to_dict()
+    {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
+    >>> res.model.predict(scv.load_data("spector").head(2)).round(3)
+    0    0.031
+    1    0.060
+    Name: predicted, dtype: float64
     """
 
     def __init__(self, design: Design, learner: Model, fit: Fit) -> None:

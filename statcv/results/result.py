@@ -82,6 +82,19 @@ class CVResult:
         threshold was used.
     warnings : tuple of str
         The warnings that the call gave, whether or not they were shown.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> print(res.estimate("auroc"))
+    auROC 0.833 (per fold), 95% interval 0.592 to 0.945 by infinitesimal jackknife
+    >>> res.metrics()[["metric", "estimate"]].head(2).round(3)
+      metric  estimate
+    0  auroc     0.833
+    1  auprc     0.779
+    >>> res.update(k=8).plan.n_splits
+    8
     """
 
     design: Design
@@ -134,6 +147,13 @@ class CVResult:
         of a continuous outcome. ``predicted`` is the probability of the positive class
         or the predicted mean; with more than two classes there is one column of
         probabilities per class.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.predictions.columns.tolist()
+        ['repeat', 'fold', 'row', 'observed', 'predicted']
         """
         return tables.predictions_table(self.design, self.plan, self.scores)
 
@@ -156,6 +176,15 @@ class CVResult:
         (``rebalance="all"`` or ``"bag"``), there is one row for each of them, numbered
         by ``draw``. If several fits were computed together, their total time is
         divided equally among them.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.folds[["n_test", "train_0", "train_1"]].head(2)
+           n_test  train_0  train_1
+        0       8       16        8
+        1       8       16        8
         """
         return tables.folds_table(self.design, self.plan, self.held)
 
@@ -170,6 +199,15 @@ class CVResult:
         ------
         CoefficientError
             If the model has no coefficients. It is also an AttributeError.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.coefficients.round(1).head(2)
+           repeat  fold  Intercept  GPA  PSI
+        0       1     1       -8.9  2.2  2.3
+        1       1     2      -14.9  4.1  2.1
         """
         if self.held.coefficients is None:
             raise CoefficientError(f"{self.learner.label} has no coefficients.")
@@ -189,6 +227,17 @@ class CVResult:
         NotTunedError
             If the model has no hyperparameters that are chosen from the data. It is
             also an AttributeError.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+        >>> res = scv.cv(
+        ...     "GRADE ~ GPA + PSI", data, model=ridge, tune={"C": [1, 10, 100]}, k=4,
+        ...     seed=1,
+        ... )
+        >>> res.tuned["C"].tolist()
+        [10, 10, 10, 10]
         """
         if self.held.chosen is None:
             raise NotTunedError(
@@ -208,6 +257,17 @@ class CVResult:
         ------
         NotTunedError
             If nothing was tuned with ``tune=``.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+        >>> res = scv.cv(
+        ...     "GRADE ~ GPA + PSI", data, model=ridge, tune={"C": [1, 10, 100]}, k=4,
+        ...     seed=1,
+        ... )
+        >>> res.tuning_path.columns.tolist()
+        ['C', 'score', 'se']
         """
         fit = self.refits.all_rows
         if isinstance(fit, ThresholdedFit):
@@ -319,6 +379,17 @@ class CVResult:
         J. Stat. 9:1583; Nadeau & Bengio (2003), Mach. Learn. 52:239; Bates, Hastie &
         Tibshirani (2023), JASA 119:1434; Efron & Stein (1981), Ann. Stat. 9:586;
         Wager, Hastie & Efron (2014), J. Mach. Learn. Res. 15:1625.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> print(res.estimate("auroc"))
+        auROC 0.833 (per fold), 95% interval 0.592 to 0.945 by infinitesimal jackknife
+        >>> round(float(res.estimate("brier", how="pooled")), 3)
+        0.151
+        >>> res.estimate("auroc", interval="influence", level=0.9).interval.name
+        'influence'
         """
         return estimates.named_estimate(
             self,
@@ -359,6 +430,16 @@ class CVResult:
         UndefinedMetricWarning
             If a metric is undefined in some folds, repeats or groups, with their
             number.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.metrics()[["metric", "estimate", "how"]].head(3).round(3)
+                      metric  estimate       how
+        0              auroc     0.833  per_fold
+        1              auprc     0.779  per_fold
+        2  calibration_slope     0.746    pooled
         """
         if by is None:
             return tables.metrics_table(self, level)
@@ -448,6 +529,14 @@ class CVResult:
         References
         ----------
         Snell, Ensor, Debray, Moons & Riley (2018), Stat. Methods Med. Res. 27:3505.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("y ~ x1 + x3", scv.load_data("ehr"), k=5, seed=1)
+        >>> found = res.heterogeneity(by="site")
+        >>> found.n, round(found.estimate, 2)
+        (5, 0.73)
         """
         return tables.heterogeneity(self, self._metric(metric), by, level)
 
@@ -812,7 +901,15 @@ class CVResult:
 
     @cached_property
     def model(self) -> FullModel:
-        """The model fitted to all rows when first requested; not cross-validated."""
+        """The model fitted to all rows when first requested; not cross-validated.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.model.coefficients.round(2).to_dict()
+        {'Intercept': -11.6, 'GPA': 3.06, 'PSI': 2.34}
+        """
         return FullModel(self.design, self.learner, self.refits.all_rows)
 
     def predict(self, new: object = None) -> pd.Series[Any] | pd.DataFrame:
@@ -847,12 +944,32 @@ class CVResult:
 
     @cached_property
     def apparent(self) -> pd.Series[float]:
-        """The metrics of the fit on all rows, on those same rows; optimistic."""
+        """The metrics of the fit on all rows, on those same rows; optimistic.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.apparent.round(3).head(2)
+        auroc    0.887
+        auprc    0.838
+        Name: apparent, dtype: float64
+        """
         return tables.apparent(self)
 
     @property
     def optimism(self) -> pd.Series[float]:
-        """The apparent value minus the cross-validated estimate, for each metric."""
+        """The apparent value minus the cross-validated estimate, for each metric.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> res.optimism.round(3).head(2)
+        auroc    0.054
+        auprc    0.059
+        Name: optimism, dtype: float64
+        """
         table = self.metrics().set_index("metric")["estimate"]
         return (self.apparent - table).rename("optimism")
 
@@ -902,6 +1019,15 @@ class CVResult:
         ----------
         Harrell, Lee & Mark (1996), Stat. Med. 15:361; Noma, Shinozaki, Iba, Teramukai
         & Furukawa (2021), Stat. Med. 40:5691.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+        >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+        >>> one = res.optimism_corrected("auroc", n_boot=50, seed=1)
+        >>> round(one.apparent, 3), round(float(one), 3)
+        (0.879, 0.853)
         """
         return optimism_corrected(
             self.refits.setup,
@@ -956,6 +1082,13 @@ class CVResult:
 
         It is ``result.plan.audit()`` together with the number of records that equal a
         training record in all predictors, but not in the outcome.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> len(res.audit.concerns)
+        2
         """
         return self.plan.audit(predictors=self.design.matrix)
 
@@ -991,6 +1124,16 @@ class CVResult:
         digits : int, optional
             Number of decimals in the tables; unless given, as many as the standard
             errors of a column warrant.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> summary = res.summary()
+        >>> summary.title
+        'Cross-validation of GRADE ~ GPA + PSI'
+        >>> summary.tables["Metrics"].index[:2].tolist()
+        ['auroc', 'auprc']
         """
         biases = [] if null_bias is None else permutations.biases_shown(self, null_bias)
         return summarise(self, level, monte_carlo_error, biases, digits)
@@ -1086,6 +1229,14 @@ class CVResult:
         -------
         numpy.ndarray of matplotlib Axes
             The panels.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> axes = res.plot()
+        >>> axes.shape
+        (2, 2)
         """
         from statcv.plots import plot_panel
 

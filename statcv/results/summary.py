@@ -35,6 +35,17 @@ class Summary:
         The same tables as text, rounded for reading.
     notes : tuple of str
         Assumptions, methods and caveats, one sentence or more each.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+    >>> summary = res.summary()
+    >>> print(summary.headline)
+    auROC 0.850 (per fold), 95% interval 0.618 to 0.952 by infinitesimal jackknife
+    >>> list(summary.tables)
+    ['Metrics', 'Coefficients over 4 folds']
     """
 
     title: str

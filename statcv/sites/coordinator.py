@@ -29,6 +29,21 @@ class Coordinator:
     Attributes
     ----------
     plan : SitesPlan
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan = sites.agree("y ~ x1 + x2", k=5, seed=1)
+    >>> coordinator = sites.Coordinator(plan)
+    >>> parties = [sites.Site(name, plan, own) for name, own in at.items()]
+    >>> message = coordinator.start()
+    >>> while not coordinator.ended:
+    ...     message = coordinator.step([party.step(message) for party in parties])
+    >>> len(parties), coordinator.ended
+    (3, True)
     """
 
     plan: SitesPlan

@@ -24,6 +24,18 @@ class Entry:
     received, sent : bytes
     chain : str
         Digest of this entry and of all before it.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
+    >>> res = sites.run(plan, at, transport)
+    >>> entry = transport.sites["A"].entries[0]
+    >>> sites.Message.of(entry.sent).kind
+    'join'
     """
 
     received: bytes
@@ -77,6 +89,15 @@ class Ledger:
         the sites that took part.
     permitted : set of str
         Fingerprints of plans that the site permits besides the first.
+
+    Examples
+    --------
+    >>> from statcv import sites
+    >>> ledger = sites.Ledger()
+    >>> plan = sites.agree("GRADE ~ GPA", k=2, seed=1)
+    >>> ledger.permit(plan)
+    >>> plan.fingerprint in ledger.permitted
+    True
     """
 
     held: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -163,6 +184,18 @@ class Verified:
     trees : bool
         Whether trees were taken as they were kept, since the messages that grew them
         are not in the log.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
+    >>> res = sites.run(plan, at, transport)
+    >>> found = sites.verify(plan, transport.sites["A"].entries, at["A"], "A")
+    >>> found.passed, found.whole, found.sent == found.recomputed
+    (True, True, True)
     """
 
     answers: int
@@ -268,6 +301,18 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     ------
     SiteError
         With the first round that was not published as it should be.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan, transport = sites.agree("y ~ x1 + x2"), sites.InProcess()
+    >>> res = sites.run(plan, at, transport)
+    >>> logs = {name: site.entries for name, site in transport.sites.items()}
+    >>> sites.audit_logs(plan, logs) > 0
+    True
     """
     from statcv.sites.coordinator import Coordinator
     from statcv.sites.site import REFUSE

@@ -72,6 +72,15 @@ class SitesPlan:
         Version of the messages.
     source : Stratifier or None
         The stratifier with its key, which is never written.
+
+    Examples
+    --------
+    >>> from statcv import sites
+    >>> plan = sites.agree("ill ~ age + sex", k=5, levels={"sex": ["f", "m"]})
+    >>> plan.columns, plan.k
+    (('Intercept', 'age', 'sex[T.m]'), 5)
+    >>> type(plan).from_json(plan.to_json()).fingerprint == plan.fingerprint
+    True
     """
 
     formula: str

@@ -61,6 +61,16 @@ class AgreedThresholds:
         counts allow (``least``, ``most``).
     bytes_sent : dict
         Number of bytes that each site has sent.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> found = sites.thresholds(at, "x1", low=-8, high=8, k=4)
+    >>> found.column, len(found), sorted(found.bytes_sent)
+    ('x1', 3, ['A', 'B', 'C'])
     """
 
     column: str
@@ -187,6 +197,13 @@ def ask_counts(
     """Return the message that asks sites for counts in equal bins of a range.
 
     Parameters are those of :func:`thresholds`.
+
+    Examples
+    --------
+    >>> from statcv import sites
+    >>> message = sites.ask_counts("age", low=0, high=120, k=5)
+    >>> sites.Message.of(message).kind
+    'thresholds'
     """
     check_whole(k, "k", least=2)
     check_whole(per_fold, "per_fold", least=1)
@@ -219,6 +236,18 @@ def next_ranges(message: bytes, replies: Sequence[bytes]) -> bytes:
         The message of :func:`ask_counts`.
     replies : sequence of bytes
         Answer of each site.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> first = sites.ask_counts("x1", low=-8, high=8, k=4)
+    >>> replies = [sites.count_values(first, own, name) for name, own in at.items()]
+    >>> second = sites.next_ranges(first, replies)
+    >>> sites.Message.of(second).kind
+    'thresholds'
     """
     header = dict(Message.of(message).header)
     edges, cells = _edges(header), list(_read(message, replies).values())
@@ -249,6 +278,19 @@ def thresholds_of(message: bytes, replies: Sequence[bytes]) -> AgreedThresholds:
     ------
     SiteError
         If too many records have equal values for so many bins.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> first = sites.ask_counts("x1", low=-8, high=8, k=4)
+    >>> replies = [sites.count_values(first, own, name) for name, own in at.items()]
+    >>> second = sites.next_ranges(first, replies)
+    >>> replies = [sites.count_values(second, own, name) for name, own in at.items()]
+    >>> [round(one, 1) for one in sites.thresholds_of(second, replies)]
+    [-0.8, 0.0, 0.9]
     """
     header = Message.of(message).header
     edges, read = _edges(header), _read(message, replies)
@@ -352,6 +394,17 @@ def count_values(message: bytes, data: Any, site: str) -> bytes:
     ------
     SiteError
         If the column is missing, is of another kind, or has missing values.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> first = sites.ask_counts("x1", low=-8, high=8, k=4)
+    >>> replies = [sites.count_values(first, own, name) for name, own in at.items()]
+    >>> sites.Message.of(replies[0]).kind
+    'thresholds'
     """
     asked = Message.of(message)
     if asked.kind != KIND:

@@ -169,6 +169,17 @@ def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:
         Data of the site.
     site : str
         Name of the site.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> plan = sites.agree("y ~ x1 + x2", k=5)
+    >>> folds = sites.site_folds(plan, at["A"], "A")
+    >>> folds.n, folds.n_splits
+    (667, 5)
     """
     records = read_records(plan, data, site)
     numbers = np.arange(records.n)

@@ -47,6 +47,18 @@ class SitesResult:
         Time from the first message to the last.
     files : int
         Number of files that were exchanged, if the transport uses files.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> res = sites.run(sites.agree("y ~ x1 + x2", seed=1), at)
+    >>> res.n, sorted(res.sites.index)
+    (2000, ['A', 'B', 'C'])
+    >>> round(float(res.estimate("brier")), 3)
+    0.238
     """
 
     run: Coordinator

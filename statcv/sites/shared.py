@@ -52,6 +52,19 @@ class SharedPatients:
         the site, by someone who has both the counts and the key.
     level : float
         Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from statcv import sites
+    >>> at = {
+    ...     "A": pd.DataFrame({"id": range(12_000)}),
+    ...     "B": pd.DataFrame({"id": range(8_000, 20_000)}),
+    ... }
+    >>> found = sites.shared_patients(at, "id", key="statcv", tables=4)
+    >>> found.table[["site", "other", "buckets"]]
+      site other  buckets
+    0    A     B      512
     """
 
     table: pd.DataFrame
@@ -167,6 +180,19 @@ def ask_buckets(who: ByHash, *, cell: int = CELL, tables: int = 1) -> bytes:
         reveal it.
     cell, tables : int
         As in :func:`shared_patients`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> at = {
+    ...     "A": pd.DataFrame({"id": range(12_000)}),
+    ...     "B": pd.DataFrame({"id": range(8_000, 20_000)}),
+    ... }
+    >>> message = sites.ask_buckets(scv.by_hash("id", key="statcv"), tables=4)
+    >>> sites.Message.of(message).kind
+    'shared'
     """
     check_whole(cell, "cell", least=1)
     check_whole(tables, "tables", least=1, most=MOST_TABLES)
@@ -203,6 +229,20 @@ def count_buckets(message: bytes, data: Any, site: str, key: Any = None) -> byte
     ------
     SiteError
         If a column is missing, the key is another one, or there are too few patients.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> at = {
+    ...     "A": pd.DataFrame({"id": range(12_000)}),
+    ...     "B": pd.DataFrame({"id": range(8_000, 20_000)}),
+    ... }
+    >>> message = sites.ask_buckets(scv.by_hash("id", key="statcv"), tables=4)
+    >>> reply = sites.count_buckets(message, at["A"], "A", key="statcv")
+    >>> sites.Message.of(reply).kind
+    'shared'
     """
     asked = Message.of(message)
     if asked.kind != KIND:
@@ -292,6 +332,25 @@ def shared_of(replies: Sequence[bytes], level: float = 0.95) -> SharedPatients:
     replies : sequence of bytes
         Answer of each site.
     level : float, default 0.95
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> at = {
+    ...     "A": pd.DataFrame({"id": range(12_000)}),
+    ...     "B": pd.DataFrame({"id": range(8_000, 20_000)}),
+    ... }
+    >>> message = sites.ask_buckets(scv.by_hash("id", key="statcv"), tables=4)
+    >>> replies = [
+    ...     sites.count_buckets(message, own, name, key="statcv")
+    ...     for name, own in at.items()
+    ... ]
+    >>> sites.shared_of(replies)
+    patients shared by two sites, with 95% intervals
+    site other  shared  se  lower  upper  buckets
+       A     B    3994 236   3524   4450      512
     """
     check_level(level)
     found: dict[str, Numbers] = {}

@@ -223,6 +223,28 @@ class SumsResult:
         Those at which decisions are made.
     sites : tuple of str
         The sites that are estimated over.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> import pandas as pd
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> res = scv.cv("y ~ x1 + x2", scv.load_data("ehr"), k=5, seed=1)
+    >>> tables = {}
+    >>> half = {"A": res.predictions[::2], "B": res.predictions[1::2]}
+    >>> for name, own in half.items():
+    ...     connection = sqlite3.connect(":memory:")
+    ...     rows = own.to_sql("held_out", connection, index=False)
+    ...     query = sites.sql_sums(
+    ...         "held_out", outcome="observed", predicted="predicted", fold="fold",
+    ...         dialect="sqlite",
+    ...     )
+    ...     tables[name] = pd.read_sql(query, connection)
+    ...     connection.close()
+    >>> both = sites.from_sums(tables)
+    >>> both.n, len(both.folds)
+    (2000, 5)
     """
 
     tables: Mapping[str, SiteTable]

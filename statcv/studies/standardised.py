@@ -84,6 +84,18 @@ class StandardisedResult(CVResult):
     """A result whose predictions are standardised scores, which only have an order.
 
     Made by :func:`statcv.studies.standardise_scores`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import statcv as scv
+    >>> data = scv.load_data("spector")
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, scheme="rloocv", seed=1)
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     scores = scv.studies.standardise_scores(res)
+    >>> "predicted" in scores.predictions, scores.estimate("auroc").how
+    (True, 'paired')
     """
 
     def _metric(self, name: str | Metric | None) -> Metric:

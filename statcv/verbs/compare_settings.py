@@ -44,6 +44,14 @@ class SettingsComparison:
         Name of the values that were compared.
     zeros : str
         Treatment of differences of 0.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> a, b = [0.71, 0.64, 0.80, 0.77, 0.69], [0.74, 0.66, 0.79, 0.83, 0.73]
+    >>> both = scv.compare_settings(loocv=a, rloocv=b)
+    >>> both.test.statistic, round(both.test.p_value, 3)
+    (14.0, 0.125)
     """
 
     table: pd.DataFrame

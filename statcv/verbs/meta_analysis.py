@@ -187,6 +187,13 @@ class Combination:
         Name of the quantity that is compared.
     notes : tuple of str
         Remarks that the summary shows.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> both = scv.meta_analysis(a=0.04, b=0.10, c=0.30)
+    >>> [(one.method, round(one.p_value, 3)) for one in both.tests]
+    [('Fisher', 0.036), ('Stouffer', 0.02)]
     """
 
     table: pd.DataFrame

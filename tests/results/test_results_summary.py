@@ -32,6 +32,16 @@ def test_digits_are_those_asked_for(result):
                     ]
 
 
+def test_tables_can_be_given_to_other_software(result):
+    summary = result.summary()
+    table = summary.tables["Metrics"].round(2).reset_index(names="metric")
+    assert table.columns.is_unique
+    assert all(isinstance(name, str) for name in table.columns)
+    assert table["metric"].tolist() == result.metrics()["metric"].tolist()
+    found = table.set_index("metric")["estimate"]
+    assert found["auroc"] == round(float(result.estimate("auroc")), 2)
+
+
 def test_digits_of_a_comparison(comparison):
     summary = comparison.summary(digits=2)
     estimates, differences = summary.shown.values()

@@ -209,6 +209,15 @@ def mean_model_auroc(
     -------
     float
         The mean over the repeats that hold out both classes; NaN if none does.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv.folds.audit.audit import mean_model_auroc
+    >>> data = scv.load_data("spector")
+    >>> plan = scv.fold_plan("GRADE", data, scheme="loocv")
+    >>> mean_model_auroc(plan, data["GRADE"].to_numpy())
+    0.0
     """
     if plan.fits.tournament:  # a pair is compared within its own fit: always a tie
         return 0.5

@@ -28,6 +28,15 @@ class Finding:
         Whether it needs attention.
     table : pandas.DataFrame
         The records, folds, classes or columns concerned, if any.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data = scv.load_data("spector")
+    >>> plan = scv.fold_plan("GRADE", data, scheme="loocv")
+    >>> finding = plan.audit()["label_correlation"]
+    >>> round(finding.value, 3), finding.concern
+    (-1.0, True)
     """
 
     check: str

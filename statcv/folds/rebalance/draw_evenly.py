@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
+BLOCK = 100_000  # random numbers that are drawn at once
 IDLE = 20  # rounds without an exchange, after which the rest is drawn again
 
 
@@ -98,15 +99,26 @@ def _draw_singly(
     times = np.zeros(len(pool))
     stops = np.cumsum(need)
     drawn = np.full(int(stops[-1]), -1, dtype=np.intp)
-    for one in rng.permutation(np.flatnonzero(need)):
-        first, last = np.searchsorted(barred, (one * base, (one + 1) * base))
-        rank = times + rng.random(len(pool))
-        rank[np.isin(pool, barred[first:last] - one * base)] = np.inf
-        wanted = min(int(need[one]), int(np.isfinite(rank).sum()))
-        chosen = np.argpartition(rank, max(wanted - 1, 0))[:wanted]
-        times[chosen] += 1
-        start = stops[one] - need[one]
-        drawn[start : start + wanted] = pool[chosen]
+    order = rng.permutation(np.flatnonzero(need))
+    block = max(BLOCK // len(pool), 1)
+    for first in range(0, len(order), block):
+        some = order[first : first + block]
+        ranks = rng.random((len(some), len(pool)))
+        keys = (some.astype(np.int64) * base)[:, np.newaxis] + pool
+        ranks[contains(barred, keys.ravel()).reshape(keys.shape)] = np.inf
+        open_ = len(pool) - np.isinf(ranks).sum(axis=1)
+        wanted = np.minimum(need[some], open_)
+        starts = stops[some] - need[some]
+        for number, start, rank in zip(wanted, starts, ranks, strict=True):
+            rank += times
+            if number == 1:
+                one = rank.argmin()
+                times[one] += 1
+                drawn[start] = pool[one]
+            elif number:
+                chosen = np.argpartition(rank, number - 1)[:number]
+                times[chosen] += 1
+                drawn[start : start + number] = pool[chosen]
     return drawn
 
 

@@ -47,6 +47,12 @@ class Scheme:
         Whether it takes ``pairs=``, and holds out a sample of them at random.
     ranks_by_wins : bool
         Whether a record is ranked by the pairs that it wins.
+
+    Examples
+    --------
+    >>> from statcv.folds import SCHEMES
+    >>> SCHEMES["loocv"].sentence, SCHEMES["rloocv"].draws
+    ('leave-one-out, each record held out by itself', 20)
     """
 
     name: str

@@ -240,7 +240,23 @@ def _quoted(name: str, quote: str, dialect: str) -> str:
 
 
 def register_sqlite(connection: Any) -> None:
-    """Give an ``sqlite3`` connection the functions that the expression calls."""
+    """Give an ``sqlite3`` connection the functions that the expression calls.
+
+    Examples
+    --------
+    >>> import sqlite3
+    >>> from statcv.folds.strata import hashing, hashing_sql
+    >>> connection = sqlite3.connect(":memory:")
+    >>> hashing_sql.register_sqlite(connection)
+    >>> inner, outer = hashing.pads(b"our secret")
+    >>> fold = hashing_sql.sql_fold("id", 5, "sqlite")
+    >>> query = f"SELECT {fold} FROM (SELECT 'P1' AS id)"
+    >>> connection.execute(query, {"ipad": inner, "opad": outer}).fetchone()
+    (3,)
+    >>> hashing.keyed_fold(["P1"], 5, key=b"our secret")
+    array([3])
+    >>> connection.close()
+    """
     encoding = connection.execute("PRAGMA encoding").fetchone()[0]
     if encoding != "UTF-8":
         raise ArgumentError(f"the database must hold text as UTF-8, not {encoding}.")
@@ -264,7 +280,21 @@ def _read(bounds: str) -> tuple[int, ...]:
 
 
 def register_duckdb(connection: Any) -> None:
-    """Give a DuckDB connection ``sha256`` of a blob, which it lacks before 1.1."""
+    """Give a DuckDB connection ``sha256`` of a blob, which it lacks before 1.1.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from statcv.folds.strata import hashing, hashing_sql
+    >>> inner, outer = hashing.pads(b"our secret")
+    >>> fold = hashing_sql.sql_fold("id", 5, "duckdb")
+    >>> query = f"SELECT {fold} FROM (SELECT 'P1' AS id)"
+    >>> with duckdb.connect() as connection:
+    ...     hashing_sql.register_duckdb(connection)
+    ...     found = connection.execute(query, {"ipad": inner, "opad": outer}).fetchone()
+    >>> found
+    (3,)
+    """
     kinds = "SELECT parameter_types FROM duckdb_functions() WHERE function_name = "
     if (["BLOB"],) not in connection.execute(kinds + "'sha256'").fetchall():
         connection.create_function(

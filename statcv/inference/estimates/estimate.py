@@ -65,6 +65,16 @@ class Estimate:
         The function that computes the interval.
     bounds : tuple of float
         The least and the largest possible value, to which the interval is limited.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> one = res.estimate("auroc")
+    >>> round(float(one), 3), round(one.lower, 3), round(one.upper, 3)
+    (0.833, 0.592, 0.945)
+    >>> one.interval.name
+    'infinitesimal_jackknife'
     """
 
     metric: str

@@ -248,6 +248,16 @@ def monte_carlo(scores: Scores, metric: Metric, how: str) -> MonteCarlo:
     MonteCarlo
         The sd is NaN if fewer than two repeats have a value and there is no sample of
         pairs, for example under a scheme without random folds.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> from statcv.inference import monte_carlo
+    >>> many = res.update(repeats=5)
+    >>> error = monte_carlo(many.scores, scv.metrics.get_metric("auroc"), "pooled")
+    >>> round(error.sd, 3), round(error.se, 3)
+    (0.016, 0.007)
     """
     values = values_by_repeat(scores, metric, how)
     known = values[~np.isnan(values)]

@@ -324,6 +324,15 @@ def record_influence(scores: Scores, how: str) -> Floats:
     References
     ----------
     LeDell, Petersen & van der Laan (2015), Electron. J. Stat. 9:1583.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> from statcv.inference import record_influence
+    >>> influence = record_influence(res.scores, "pooled")
+    >>> influence.shape, bool(abs(influence.sum()) < 1e-12)
+    ((32,), True)
     """
     return Compared.of(scores, how).influence(len(scores.y))
 

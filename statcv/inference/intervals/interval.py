@@ -39,6 +39,14 @@ class Interval:
         bound is based; 0 for other intervals.
     spread : float
         The θ(1 - θ) to which the standard error belongs, for limits of Wilson's shape.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> interval = res.estimate("brier", interval="records").interval
+    >>> round(interval.lower, 3), round(interval.upper, 3), interval.method
+    (0.063, 0.239, 'mean over records')
     """
 
     lower: float

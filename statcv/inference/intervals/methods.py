@@ -136,6 +136,12 @@ class IntervalMethod:
         available and no earlier one of the table is.
     refits : bool
         Whether the interval refits everything.
+
+    Examples
+    --------
+    >>> from statcv.inference import INTERVALS
+    >>> INTERVALS["bootstrap"].sentence, INTERVALS["bootstrap"].refits
+    ('Percentiles of the estimate over resampled records or clusters.', False)
     """
 
     name: str
@@ -368,6 +374,14 @@ def default_interval(scores: Scores, metric: Metric, how: str) -> str | None:
         The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
         The way in which it is stated.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> from statcv.inference import default_interval
+    >>> default_interval(res.scores, scv.metrics.get_metric("auroc"), "pooled")
+    'infinitesimal_jackknife'
     """
     if how == "pooled" and scores.apart:
         return None
@@ -406,6 +420,14 @@ def possible_intervals(scores: Scores, metric: Metric, how: str) -> tuple[str, .
         The metric of the estimate.
     how : {"pooled", "per_fold", "paired"}
         The way in which it is stated.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> from statcv.inference import possible_intervals
+    >>> possible_intervals(res.scores, scv.metrics.get_metric("brier"), "pooled")
+    ('infinitesimal_jackknife', 'records', 'influence', 'bootstrap', 'bca')
     """
     return tuple(
         method.name

@@ -28,6 +28,13 @@ class CombinedP:
         Number of p-values that were combined.
     reason : str
         The reason why a number is missing or uninformative; otherwise empty.
+
+    Examples
+    --------
+    >>> from statcv.inference.meta.combination import fisher
+    >>> both = fisher([0.04, 0.10])
+    >>> round(both.statistic, 2), both.df, round(both.p_value, 3)
+    (11.04, 4.0, 0.026)
     """
 
     method: str

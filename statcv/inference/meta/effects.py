@@ -42,6 +42,13 @@ class RandomEffects:
         How tau² and the interval were estimated.
     reason : str
         The reason why a number is missing or uninformative; otherwise empty.
+
+    Examples
+    --------
+    >>> from statcv.inference import random_effects
+    >>> mean = random_effects([0.02, 0.05, 0.03], [0.01, 0.02, 0.01])
+    >>> round(mean.estimate, 3), round(mean.i2, 2), mean.n
+    (0.028, 0.0, 3)
     """
 
     estimate: float

@@ -23,6 +23,14 @@ class PairedMethod:
     how : str
         How the test computes a metric: ``"pooled"`` for the mean prediction of each
         record, or ``"per_fold"``; empty if it follows the headline.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"), test="delong")
+    >>> both.method.name, both.method.title, both.method.statistic
+    ('delong', 'DeLong', 'z')
     """
 
     name: str

@@ -359,6 +359,15 @@ class OptimismCorrected:
         Number of bootstrap samples, and of those in which the metric has no value.
     optimism_se : float
         Monte Carlo standard error of the optimism.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+    >>> one = res.optimism_corrected("auroc", n_boot=50, seed=1)
+    >>> round(one.apparent, 3), round(one.optimism, 3), round(float(one), 3)
+    (0.879, 0.025, 0.853)
     """
 
     metric: str

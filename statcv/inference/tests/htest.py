@@ -50,6 +50,15 @@ class HTest:
     replicates : numpy.ndarray
         Values on which the test is based, such as those under permuted outcomes, of
         folds, or of independent replicates; otherwise empty.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> data, ridge = scv.load_data("spector"), scv.models.Logit(C=1.0)
+    >>> res = scv.cv("GRADE ~ GPA + PSI", data, model=ridge, k=4, seed=1)
+    >>> test = res.test("auroc", n_permutations=99, seed=1)
+    >>> test.p_value, test.alternative
+    (0.01, 'greater')
     """
 
     method: str

@@ -38,6 +38,13 @@ class SignedRank:
         Whether p is exact rather than by the normal approximation.
     reason : str
         Reason why a number is missing or says little; empty otherwise.
+
+    Examples
+    --------
+    >>> from statcv.inference.tests.signed_rank import signed_rank
+    >>> test = signed_rank([0.03, 0.02, -0.01, 0.06, 0.04])
+    >>> test.statistic, round(test.p_value, 3), round(test.median, 3), test.exact
+    (14.0, 0.125, 0.03, True)
     """
 
     statistic: float

@@ -41,6 +41,13 @@ class DeLongTest:
     df : float
         Degrees of freedom of Student's t; infinite for paired scores, for which the
         test is normal.
+
+    Examples
+    --------
+    >>> y, a, b = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [2, 1, 5, 4, 3, 6]
+    >>> test = delong_test(y, a, b)
+    >>> round(test.estimate, 3), round(test.p_value, 3)
+    (0.111, 0.48)
     """
 
     estimate: float
@@ -245,6 +252,13 @@ class DeLongContrast:
         Degrees of freedom: the rank of the covariance matrix.
     reason : str
         Why a value is missing or not informative; otherwise empty.
+
+    Examples
+    --------
+    >>> y, a, b = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [2, 1, 5, 4, 3, 6]
+    >>> test = delong_contrast(y, [a, b])
+    >>> test.df, round(test.p_value, 3)
+    (1, 0.48)
     """
 
     estimate: Floats

@@ -167,6 +167,14 @@ class DeLong:
         Why a value is missing or not informative; otherwise empty.
     n_clusters : int or None
         Number of clusters; None if no clusters were given.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> area = delong(y, p)
+    >>> area.auc, round(area.se, 3), area.n_positive
+    (0.9375, 0.088, 4)
     """
 
     auc: float

@@ -132,6 +132,14 @@ class DecisionCurve:
         Number of records.
     reason : str
         Why a value is missing; empty if no value is.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> curve = net_benefit(y, p, [0.2, 0.5])
+    >>> curve.net_benefit.round(3).tolist(), curve.treat_all.round(3).tolist()
+    ([0.406, 0.25], [0.375, 0.0])
     """
 
     thresholds: Floats

@@ -55,6 +55,13 @@ class CurveBand:
         "pointwise" or "simultaneous".
     reason : str
         Why there is no band, or why it is not informative; otherwise empty.
+
+    Examples
+    --------
+    >>> y, score = [0, 1] * 20, [k * 7 % 40 + 9 * (k % 2) for k in range(40)]
+    >>> band = roc_band(y, score, at=[0.1, 0.5], seed=1)
+    >>> band.method, band.level, band.estimate.tolist()
+    ('pointwise', 0.95, [0.35, 0.75])
     """
 
     at: Floats

@@ -46,6 +46,12 @@ class RocCurve:
     thresholds : ndarray of shape (points,)
         Thresholds; a record is predicted positive if its (rounded) score is at least
         the threshold. The first is infinite.
+
+    Examples
+    --------
+    >>> curve = roc_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8])
+    >>> curve.fpr.tolist(), curve.tpr.tolist()
+    ([0.0, 0.0, 0.5, 0.5, 1.0], [0.0, 0.5, 0.5, 1.0, 1.0])
     """
 
     fpr: Floats
@@ -65,6 +71,12 @@ class PrCurve:
     thresholds : ndarray of shape (points,)
         Thresholds; a record is predicted positive if its (rounded) score is at least
         the threshold. The first is infinite.
+
+    Examples
+    --------
+    >>> curve = pr_curve([0, 0, 1, 1], [0.1, 0.4, 0.3, 0.8])
+    >>> curve.recall.tolist(), curve.precision.round(2).tolist()
+    ([0.0, 0.5, 0.5, 1.0, 1.0], [1.0, 1.0, 0.5, 0.67, 0.5])
     """
 
     recall: Floats

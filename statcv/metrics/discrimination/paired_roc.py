@@ -38,6 +38,13 @@ class PairedRoc:
         which the curve jumps occurs twice.
     area : float
         Area under the curve: the share of the pairs that are ranked correctly.
+
+    Examples
+    --------
+    >>> from statcv.metrics import paired_roc
+    >>> curve = paired_roc(["a", "a", "b", "b"], ["c", "d", "c", "d"], [1, 1, 0, 1])
+    >>> curve.tpr.tolist(), curve.area
+    ([0.0, 0.5, 0.5, 1.0, 1.0], 0.75)
     """
 
     fpr: Floats

@@ -41,6 +41,14 @@ class BrierParts:
         Whether reliability, resolution and uncertainty are corrected for bias.
     reason : str
         Why a value is missing; empty if no value is.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> parts = brier_parts(y, p, groups=2)
+    >>> round(parts.brier, 3), round(parts.reliability, 3), round(parts.resolution, 3)
+    (0.133, 0.0, 0.062)
     """
 
     brier: float

@@ -30,6 +30,17 @@ class CalibrationGroups:
         Confidence level of the intervals.
     reason : str
         Why there are no groups; empty if there are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.random.default_rng(1).uniform(size=200)
+    >>> y = np.random.default_rng(2).uniform(size=200) < p
+    >>> groups = calibration_groups(y, p, groups=4)
+    >>> groups.count.tolist(), groups.predicted.round(2).tolist()
+    ([50, 50, 50, 50], [0.15, 0.38, 0.63, 0.87])
+    >>> groups.observed.round(2).tolist()
+    [0.16, 0.26, 0.66, 0.86]
     """
 
     predicted: Floats
@@ -117,6 +128,14 @@ class SpiegelhalterTest:
         p-value.
     reason : str
         Why a value is missing or not informative; otherwise empty.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> test = spiegelhalter_test(y, p)
+    >>> round(test.statistic, 2), round(test.p_value, 2)
+    (-0.57, 0.57)
     """
 
     statistic: float

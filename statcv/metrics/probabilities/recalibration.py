@@ -302,6 +302,14 @@ class Calibration:
         Number of records of each class.
     reason : str
         Why a value is missing; empty if no value is.
+
+    Examples
+    --------
+    >>> y = [0, 0, 0, 1, 0, 1, 1, 1]
+    >>> p = [0.1, 0.2, 0.3, 0.35, 0.6, 0.7, 0.8, 0.9]
+    >>> found = calibration(y, p)
+    >>> round(found.slope, 2), round(found.intercept, 2)
+    (1.63, 0.04)
     """
 
     slope: float

@@ -124,6 +124,15 @@ class CalibrationCurve:
     reason : str
         Why a value is missing, or why another curve than the requested one was fitted;
         otherwise empty.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> p = np.random.default_rng(1).uniform(size=200)
+    >>> y = np.random.default_rng(2).uniform(size=200) < p
+    >>> curve = calibration_curve(y, p)
+    >>> curve.method, round(curve.ici, 3)
+    ('restricted cubic spline, 4 knots', 0.041)
     """
 
     predicted: Floats

@@ -72,6 +72,16 @@ class Comparison:
         The adjusted p-values that the summary shows.
     left_out : str
         Description of the rows of the data that no result uses; empty if all are used.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+    >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+    >>> both.table.round(3)
+          estimate  lower  upper       how
+    full     0.833  0.592  0.945  per_fold
+    less     0.767  0.494  0.917  per_fold
     """
 
     results: Mapping[str, CVResult]
@@ -125,6 +135,15 @@ class Comparison:
         The columns are the difference of the two estimates (second minus first),
         standard error, interval, statistic, p-value, p-values adjusted by the methods
         of Holm and of Benjamini and Hochberg, and caveats.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> both.differences[["difference", "p"]].round(3)
+           difference      p
+        0      -0.067  0.397
         """
         return self.contrasts.differences
 
@@ -136,6 +155,14 @@ class Comparison:
         digits : int, optional
             Number of decimals of estimates and differences; unless given, as many as
             the standard errors of the differences warrant.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> list(both.summary().tables)
+        ['Estimates', 'Differences of the auROC (per fold)']
         """
         return summarise_comparison(self.contrasts, self.adjust, self.left_out, digits)
 
@@ -206,6 +233,14 @@ class Comparison:
             If there is no such kind.
         OutcomeError
             If curves are asked for and the outcome does not have two classes.
+
+        Examples
+        --------
+        >>> import statcv as scv
+        >>> res = scv.cv("GRADE ~ GPA + PSI", scv.load_data("spector"), k=4, seed=1)
+        >>> both = scv.compare(full=res, less=res.update(". ~ . - PSI"))
+        >>> both.plot().get_xlabel()
+        '1 − specificity'
         """
         from statcv.plots.side_by_side import draw_comparison
 

@@ -100,6 +100,16 @@ class StratifierBias:
         The confidence level of the intervals.
     failed, fits : int
         The number of fits that did not converge or were separated, and of all fits.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> people = scv.studies.simulate_ehr(300, 60, seed=1)
+    >>> cost = scv.stratifier_bias(
+    ...     "y ~ x3 + x7 + x10", people, ["x3", "x10"], measure=False, seed=1
+    ... )
+    >>> cost.ranking["candidate"].tolist()
+    ['x3', 'x10']
     """
 
     ranking: pd.DataFrame

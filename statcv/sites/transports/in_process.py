@@ -29,6 +29,17 @@ class InProcess:
     ----------
     sites : dict of Site
         The sites of the last run, with their logs.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> from statcv import sites
+    >>> data = scv.load_data("ehr")
+    >>> at = {name: data.iloc[i::3] for i, name in enumerate("ABC")}
+    >>> transport = sites.InProcess()
+    >>> res = sites.run(sites.agree("y ~ x1 + x2"), at, transport)
+    >>> sorted(transport.sites)
+    ['A', 'B', 'C']
     """
 
     def __init__(self) -> None:

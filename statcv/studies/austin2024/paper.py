@@ -148,6 +148,12 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     ------
     DataError
         If the file of a table does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies import austin2024
+    >>> austin2024.paper_and_ours().columns.tolist()
+    ['figure', 'quantity', 'paper', 'data_sets', 'mean', 'sd', 'se', 'p']
     """
     rows = [
         *_dummies(folder),

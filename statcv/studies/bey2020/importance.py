@@ -67,6 +67,13 @@ class Figure4:
         value outside its quantile bin; ``mutual_information`` (nats, of ten quantile
         bins) and ``anova_f`` of covariate and outcome; ``heterogeneity``, the auROC by
         which the other covariates predict the fold.
+
+    Examples
+    --------
+    >>> from statcv.studies import bey2020
+    >>> figure = bey2020.stored("figure4")
+    >>> figure.calibration()["term"].tolist()
+    ['intercept', 'clamp', 'permutation']
     """
 
     table: pd.DataFrame = field(repr=False)
@@ -187,27 +194,28 @@ def correlations(table: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return correlations of each column with the ratio; see `Figure4`."""
     from scipy.stats import rankdata
 
-    sets = [group.index.to_numpy() for _, group in table.groupby("data_set")]
-    drawn = np.random.default_rng(seed).integers(len(sets), size=(RESAMPLES, len(sets)))
+    of_set, names = pd.factorize(table["data_set"], sort=True)
+    n = len(names)
+    drawn = np.random.default_rng(seed).integers(n, size=(RESAMPLES, n))
+    times = np.array([np.bincount(one, minlength=n) for one in [np.arange(n), *drawn]])
+    weights = times[:, of_set]  # of all rows as they are, and in each sample
     ratio, rows = table["ratio"].to_numpy(), {}
+    ranks_of_ratio = _ranks(ratio, weights)
     for name in ALL_RANKINGS:
         x = table[name].to_numpy()
-        within = np.array(
-            [_correlation(rankdata(x[one]), rankdata(ratio[one])) for one in sets]
+        within = [
+            _correlation(rankdata(x[of_set == one]), rankdata(ratio[of_set == one]))
+            for one in range(n)
+        ]
+        measures = np.column_stack(
+            [
+                _correlations(x, ratio, weights),
+                _correlations(_ranks(x, weights), ranks_of_ratio, weights),
+                times @ np.array(within) / n,
+            ]
         )
-
-        def measures(
-            chosen: list[int], x: Any = x, within: Any = within
-        ) -> list[float]:
-            every = np.concatenate([sets[one] for one in chosen])
-            a, b = x[every], ratio[every]
-            ranks = _correlation(rankdata(a), rankdata(b))
-            return [_correlation(a, b), ranks, float(within[chosen].mean())]
-
-        spread = np.std([measures(list(one)) for one in drawn], axis=0, ddof=1)
-        if len(sets) < 2:
-            spread = np.full(3, np.nan)
-        found = measures(list(range(len(sets))))
+        found, samples = measures[0], measures[1:]
+        spread = samples.std(axis=0, ddof=1) if n > 1 else np.full(3, np.nan)
         rows[name] = np.column_stack([found, spread]).ravel()
     columns = [
         f"{kind}{suffix}"
@@ -245,6 +253,26 @@ def _correlation(a: Any, b: Any) -> float:
     if np.ptp(a) == 0 or np.ptp(b) == 0:
         return np.nan
     return float(np.corrcoef(a, b)[0, 1])
+
+
+def _ranks(x: Any, weights: Any) -> Any:
+    """Return the mean ranks of values that each count so many times, a row each."""
+    values, place = np.unique(x, return_inverse=True)
+    order = np.argsort(place, kind="stable")
+    starts = np.searchsorted(place[order], np.arange(len(values)))
+    counts = np.add.reduceat(weights[:, order], starts, axis=1)
+    return (counts.cumsum(axis=1) - (counts - 1) / 2)[:, place]
+
+
+def _correlations(a: Any, b: Any, weights: Any) -> Any:
+    """Return Pearson's correlations of weighted values, one for each row of weights."""
+    if np.ptp(a) == 0 or np.ptp(b) == 0:
+        return np.full(len(weights), np.nan)
+    total = weights.sum(axis=1, keepdims=True)
+    a = a - (weights * a).sum(axis=1, keepdims=True) / total
+    b = b - (weights * b).sum(axis=1, keepdims=True) / total
+    norm = (weights * a**2).sum(axis=1) * (weights * b**2).sum(axis=1)
+    return (weights * a * b).sum(axis=1) / np.sqrt(norm)
 
 
 def _measure(scale: Scale, seed: int, number: int) -> pd.DataFrame:

@@ -107,6 +107,13 @@ def stored(name: str, folder: Folder = None) -> Any:
         If there is no such table.
     DataError
         If its file does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies import bey2020
+    >>> leak = bey2020.stored("leak")
+    >>> leak[["predicted", "measured"]].mean().round(1).to_dict()
+    {'predicted': 3.3, 'measured': 3.2}
     """
     return PAPER.stored(name, folder)
 
@@ -131,6 +138,13 @@ def paper_and_ours(folder: Folder = None) -> pd.DataFrame:
     ------
     DataError
         If the file of a table does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies import bey2020
+    >>> numbers = bey2020.paper_and_ours()
+    >>> numbers.columns.tolist()
+    ['part', 'quantity', 'paper', 'ours', 'se']
     """
     rows = [
         *_population(folder),

@@ -43,6 +43,14 @@ class Figure3:
     table : pandas.DataFrame
         ``simulation``, ``strategy``, ``accuracy``: the mean over folds. The strategy
         ``"optimum"`` has the accuracy of a model that knows each probability.
+
+    Examples
+    --------
+    >>> from statcv.studies import bey2020
+    >>> figure = bey2020.stored("figure3")
+    >>> bias = figure.bias.set_index("strategy")["bias"].round(1)
+    >>> bias[["random", "hash", "x5"]].to_dict()
+    {'random': 3.2, 'hash': 0.1, 'x5': -6.3}
     """
 
     table: pd.DataFrame = field(repr=False)

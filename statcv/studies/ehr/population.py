@@ -312,6 +312,13 @@ class Optimum:
         Monte Carlo standard error of the accuracy.
     positives : float
         Share of outcomes that are 1.
+
+    Examples
+    --------
+    >>> import statcv as scv
+    >>> best = scv.studies.optimal_accuracy(n=1000, seed=1)
+    >>> round(best.accuracy, 2), round(best.se, 2)
+    (0.88, 0.0)
     """
 
     accuracy: float

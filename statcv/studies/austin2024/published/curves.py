@@ -55,6 +55,14 @@ class Figure4:
         ``predicted``, which under leave-pair-out is the share of the record's pairs in
         which it came first; ``partner``, under RLOOCV the record held out with it (else
         -1), and ``predicted_partner``.
+
+    Examples
+    --------
+    >>> from statcv.studies.austin2024 import published
+    >>> figure = published.stored("figure4")
+    >>> rows = figure.table.query("analysis == 'cfs_xgboost'")
+    >>> rows.set_index("estimate")["median"].round(3).head(2).to_dict()
+    {'LOOCV, pooled': 0.796, 'RLOOCV, pooled': 0.805}
     """
 
     predictions: pd.DataFrame = field(repr=False)

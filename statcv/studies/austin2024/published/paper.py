@@ -110,6 +110,13 @@ def stored(name: str, folder: Folder = None) -> Any:
         If there is no such table.
     DataError
         If its file does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies.austin2024 import published
+    >>> draws = published.stored("figure4_draws").query("analysis == 'cfs_xgboost'")
+    >>> draws.groupby("estimate")["auroc"].mean().round(3).to_dict()
+    {'RLOOCV, paired': 0.841, 'RLOOCV, pooled': 0.812}
     """
     return PAPER.stored(name, folder)
 
@@ -136,6 +143,12 @@ def paper_and_ours(folder: str | os.PathLike[str] | None = None) -> pd.DataFrame
     ------
     DataError
         If the file of a table does not exist.
+
+    Examples
+    --------
+    >>> from statcv.studies.austin2024 import published
+    >>> published.paper_and_ours().columns.tolist()
+    ['part', 'quantity', 'paper', 'ours', 'se']
     """
     figure = stored("figure4", folder)
     rows = [

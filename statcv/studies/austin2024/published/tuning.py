@@ -58,6 +58,13 @@ class TuningPaths:
         ``data``, ``number`` (of the data set that was drawn, or of the run), ``C``,
         ``estimate``, ``auroc``. For data sets that were drawn, the estimate ``"truth"``
         is the auROC, in the population, of the model fitted to all records.
+
+    Examples
+    --------
+    >>> from statcv.studies.austin2024 import published
+    >>> paths = published.stored("tuning_published")
+    >>> paths.table["data"].unique().tolist()
+    ['ptb', 'cfs', 'stand_in']
     """
 
     table: pd.DataFrame = field(repr=False)
