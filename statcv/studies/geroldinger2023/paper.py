@@ -144,8 +144,8 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 
 OF = ("model", "method", "metric")
 TABLES = {
-    "performance": Table(40, performance, to_file=partial(summarise, by=("c", *OF))),
-    "stratification": Table(200, stratification, to_file=partial(summarise, by=OF)),
+    "performance": Table(5, performance, to_file=partial(summarise, by=("c", *OF))),
+    "stratification": Table(60, stratification, to_file=partial(summarise, by=OF)),
 }
 PAPER = Paper("geroldinger2023", TABLES)
 

@@ -1,0 +1,69 @@
+"""Small simulations of small samples, and facts of the methods."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import statcv as scv
+from statcv.models import Logit
+from statcv.studies import geroldinger2023, smith2014
+from statcv.studies.small_samples import Method, measure_sample, sample, summarise
+
+
+def test_the_classes_have_their_sizes_and_the_true_model_its_concordance():
+    data = sample(np.random.default_rng(1), (3_000, 1_000), 0.8, 5)
+    assert data["y"].sum() == 1_000
+    score = data.drop(columns="y").sum(axis=1)
+    assert scv.metrics.auroc(data["y"], score) == pytest.approx(0.8, abs=0.02)
+
+
+def test_leave_one_out_is_below_the_truth_on_noise_and_pairs_are_not():
+    methods = {
+        "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
+        "paired": Method({"scheme": "rloocv", "repeats": 2}, {"auroc": "paired"}),
+    }
+    tables = [
+        measure_sample(
+            np.random.default_rng(seed),
+            sizes=(20, 20),
+            c=0.5,
+            covariates=5,
+            models={"ridge": {"model": Logit(C=0.01)}},
+            methods=methods,
+            metrics=("auroc",),
+        )
+        for seed in range(6)
+    ]
+    table = summarise(pd.concat(tables), ["method"]).set_index("method")
+    assert table.loc["LOO", "bias"] < -0.3
+    assert abs(table.loc["paired", "bias"]) < 0.15
+    stored = geroldinger2023.stored("stratification").set_index("method")
+    apart = table.loc["LOO", "bias"] - stored.loc["LOO", "bias"]
+    error = np.hypot(table.loc["LOO", "bias_se"], stored.loc["LOO", "bias_se"])
+    assert abs(apart) < 4 * error
+
+
+def test_a_summary_counts_bias_error_and_coverage():
+    table = pd.DataFrame(
+        {
+            "method": ["a", "a"],
+            "estimate": [0.5, 0.9],
+            "low": [0.4, 0.8],
+            "high": [0.7, 1.0],
+            "truth": [0.6, 0.6],
+        }
+    )
+    row = summarise(table, ["method"]).iloc[0]
+    assert row["bias"] == pytest.approx(0.1)
+    assert row["rmse"] == pytest.approx(0.05**0.5)
+    assert row["coverage"] == 0.5
+
+
+def test_the_apparent_value_is_too_high_at_few_events_per_variable():
+    table = smith2014.stored("optimism").set_index(["epv", "c", "method"])
+    for c in (0.65, 0.8):
+        assert table.loc[(3, c, "apparent"), "bias"] > 0
+        assert (
+            table.loc[(3, c, "apparent"), "bias"]
+            > table.loc[(10, c, "apparent"), "bias"]
+        )
