@@ -85,6 +85,12 @@ def measure_sample(
     metrics : sequence of str
     n_boot : int
         Bootstrap samples of Harrell's correction, which is left out if it is 0.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row by model, method and metric, with the ends of the default interval of
+        the c-statistic.
     """
     data = sample(rng, sizes, c, covariates)
     share = sizes[1] / sum(sizes)
@@ -104,18 +110,19 @@ def measure_sample(
                         truth[metric] = METRICS[metric](new["y"], predicted)
                         value = float(result.apparent[metric])
                         rows.append((model, "apparent", metric, value, np.nan, np.nan))
-                        if n_boot and metric == "auroc":
-                            found = float(
-                                result.optimism_corrected(
-                                    metric, n_boot=n_boot, seed=seed
-                                )
+                        if n_boot:
+                            corrected = result.optimism_corrected(
+                                metric, n_boot=n_boot, seed=seed
                             )
+                            value = float(corrected)
                             rows.append(
-                                (model, "optimism", metric, found, np.nan, np.nan)
+                                (model, "optimism", metric, value, np.nan, np.nan)
                             )
                 for metric in metrics:
                     estimate = result.estimate(metric, how=method.how.get(metric))
-                    ends = (float(estimate.lower), float(estimate.upper))
+                    ends = (np.nan, np.nan)
+                    if metric == "auroc":
+                        ends = (float(estimate.lower), float(estimate.upper))
                     rows.append((model, name, metric, float(estimate), *ends))
             rows = [row if len(row) == 7 else (*row, truth[row[2]]) for row in rows]
     columns = ["model", "method", "metric", "estimate", "low", "high", "truth"]

@@ -22,7 +22,7 @@ METRICS = ("auroc", "discrimination_slope", "brier")
 METHODS = {
     "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
     "LPO": Method({"scheme": "leave_pair_out"}, {}),
-    "5-fold": Method({"scheme": "stratified_kfold", "k": 5, "repeats": 10}, {}),
+    "5-fold": Method({"scheme": "stratified_kfold", "k": 5, "repeats": 20}, {}),
     ".632+": Method(
         {"scheme": "bootstrap", "repeats": 50},
         dict.fromkeys(("auroc", "brier"), ".632+")
@@ -30,7 +30,8 @@ METHODS = {
     ),
     "RLOOCV": Method({"scheme": "rloocv", "repeats": 2}, {"auroc": "paired"}),
 }
-SIGNALS = (0.5, 0.75)
+EVENTS = (12, 25)  # of 50 records
+CS = (0.5, 0.75)
 NOISE = {
     "10-fold, pooled": Method({"scheme": "kfold", "k": 10}, {"auroc": "pooled"}),
     "stratified 10-fold, pooled": Method(
@@ -82,17 +83,19 @@ def performance(
 
 def _performance(seed: int, number: int) -> pd.DataFrame:
     tables = []
-    for place, c in enumerate(SIGNALS):
+    for place, (events, c) in enumerate((e, c) for e in EVENTS for c in CS):
         table = measure_sample(
             np.random.default_rng([seed, number, place]),
-            sizes=(38, 12),
+            sizes=(50 - events, events),
             c=c,
             covariates=5,
             models=MODELS,
             methods=METHODS,
             metrics=METRICS,
+            n_boot=100,
         )
-        table.insert(0, "c", c)
+        table.insert(0, "events", events)
+        table.insert(1, "c", c)
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
 
@@ -144,8 +147,10 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 
 OF = ("model", "method", "metric")
 TABLES = {
-    "performance": Table(5, performance, to_file=partial(summarise, by=("c", *OF))),
-    "stratification": Table(60, stratification, to_file=partial(summarise, by=OF)),
+    "performance": Table(
+        120, performance, to_file=partial(summarise, by=("events", "c", *OF))
+    ),
+    "stratification": Table(1000, stratification, to_file=partial(summarise, by=OF)),
 }
 PAPER = Paper("geroldinger2023", TABLES)
 

@@ -14,7 +14,7 @@ from statcv.studies.tables import Folder, Paper, Table
 
 COVARIATES = 5
 PER_VARIABLE = (3, 5, 10)
-CS = (0.65, 0.8)
+CS = (0.65, 0.8, 0.9)
 METHODS = {
     "10-fold, once": Method(
         {"scheme": "stratified_kfold", "k": 10}, {"auroc": "pooled"}
@@ -82,7 +82,7 @@ def _optimism(seed: int, number: int) -> pd.DataFrame:
 
 
 BY = ("epv", "c", "method")
-TABLES = {"optimism": Table(20, optimism, to_file=partial(summarise, by=BY))}
+TABLES = {"optimism": Table(200, optimism, to_file=partial(summarise, by=BY))}
 PAPER = Paper("smith2014", TABLES)
 
 
