@@ -148,7 +148,7 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 OF = ("model", "method", "metric")
 TABLES = {
     "performance": Table(
-        120, performance, to_file=partial(summarise, by=("events", "c", *OF))
+        100, performance, to_file=partial(summarise, by=("events", "c", *OF))
     ),
     "stratification": Table(1000, stratification, to_file=partial(summarise, by=OF)),
 }

@@ -82,7 +82,7 @@ def _optimism(seed: int, number: int) -> pd.DataFrame:
 
 
 BY = ("epv", "c", "method")
-TABLES = {"optimism": Table(200, optimism, to_file=partial(summarise, by=BY))}
+TABLES = {"optimism": Table(150, optimism, to_file=partial(summarise, by=BY))}
 PAPER = Paper("smith2014", TABLES)
 
 
