@@ -121,8 +121,7 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     """
     frame = as_frame(data)
     used = columns_of(plan.formula)
-    stratified = list(plan.stratify.get("columns", []))
-    _check_present(frame, [*used, *stratified], site)
+    _check_present(frame, columns_read(plan), site)
     coded = pd.DataFrame({name: frame[name] for name in used})
     for name, levels in plan.levels.items():
         if name in coded:
@@ -150,6 +149,12 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
         checksum=_digest(plan, coded, site, "checksum").hex()[:32],
         secret=_digest(plan, coded, site, "secret"),
     )
+
+
+def columns_read(plan: SitesPlan) -> list[str]:
+    """Return the columns of the data that a site reads: formula, then stratifier."""
+    stratified = plan.stratify.get("columns", [])
+    return list(dict.fromkeys([*columns_of(plan.formula), *stratified]))
 
 
 def site_folds(plan: SitesPlan, data: Any, site: str) -> FoldPlan:

@@ -1,5 +1,6 @@
 """Folds whose terms are learnt together, beside patsy's refits one after the other."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -98,9 +99,16 @@ MODELS = [
 ]
 
 
+def combinations():
+    """Yield every model with every formula; most of them are slow."""
+    for (model, outcome), right in itertools.product(MODELS, FORMULAS):
+        usual = right == LONG or (model, outcome) == MODELS[0]
+        marks = () if usual else (pytest.mark.slow,)
+        yield pytest.param(model, outcome, right, marks=marks)
+
+
 @pytest.mark.filterwarnings("ignore::statcv.errors.SeparationWarning")
-@pytest.mark.parametrize("right", FORMULAS)
-@pytest.mark.parametrize(("model", "outcome"), MODELS)
+@pytest.mark.parametrize(("model", "outcome", "right"), list(combinations()))
 def test_fits_together_are_refits_to_what_patsy_learns(model, outcome, right):
     compare(setup_of(model, outcome, right))
 

@@ -72,6 +72,16 @@ def test_a_site_goes_on_from_its_log(plan, at, tmp_path, monkeypatch):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
 
 
+def test_the_snapshot_has_only_the_columns_that_the_plan_reads(plan, at, tmp_path):
+    from statcv.sites.transports.nvflare.home import prepare
+
+    read = [c for c in at["A"] if c in plan.formula or c in plan.stratify["columns"]]
+    prepare(tmp_path, "A", plan, at["A"].assign(address="a street"))
+    kept = pd.read_pickle(tmp_path / "records.pickle")
+    assert sorted(kept) == sorted(read)
+    pd.testing.assert_frame_equal(kept[read], at["A"][read])
+
+
 def test_a_site_begins_again_after_a_refusal(plan, at, tmp_path, monkeypatch):
     from statcv.sites.transports.nvflare.home import Answering, prepare
 

@@ -20,6 +20,7 @@ from statcv.formula import as_frame
 from statcv.sites.log import Entry, Ledger
 from statcv.sites.messages import Message
 from statcv.sites.plan import SitesPlan
+from statcv.sites.records import columns_read
 from statcv.sites.site import REFUSE, Site
 
 VARIABLE: Final = "STATCV_SITE"  # environment variable with the path of the home
@@ -39,14 +40,17 @@ def prepare(home: Path, name: str, plan: SitesPlan, data: Any) -> None:
         Name of the site.
     plan : SitesPlan
     data : data frame
-        Records of the site, of which the owner alone can read the snapshot.
+        Records of the site. The snapshot has only the columns that the plan reads, and
+        the owner alone can read it.
     """
+    frame = as_frame(data)
+    read = [name for name in columns_read(plan) if name in frame]
     home.mkdir(parents=True, exist_ok=True)
     home.chmod(0o700)
     write(home / PLAN, plan.to_json().encode())
     write(home / SETTINGS, json.dumps({"site": name}).encode())
     with open(os.open(home / RECORDS, _NEW, 0o600), "wb") as file:
-        as_frame(data).to_pickle(file)
+        frame[read].to_pickle(file)
 
 
 def clear(home: Path) -> None:
