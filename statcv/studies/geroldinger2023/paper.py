@@ -40,6 +40,9 @@ NOISE = {
     "stratified 10-fold, per fold": Method(
         {"scheme": "stratified_kfold", "k": 10}, {"auroc": "per_fold"}
     ),
+    "balanced 10-fold, pooled": Method(
+        {"scheme": "rkfold", "k": 10, "repeats": 1}, {"auroc": "pooled"}
+    ),
     "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
     "balanced LOO, pooled": Method(
         {"scheme": "rloocv", "repeats": 1}, {"auroc": "pooled"}
@@ -136,7 +139,7 @@ def stratification(
 def _stratification(seed: int, number: int) -> pd.DataFrame:
     return measure_sample(
         np.random.default_rng([seed, number, 7]),
-        sizes=(20, 20),
+        sizes=(24, 16),
         c=0.5,
         covariates=5,
         models={"ridge, C = 0.01": {"model": Logit(C=0.01)}},
