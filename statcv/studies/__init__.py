@@ -1,7 +1,8 @@
 """Studies: the simulators and experiments of the papers behind the package.
 
 The experiments are subpackages, ``statcv.studies.austin2024``,
-``statcv.studies.bey2020`` and ``statcv.studies.inference``, which are imported when
+``statcv.studies.bey2020``, ``statcv.studies.geroldinger2023``,
+``statcv.studies.inference`` and ``statcv.studies.smith2014``, which are imported when
 they are first used.
 """
 
@@ -24,7 +25,9 @@ from statcv.studies.ehr import (
 if TYPE_CHECKING:
     from statcv.studies import austin2024 as austin2024
     from statcv.studies import bey2020 as bey2020
+    from statcv.studies import geroldinger2023 as geroldinger2023
     from statcv.studies import inference as inference
+    from statcv.studies import smith2014 as smith2014
     from statcv.studies.replicates import replicates_test
     from statcv.studies.standardised import standardise_scores
 
@@ -41,7 +44,7 @@ __all__ = [
     "standardise_scores",
 ]
 
-_ROOMS = ("austin2024", "bey2020", "inference")
+_ROOMS = ("austin2024", "bey2020", "geroldinger2023", "inference", "smith2014")
 _HOME_OF = {"replicates_test": "replicates", "standardise_scores": "standardised"}
 
 

@@ -13,7 +13,14 @@ from pathlib import Path
 
 from statcv.studies.tables import Paper
 
-PAPERS = ("austin2024", "austin2024.published", "bey2020", "inference")
+PAPERS = (
+    "austin2024",
+    "austin2024.published",
+    "bey2020",
+    "geroldinger2023",
+    "inference",
+    "smith2014",
+)
 
 
 def paper_of(name: str) -> Paper:

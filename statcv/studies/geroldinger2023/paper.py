@@ -1,0 +1,172 @@
+"""Three estimators under resampling, and stratification bias on noise."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from statcv.models import Logit
+from statcv.studies.running import Directory, simulate
+from statcv.studies.small_samples import Method, measure_sample, summarise
+from statcv.studies.tables import Folder, Paper, Table
+
+GRID = {"C": np.logspace(-3, 2, 6)}
+MODELS = {
+    "ML": {"model": Logit()},
+    "Firth": {"model": Logit(firth=True)},
+    "ridge": {"model": Logit(C=1.0), "tune": GRID},
+}
+METRICS = ("auroc", "discrimination_slope", "brier")
+METHODS = {
+    "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
+    "LPO": Method({"scheme": "leave_pair_out"}, {}),
+    "5-fold": Method({"scheme": "stratified_kfold", "k": 5, "repeats": 20}, {}),
+    ".632+": Method(
+        {"scheme": "bootstrap", "repeats": 50},
+        dict.fromkeys(("auroc", "brier"), ".632+")
+        | {"discrimination_slope": "per_fold"},
+    ),
+    "RLOOCV": Method({"scheme": "rloocv", "repeats": 2}, {"auroc": "paired"}),
+}
+EVENTS = (12, 25)  # of 50 records
+CS = (0.5, 0.75)
+NOISE = {
+    "10-fold, pooled": Method({"scheme": "kfold", "k": 10}, {"auroc": "pooled"}),
+    "stratified 10-fold, pooled": Method(
+        {"scheme": "stratified_kfold", "k": 10}, {"auroc": "pooled"}
+    ),
+    "stratified 10-fold, per fold": Method(
+        {"scheme": "stratified_kfold", "k": 10}, {"auroc": "per_fold"}
+    ),
+    "balanced 10-fold, pooled": Method(
+        {"scheme": "rkfold", "k": 10, "repeats": 1}, {"auroc": "pooled"}
+    ),
+    "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
+    "balanced LOO, pooled": Method(
+        {"scheme": "rloocv", "repeats": 1}, {"auroc": "pooled"}
+    ),
+    "RLOOCV, paired": Method({"scheme": "rloocv"}, {"auroc": "paired"}),
+}
+
+
+def performance(
+    count: int,
+    *,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Estimate c-statistic, discrimination slope and Brier score.
+
+    Parameters
+    ----------
+    count : int
+        Number of data sets of each setting.
+    directory : str or path, optional
+        Directory for the results, from which an interrupted run continues.
+    seed : int, default 1
+    n_jobs : int, optional
+        Number of processes, on which the results do not depend.
+    progress : bool, optional
+        Whether to show a bar.
+    """
+    return simulate(
+        "performance",
+        _performance,
+        count,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _performance(seed: int, number: int) -> pd.DataFrame:
+    tables = []
+    for place, (events, c) in enumerate((e, c) for e in EVENTS for c in CS):
+        table = measure_sample(
+            np.random.default_rng([seed, number, place]),
+            sizes=(50 - events, events),
+            c=c,
+            covariates=5,
+            models=MODELS,
+            methods=METHODS,
+            metrics=METRICS,
+            n_boot=100,
+        )
+        table.insert(0, "events", events)
+        table.insert(1, "c", c)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def stratification(
+    count: int,
+    *,
+    directory: Directory = None,
+    seed: int = 1,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> pd.DataFrame:
+    """Estimate the auROC of a penalised model on noise.
+
+    Parameters
+    ----------
+    count : int
+        Number of data sets of each setting.
+    directory : str or path, optional
+        Directory for the results, from which an interrupted run continues.
+    seed : int, default 1
+    n_jobs : int, optional
+        Number of processes, on which the results do not depend.
+    progress : bool, optional
+        Whether to show a bar.
+    """
+    return simulate(
+        "stratification",
+        _stratification,
+        count,
+        directory=directory,
+        seed=seed,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+
+
+def _stratification(seed: int, number: int) -> pd.DataFrame:
+    return measure_sample(
+        np.random.default_rng([seed, number, 7]),
+        sizes=(24, 16),
+        c=0.5,
+        covariates=5,
+        models={"ridge, C = 0.01": {"model": Logit(C=0.01)}},
+        methods=NOISE,
+        metrics=("auroc",),
+    )
+
+
+OF = ("model", "method", "metric")
+TABLES = {
+    "performance": Table(
+        100, performance, to_file=partial(summarise, by=("events", "c", *OF))
+    ),
+    "stratification": Table(1000, stratification, to_file=partial(summarise, by=OF)),
+}
+PAPER = Paper("geroldinger2023", TABLES)
+
+
+def stored(name: str, folder: Folder = None) -> pd.DataFrame:
+    """Return a table of results, which ships with the package.
+
+    Parameters
+    ----------
+    name : str
+        ``"performance"`` or ``"stratification"``.
+    folder : str or path, optional
+        Folder of your own tables.
+    """
+    table: pd.DataFrame = PAPER.stored(name, folder)
+    return table

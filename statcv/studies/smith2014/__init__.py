@@ -1,0 +1,14 @@
+"""The question of Smith et al. (2014): optimism at few events per variable.
+
+:func:`optimism` measures estimates of the c-statistic. A summary ships with the package
+(:func:`stored`). It is made by::
+
+    python -m statcv.studies smith2014 DIRECTORY data --seed 1 --jobs 2
+
+G. C. S. Smith, S. R. Seaman, A. M. Wood, P. Royston and I. R. White, American Journal
+of Epidemiology 180 (2014) 318.
+"""
+
+from statcv.studies.smith2014.paper import optimism, stored
+
+__all__ = ["optimism", "stored"]
