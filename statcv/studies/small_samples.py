@@ -96,11 +96,12 @@ def measure_sample(
     share = sizes[1] / sum(sizes)
     fresh = (NEW - round(share * NEW), round(share * NEW))
     new, seed = sample(rng, fresh, c, covariates), int(rng.integers(2**31))
-    rows = []
+    known: list[tuple[Any, ...]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StatcvWarning)
         for model, given in models.items():
             truth: dict[str, float] = {}
+            rows = []
             for name, method in methods.items():
                 options = {**given, **method.arguments, "metrics": list(metrics)}
                 result = cv("y ~ .", data, seed=seed, **options)
@@ -124,9 +125,9 @@ def measure_sample(
                     if metric == "auroc":
                         ends = (float(estimate.lower), float(estimate.upper))
                     rows.append((model, name, metric, float(estimate), *ends))
-            rows = [row if len(row) == 7 else (*row, truth[row[2]]) for row in rows]
+            known += [(*row, truth[row[2]]) for row in rows]
     columns = ["model", "method", "metric", "estimate", "low", "high", "truth"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(known, columns=columns)
 
 
 def summarise(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

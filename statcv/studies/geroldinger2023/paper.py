@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ from statcv.studies.small_samples import Method, measure_sample, summarise
 from statcv.studies.tables import Folder, Paper, Table
 
 GRID = {"C": np.logspace(-3, 2, 6)}
-MODELS = {
+MODELS: dict[str, dict[str, Any]] = {
     "ML": {"model": Logit()},
     "Firth": {"model": Logit(firth=True)},
     "ridge": {"model": Logit(C=1.0), "tune": GRID},
@@ -151,7 +152,7 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 OF = ("model", "method", "metric")
 TABLES = {
     "performance": Table(
-        100, performance, to_file=partial(summarise, by=("events", "c", *OF))
+        56, performance, to_file=partial(summarise, by=("events", "c", *OF))
     ),
     "stratification": Table(1000, stratification, to_file=partial(summarise, by=OF)),
 }
