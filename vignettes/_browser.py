@@ -44,6 +44,8 @@ WATCH = """root => {
     const all = [...document.querySelector(root).querySelectorAll(every)].filter(
         one => one.tabIndex >= 0 && !one.disabled && chosen(one) &&
             one.checkVisibility({visibilityProperty: true}));
+    const focused = document.activeElement;
+    focused.blur();
     const left = new Map(all.map(one => [one, look(one)]));
     const unseen = [];
     document.addEventListener("focusin", ({target}) => {
@@ -52,6 +54,7 @@ WATCH = """root => {
         }
         left.delete(target);
     });
+    focused.focus();
     const name = one => one.tagName.toLowerCase() + " " +
         (one.getAttribute("href") || one.textContent.trim() || one.className);
     window.keyboard = () => ({
@@ -140,15 +143,19 @@ def keyboard_findings(page: Page) -> list[str]:
 
 def _by_tab(page: Page, root: str) -> list[str]:
     """Return what the Tab key does not reach in a part of the page, or not visibly."""
-    for _ in range(page.evaluate(WATCH, root) + SPARE):
-        page.keyboard.press("Tab")
-    result = page.evaluate("keyboard()")
+    count = page.evaluate(WATCH, root) + SPARE
+    for _ in range(2):  # the list of headings grows where the page is scrolled
+        for _ in range(count):
+            page.keyboard.press("Tab")
+        result = page.evaluate("keyboard()")
+        if not result["left"]:
+            break
     found = [f"keyboard: not reached: {name}" for name in result["left"][:3]]
     found += [f"keyboard: focus not visible: {name}" for name in result["unseen"][:3]]
     focused = page.evaluate(FOCUSED)
     if focused["dialog"] and not focused["within"] and not focused["body"]:
         found.append("keyboard: focus leaves an open menu")
-    while page.evaluate(FOCUSED)["body"] and root == DIALOG:
+    if focused["body"]:
         page.keyboard.press("Tab")  # back from the browser's own buttons
     return found
 
