@@ -96,7 +96,14 @@ def _ridge(options: argparse.Namespace) -> Any:
     return Logit(C=options.C)
 
 
-def _read_plan(path: Path) -> SitesPlan:
+def read_plan(path: Path) -> SitesPlan:
+    """Return the plan in a file.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no file.
+    """
     from statcv.sites import SitesPlan
     from statcv.sites.transports.exchange import read
 
@@ -110,7 +117,7 @@ def _disclose(options: argparse.Namespace) -> None:
     from statcv.sites import disclosure_sheet
     from statcv.sites.disclosure import UNGUARDED
 
-    plan = _read_plan(options.plan)
+    plan = read_plan(options.plan)
     sheet = disclosure_sheet(plan)
     print(f"{plan}\n")
     print(f"What leaves each site, from at least {plan.cell} records behind a count:\n")
@@ -132,7 +139,7 @@ def _coordinate(options: argparse.Namespace) -> None:
     from statcv.sites.transports.homes import locked
     from statcv.sites.transports.parties import coordinate
 
-    plan = _read_plan(options.plan)
+    plan = read_plan(options.plan)
     with locked(options.home):
         home = coordinate(options.home, plan, options.sites or ())
         print(f"{plan}\n")
@@ -145,7 +152,7 @@ def _join(options: argparse.Namespace) -> None:
     from statcv.sites.transports.homes import locked
     from statcv.sites.transports.parties import join
 
-    plan, site = _read_plan(options.plan), options.site
+    plan, site = read_plan(options.plan), options.site
     need_trees(plan)
     file = Path(options.data)
     where = str(file.resolve()) if file.exists() else options.data
@@ -267,7 +274,7 @@ def _verify(options: argparse.Namespace) -> None:
     from statcv.sites import Message, verify
     from statcv.sites.transports.homes import TREES, read_log, read_trees
 
-    plan = _read_plan(options.plan or options.log.parent / "plan.json")
+    plan = read_plan(options.plan or options.log.parent / "plan.json")
     entries = read_log(options.log)
     if not entries:
         raise SiteError(f"{options.log} is no log of a site that has answered.")

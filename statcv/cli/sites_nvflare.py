@@ -99,6 +99,7 @@ def _server(options: argparse.Namespace) -> None:
 
 def _client(options: argparse.Namespace) -> None:
     from statcv.cli.files import read_data
+    from statcv.cli.sites import read_plan
     from statcv.sites.transports.nvflare import take_part
 
     answer = options.answer.read_bytes() if options.answer else None
@@ -108,17 +109,11 @@ def _client(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
+    from statcv.cli.sites import read_plan
     from statcv.sites.transports.nvflare import run_plan
 
     plan = read_plan(options.plan)
     print(run_plan(options.center, plan, options.sites, options.out).summary())
-
-
-def read_plan(path: Path) -> Any:
-    """Return the plan in a file."""
-    from statcv.sites import SitesPlan
-
-    return SitesPlan.from_json(path.read_text(encoding="utf-8"))
 
 
 def tell(sentence: str) -> None:

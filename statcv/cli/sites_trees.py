@@ -95,7 +95,7 @@ def grower(options: argparse.Namespace) -> Grow | None:
 
 
 def need_trees(plan: SitesPlan) -> None:
-    """Raise an error that tells what to install, if the plan has trees."""
+    """Raise an error that says what to install, if the plan has trees."""
     if plan.grown:
         from statcv.sites.transports.federated import need_plugin
 
@@ -103,7 +103,8 @@ def need_trees(plan: SitesPlan) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    from statcv.cli.sites_nvflare import ending_by_signal, read_plan, tell
+    from statcv.cli.sites import read_plan
+    from statcv.cli.sites_nvflare import ending_by_signal, tell
     from statcv.errors import SiteError
     from statcv.sites.plan import MINIMUM_SITES
     from statcv.sites.transports.federated import serving
