@@ -12,13 +12,13 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from statcv.arguments import check_whole
+from statcv.engine import installed
 from statcv.errors import ModelError, SiteError, plural, suggestion
 from statcv.models import XGBoost
 
@@ -342,10 +342,7 @@ def _margin(booster: Any, bins: Bins) -> Floats:
 
 def version_of_xgboost() -> str:
     """Return the version of XGBoost that is installed; empty if there is none."""
-    try:
-        return version("xgboost")
-    except PackageNotFoundError:
-        return ""
+    return installed(["xgboost"]).get("xgboost", "")
 
 
 def check_trees(plan: SitesPlan, raw: Sequence[bytes]) -> Forests:

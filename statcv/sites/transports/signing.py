@@ -12,9 +12,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final
 
+from statcv.engine import installed
 from statcv.errors import MessageError, MissingPackageError, SiteError
 from statcv.sites.messages import LARGEST, VERSION, canonical
 from statcv.sites.plan import SitesPlan
@@ -170,10 +170,7 @@ def _is_signed(public: str, signature: bytes, told: bytes) -> bool:
 
 def package_version() -> str:
     """Return the version of this package, as it is installed."""
-    try:
-        return version("statcv")
-    except PackageNotFoundError:  # a copy of the sources
-        return "0.0"
+    return installed(["statcv"]).get("statcv", "0.0")  # a copy of the sources
 
 
 def _of_this_run(plan: SitesPlan) -> dict[str, Any]:

@@ -12,7 +12,7 @@ INSTALL: Final = 'pip install "statcv[sites-trees]"'
 
 
 def need_plugin() -> None:
-    """Raise an error that tells what to install, unless XGBoost has its plugin.
+    """Raise an error that says what to install, unless XGBoost has its plugin.
 
     Raises
     ------
