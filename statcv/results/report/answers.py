@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.results.report.clusters import Clusters
-from statcv.results.report.facts import sentence_parts
-from statcv.results.report.methods import is_given
+from statcv.results.report.facts import is_given, positives, sentence_parts
 from statcv.results.report.parts import Prose, Said, count, plain_text, rounded
 
 if TYPE_CHECKING:
@@ -275,8 +274,7 @@ def _size(result: CVResult, root: str) -> Prose:
     design = result.design
     events: Prose = ()
     if design.outcome.kind == "binary":
-        n = count(int(design.y.sum()), f"int({root}.design.y.sum())")
-        events = ("; ", n, " events")
+        events = ("; ", positives(result, root), " events")
     columns = count(design.matrix.shape[1], f"{root}.design.matrix.shape[1]")
     return (
         "n = ",

@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 DRAWN_WITH = ("matplotlib", "jinja2")
 
 
+def is_given(result: CVResult) -> bool:
+    """Return whether the predictions were made by other software."""
+    return not result.learner.capabilities.refits
+
+
+def positives(result: CVResult, root: str = "res") -> Said:
+    """Return the number of positive records of a binary outcome."""
+    return count(int(result.design.y.sum()), f"int({root}.design.y.sum())")
+
+
 def outcome_level(result: CVResult, code: int, root: str = "res") -> Prose:
     """Return the name of the outcome and one of its levels."""
     outcome, api = result.design.outcome, f"{root}.design.outcome"
@@ -49,7 +59,7 @@ def sentence_parts(result: CVResult, level: float, root: str = "res") -> Prose:
         limits = (" (", share, "% confidence interval ", low, " to ", high, ")")
     events: Prose = ()
     if design.outcome.kind == "binary":
-        n = count(int(design.y.sum()), f"int({root}.design.y.sum())")
+        n = positives(result, root)
         events = (" with ", n, " events (", *outcome_level(result, 1, root), ")")
     return (
         "The ",
@@ -81,11 +91,13 @@ def sentence_of(result: CVResult, level: float = 0.95) -> str:
 def data_flow(result: CVResult) -> Table:
     """Return the rows given, left out and used, with positives and clusters."""
     design, plan = result.design, result.plan
-    lost, refits = design.n_given - design.n, result.learner.capabilities.refits
+    lost = design.n_given - design.n
     rows: list[tuple[Words, Words]] = [
         ("rows given", count(design.n_given, "res.design.n_given")),
         (
-            "rows left out as incomplete" if refits else "further rows of records",
+            "further rows of records"
+            if is_given(result)
+            else "rows left out as incomplete",
             count(lost, "res.design.n_given - res.design.n"),
         ),
     ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from statcv.results.report.facts import sentence_parts
+from statcv.results.report.facts import is_given, sentence_parts
 from statcv.results.report.parts import Prose, Said, Section, count
 
 if TYPE_CHECKING:
@@ -64,11 +64,6 @@ def cited_works(result: CVResult, level: float) -> tuple[str, ...]:
     if _has_probabilities(result):
         keys += ["stratos", "vickers"]
     return tuple(keys)
-
-
-def is_given(result: CVResult) -> bool:
-    """Return whether the predictions were made by other software."""
-    return not result.refits.possible
 
 
 def methods_section(

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from statcv.metrics import METRICS, Metric
+from statcv.results.report.facts import is_given
 
 if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
@@ -74,7 +75,7 @@ def replay(result: CVResult, options: Mapping[str, Any]) -> tuple[str, ...]:
     lines[0] = f"res = {lines[0]}"
     python = _script(lines, options)
     own = {**changed_arguments(result), **options}
-    shell = None if _predicted(result) else _command(result, own)
+    shell = None if is_given(result) else _command(result, own)
     return (python,) if shell is None else (python, shell)
 
 
@@ -140,14 +141,9 @@ def argument(name: str, value: Any) -> str:
     )
 
 
-def _predicted(result: CVResult) -> bool:
-    """Return whether other software made the predictions."""
-    return not result.learner.capabilities.refits
-
-
 def _call(result: CVResult, data: str) -> list[str]:
     """Return the lines of the call that makes a result."""
-    predicted = _predicted(result)
+    predicted = is_given(result)
     given = changed_arguments(result)
     lines = [] if predicted else [f"{result.design.formula.text!r},"]
     lines += [data, *(argument(name, value) for name, value in given.items())]
