@@ -466,15 +466,17 @@ class SitesResult:
                 "Folds",
                 f"res.folds.set_index('fold')[{columns!r}]",
             ),
+        ]
+        if not self.plan.grown:
+            model = value_table(self.model, "Fit of all records", "res.model")
+            tables.append(model)
+        tables.append(
             value_table(
                 disclosure_sheet(self.plan).set_index("array"),
                 "What leaves each site",
                 "scv.sites.disclosure_sheet(res.plan).set_index('array')",
-            ),
-        ]
-        if not self.plan.grown:
-            model = value_table(self.model, "Fit of all records", "res.model")
-            tables.insert(4, model)
+            )
+        )
         forest = Picture(
             "sites",
             "Estimates by site",
