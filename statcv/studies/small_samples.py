@@ -9,8 +9,9 @@ performance, on new records of the same shares, of the model that all records gi
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,42 @@ def measure_sample(
             known += [(*row, truth[row[2]]) for row in rows]
     columns = ["model", "method", "metric", "estimate", "low", "high", "truth"]
     return pd.DataFrame(known, columns=columns)
+
+
+def measure_settings(
+    seed: int,
+    number: int,
+    name: str,
+    values: Sequence[int],
+    cs: Sequence[float],
+    *,
+    sizes: Callable[[int], tuple[int, int]],
+    **options: Any,
+) -> pd.DataFrame:
+    """Draw and measure a data set of each setting: a value of one number, and a c.
+
+    Parameters
+    ----------
+    seed : int
+    number : int
+        Number of the data set.
+    name : str
+        Name of the number that settles the sizes of the classes.
+    values, cs : sequence
+        Its values, and the concordances of the true model.
+    sizes : callable
+        Function of such a value that returns the numbers of negatives and positives.
+    **options
+        Further arguments of `measure_sample`.
+    """
+    tables = []
+    for place, (value, c) in enumerate(product(values, cs)):
+        rng = np.random.default_rng([seed, number, place])
+        table = measure_sample(rng, sizes=sizes(value), c=c, **options)
+        table.insert(0, name, value)
+        table.insert(1, "c", c)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 def summarise(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:

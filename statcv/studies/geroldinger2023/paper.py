@@ -10,7 +10,12 @@ import pandas as pd
 
 from statcv.models import Logit
 from statcv.studies.running import Directory, simulate
-from statcv.studies.small_samples import Method, measure_sample, summarise
+from statcv.studies.small_samples import (
+    Method,
+    measure_sample,
+    measure_settings,
+    summarise,
+)
 from statcv.studies.tables import Folder, Paper, Table
 
 GRID = {"C": np.logspace(-3, 2, 6)}
@@ -86,22 +91,19 @@ def performance(
 
 
 def _performance(seed: int, number: int) -> pd.DataFrame:
-    tables = []
-    for place, (events, c) in enumerate((e, c) for e in EVENTS for c in CS):
-        table = measure_sample(
-            np.random.default_rng([seed, number, place]),
-            sizes=(50 - events, events),
-            c=c,
-            covariates=5,
-            models=MODELS,
-            methods=METHODS,
-            metrics=METRICS,
-            n_boot=100,
-        )
-        table.insert(0, "events", events)
-        table.insert(1, "c", c)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return measure_settings(
+        seed,
+        number,
+        "events",
+        EVENTS,
+        CS,
+        sizes=lambda events: (50 - events, events),
+        covariates=5,
+        models=MODELS,
+        methods=METHODS,
+        metrics=METRICS,
+        n_boot=100,
+    )
 
 
 def stratification(

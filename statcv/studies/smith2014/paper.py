@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
 import pandas as pd
 
 from statcv.models import Logit
 from statcv.studies.running import Directory, simulate
-from statcv.studies.small_samples import Method, measure_sample, summarise
+from statcv.studies.small_samples import Method, measure_settings, summarise
 from statcv.studies.tables import Folder, Paper, Table
 
 COVARIATES = 5
@@ -62,23 +61,19 @@ def optimism(
 
 
 def _optimism(seed: int, number: int) -> pd.DataFrame:
-    tables = []
-    for place, (events, c) in enumerate((e, c) for e in PER_VARIABLE for c in CS):
-        size = events * COVARIATES
-        table = measure_sample(
-            np.random.default_rng([seed, number, place]),
-            sizes=(2 * size, size),
-            c=c,
-            covariates=COVARIATES,
-            models={"ML": {"model": Logit()}},
-            methods=METHODS,
-            metrics=("auroc",),
-            n_boot=100,
-        )
-        table.insert(0, "epv", events)
-        table.insert(1, "c", c)
-        tables.append(table)
-    return pd.concat(tables, ignore_index=True)
+    return measure_settings(
+        seed,
+        number,
+        "epv",
+        PER_VARIABLE,
+        CS,
+        sizes=lambda events: (2 * events * COVARIATES, events * COVARIATES),
+        covariates=COVARIATES,
+        models={"ML": {"model": Logit()}},
+        methods=METHODS,
+        metrics=("auroc",),
+        n_boot=100,
+    )
 
 
 BY = ("epv", "c", "method")
