@@ -60,7 +60,7 @@ def test_a_summary_counts_bias_error_and_coverage():
 
 
 def test_the_statements_of_smith_and_others_hold():
-    table = smith2014.stored("optimism").set_index(["epv", "c", "method"])
+    table = smith2014.stored("optimism").set_index(["epv", "c", "method"]).sort_index()
     few, many = table.loc[(3, 0.65)], table.loc[(10, 0.65)]
     for method in ("10-fold, once", "LOO"):
         assert few.loc[method, "bias"] < -2 * few.loc[method, "bias_se"]
@@ -74,7 +74,8 @@ def test_the_statements_of_smith_and_others_hold():
 
 def test_the_statements_of_geroldinger_and_others_hold():
     table = geroldinger2023.stored("performance")
-    table = table.set_index(["metric", "events", "c", "model", "method"])
+    of = ["metric", "events", "c", "model", "method"]
+    table = table.set_index(of).sort_index()
     noise, signal = (table.loc[("auroc", 12, c)] for c in (0.5, 0.75))
     for model in ("ML", "Firth", "ridge"):
         assert noise.loc[(model, "LOO"), "bias"] < -0.05
@@ -87,7 +88,7 @@ def test_the_statements_of_geroldinger_and_others_hold():
     slopes = table.loc[("discrimination_slope", 12, 0.75)]
     assert slopes.loc[("ridge", "LOO"), "bias"] < 0
     brier = table.xs("LOO", level="method").loc["brier"]
-    assert (brier["bias"].abs() < 0.02).all()
+    assert (brier["bias"].abs() < 0.1 * brier["truth"]).all()
 
 
 def test_pooled_folds_of_noise_are_ranked_the_wrong_way_round():

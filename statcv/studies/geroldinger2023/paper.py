@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ MODELS: dict[str, dict[str, Any]] = {
     "Firth": {"model": Logit(firth=True)},
     "ridge": {"model": Logit(C=1.0), "tune": GRID},
 }
+OF = ("model", "method", "metric")
 METRICS = ("auroc", "discrimination_slope", "brier")
 METHODS = {
     "LOO": Method({"scheme": "loocv"}, {"auroc": "pooled"}),
@@ -78,8 +78,14 @@ def performance(
         Number of processes, on which the results do not depend.
     progress : bool, optional
         Whether to show a bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each setting and method: number of data sets, mean of the true
+        values, mean and bias of the estimates, root mean squared error and coverage.
     """
-    return simulate(
+    table = simulate(
         "performance",
         _performance,
         count,
@@ -88,6 +94,7 @@ def performance(
         n_jobs=n_jobs,
         progress=progress,
     )
+    return summarise(table, ("events", "c", *OF))
 
 
 def _performance(seed: int, number: int) -> pd.DataFrame:
@@ -127,8 +134,14 @@ def stratification(
         Number of processes, on which the results do not depend.
     progress : bool, optional
         Whether to show a bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each setting and method: number of data sets, mean of the true
+        values, mean and bias of the estimates, root mean squared error and coverage.
     """
-    return simulate(
+    table = simulate(
         "stratification",
         _stratification,
         count,
@@ -137,6 +150,7 @@ def stratification(
         n_jobs=n_jobs,
         progress=progress,
     )
+    return summarise(table, OF)
 
 
 def _stratification(seed: int, number: int) -> pd.DataFrame:
@@ -151,12 +165,9 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
     )
 
 
-OF = ("model", "method", "metric")
 TABLES = {
-    "performance": Table(
-        56, performance, to_file=partial(summarise, by=("events", "c", *OF))
-    ),
-    "stratification": Table(1000, stratification, to_file=partial(summarise, by=OF)),
+    "performance": Table(56, performance),
+    "stratification": Table(1000, stratification),
 }
 PAPER = Paper("geroldinger2023", TABLES)
 

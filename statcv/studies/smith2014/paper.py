@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pandas as pd
 
 from statcv.models import Logit
@@ -48,8 +46,14 @@ def optimism(
         Number of processes, on which the results do not depend.
     progress : bool, optional
         Whether to show a bar.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each setting and method: number of data sets, mean of the true
+        values, mean and bias of the estimates, root mean squared error and coverage.
     """
-    return simulate(
+    table = simulate(
         "optimism",
         _optimism,
         count,
@@ -58,6 +62,7 @@ def optimism(
         n_jobs=n_jobs,
         progress=progress,
     )
+    return summarise(table, ("epv", "c", "method"))
 
 
 def _optimism(seed: int, number: int) -> pd.DataFrame:
@@ -76,8 +81,7 @@ def _optimism(seed: int, number: int) -> pd.DataFrame:
     )
 
 
-BY = ("epv", "c", "method")
-TABLES = {"optimism": Table(150, optimism, to_file=partial(summarise, by=BY))}
+TABLES = {"optimism": Table(150, optimism)}
 PAPER = Paper("smith2014", TABLES)
 
 
