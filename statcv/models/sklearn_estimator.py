@@ -72,13 +72,15 @@ class Sklearn:
                 f"{type(estimator).__name__} cannot be cloned: {error}"
             ) from error
         self._given_label = label
+        self._was_fitted = False
 
     def __repr__(self) -> str:
         return f"Sklearn({self.label})"
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep what was given; everything derived from it can be derived again."""
-        return {"estimator": self.estimator, "_given_label": self._given_label}
+        given = {"estimator": self.estimator, "_given_label": self._given_label}
+        return {**given, "_was_fitted": False}
 
     @cached_property
     def label(self) -> str:
@@ -115,7 +117,13 @@ class Sklearn:
             raise ModelError(f"{self._name} is neither a classifier nor a regressor.")
 
     def fit(self, training: TrainingSet) -> SklearnFit:
-        """Fit a copy to the training set."""
+        """Fit a copy to the training set.
+
+        scikit-learn checks the parameters in the first fit alone, as others have the
+        same.
+        """
+        from sklearn import config_context
+
         X = training.without_intercept
         if X.shape[1] == 0:
             raise ModelError(
@@ -127,7 +135,9 @@ class Sklearn:
         if training.weights is not None:
             keywords[_weight_name(estimator)] = training.weights
         fit = functools.partial(estimator.fit, **keywords)
-        converged = _heeding(fit, X, training.y)
+        with config_context(skip_parameter_validation=self._was_fitted):
+            converged = _heeding(fit, X, training.y)
+        self._was_fitted = True
         return SklearnFit(estimator, training, self._classifies, converged)
 
     @cached_property
