@@ -109,7 +109,10 @@ def climb(
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    for _ in range(STEPS if rough is None else 2 * STEPS):
+    most = STEPS
+    if rough is not None:  # Hessians help before steps are forgotten
+        most = REMEMBERED if isinstance(inverse, Identity) else 2 * STEPS
+    for _ in range(most):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
         size = np.sqrt(_dot(step, step))
@@ -253,8 +256,9 @@ class _Memory:
     rows : numpy.ndarray, shape (3, m, REMEMBERED, q)
         The steps, what they took, and that times the inverses at the start.
     squares : numpy.ndarray, shape (2, m, REMEMBERED, REMEMBERED)
-        Products of each step with what it and later ones took; and of what two steps
-        took, with the inverses between them.
+        The inverse of the triangle of products of each step with what it and later
+        ones took; and products of what two steps took, with the inverses at the start
+        between them.
     count : int
         The number of steps.
     """
@@ -284,12 +288,12 @@ class _Memory:
         if not self.count:
             return np.asarray(plain)
         steps, _, turned = self.rows[:, :, : self.count]
-        upper, inner = self.squares[:, :, : self.count, : self.count]
+        triangle, inner = self.squares[:, :, : self.count, : self.count]
         along, across = _times(steps, gradient), _times(turned, gradient)
-        first = np.linalg.solve(upper, along[:, :, None])[:, :, 0]
+        first = _times(triangle, along)
         right = first + _times(inner, first) - across
-        second = np.linalg.solve(upper.swapaxes(1, 2), right[:, :, None])
-        back = np.matmul(second.swapaxes(1, 2), steps)[:, 0]
+        second = np.matmul(right[:, None], triangle)
+        back = np.matmul(second, steps)[:, 0]
         return np.asarray(plain + back - np.matmul(first[:, None], turned)[:, 0])
 
     def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
@@ -301,9 +305,10 @@ class _Memory:
         self.count += 1
         self.rows[:, :, k] = step, taken, turned
         steps, took, _ = self.rows[:, :, : self.count]
-        upper, inner = self.squares[:, :, : self.count, : self.count]
-        upper[:, k, :k], upper[:, :, k] = 0.0, _times(steps, taken)
-        upper[:, k, k] = 1.0
+        triangle, inner = self.squares[:, :, : self.count, : self.count]
+        column = _times(steps[:, :k], taken)
+        triangle[:, k, :k], triangle[:, k, k] = 0.0, 1.0
+        triangle[:, :k, k] = -_times(triangle[:, :k, :k], column)
         inner[:, :, k] = inner[:, k] = _times(took, turned)
 
     def forgotten(self) -> _Memory:
