@@ -150,7 +150,7 @@ def column_units(X: Matrix) -> NDArray[np.float64]:
     Columns of very different size would cost digits, and least squares would treat the
     small ones as linearly dependent.
     """
-    largest = np.abs(X).max(axis=0, initial=0.0)
+    largest = np.maximum(X.max(axis=0, initial=0.0), -X.min(axis=0, initial=0.0))
     return np.asarray(np.exp2(np.rint(np.log2(np.where(largest > 0, largest, 1.0)))))
 
 

@@ -134,22 +134,23 @@ class FewFits:
             there = (theta - origin.theta) / self.scale
         else:
             there = (theta[:1] if (theta == theta[0]).all() else theta) / self.scale
-        beta, n = passes.coefficients(there), len(passes.X)
+        beta, n = passes.padded(passes.coefficients(there)), len(passes.X)
+        used, width = len(there) * passes.family.width, passes.family.width
 
         def sums(rows: slice) -> Matrix:
             X = passes.X[rows]
             eta = beta @ X.T
-            by_fit = eta.reshape(len(there), -1, len(X))
+            by_fit = eta[:used].reshape(len(there), width, len(X))
             with np.errstate(over="ignore", invalid="ignore"):
                 if origin is None:
                     passes.family.pull(by_fit, rows)
                 else:
                     passes.family.change(by_fit, origin.state[:, :, rows], rows)
             if passes.weights is not None:
-                eta *= passes.weights[rows]
+                by_fit *= passes.weights[rows]
             if len(there) < fits:
-                by_fit = by_fit.repeat(fits, axis=0)
-                eta = by_fit.reshape(-1, len(X))
+                eta = passes.padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
+                by_fit = eta[: fits * width].reshape(fits, width, len(X))
             if self.counts is not None:
                 by_fit *= self.counts[:, None, rows]
             if len(X) == n:
@@ -158,7 +159,7 @@ class FewFits:
                 self._multiply_some(by_fit, rows)
             return np.asarray(eta @ X)
 
-        total = passes.summed(fits, sums)
+        total = passes.summed(fits, sums)[: fits * width]
         gradient = (passes.gathered(total) - there * passes.penalty) / self.scale
         return np.asarray(gradient if origin is None else origin.gradient + gradient)
 
