@@ -449,6 +449,7 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
 RUN = 256  # records in a row, on average, that one fit predicts together,
 AT_ONCE = 2048  # or so many, whose rows stay in the cache
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
+CACHED = 2**18  # if the design matrix has no more cells
 
 
 class Computed(Protocol):
@@ -563,7 +564,7 @@ def by_linear_predictor(
     beta, X = fits.coefficients, records.X
 
     def predict(rows: Numbers, numbers: Numbers) -> Matrix:
-        if len(beta) * len(X) <= DENSE * len(rows):
+        if X.size <= CACHED and len(beta) * len(X) <= DENSE * len(rows):
             return mean((beta @ X.T)[numbers, rows])
         cuts = np.flatnonzero(np.diff(numbers)) + 1
         if len(cuts) * RUN > len(rows):
