@@ -116,6 +116,7 @@ def test_a_room_lists_names_that_it_has():
         assert all(hasattr(door, name) for name in door.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("room", ["folds", "formula", "metrics", "models", "engine"])
 def test_a_room_is_light(room):
     assert not loaded_by(f"import statcv.{room}") & set(HEAVY)

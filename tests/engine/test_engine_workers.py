@@ -223,6 +223,7 @@ def look(shared):
     return os.getpid(), file, matrix.flags.writeable, float(matrix.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not os.path.exists("/proc/self/maps"), reason="needs /proc")
 def test_a_large_design_is_mapped_into_workers_and_not_copied():
     rng = np.random.default_rng(0)

@@ -276,7 +276,7 @@ def test_models_that_are_fitted_one_by_one_have_two_stages_too():
 
 
 @SEPARATED
-@pytest.mark.parametrize("n_boot", [7, 70])
+@pytest.mark.parametrize("n_boot", [7, pytest.param(70, marks=pytest.mark.slow)])
 def test_threads_and_their_number_change_nothing(n_boot):
     setup = setup_of("y ~ a + b", frame(24), Logit())
     given = {"n_boot": n_boot, "interval": "two_stage"}

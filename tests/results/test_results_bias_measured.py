@@ -99,6 +99,7 @@ def values(result, name, records):
     return own, right.groupby(own.predictions["repeat"]).mean().to_numpy()
 
 
+@pytest.mark.slow
 def test_intervals_over_folds(records, found):
     """A t interval of differences; fixed folds count as one draw more."""
     from scipy import stats
