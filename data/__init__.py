@@ -1,1 +1,1 @@
-"""Data files that are installed with the package; README.md tells what they hold."""
+"""Data files that are installed with the package; README.md describes them."""

@@ -199,7 +199,7 @@ def make_outcome(
 
 
 def _distinct(values: NDArray[Any]) -> NDArray[Any]:
-    """Return the distinct values in rising order; a few whole numbers are counted."""
+    """Return the distinct values in rising order; a few integers are counted."""
     if values.dtype.kind == "i":
         low, high = int(values.min()), int(values.max())
         if high - low < FEW:

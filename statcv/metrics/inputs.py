@@ -93,7 +93,7 @@ def binary_outcome(y: ArrayLike) -> Bools:
 
 
 def _is_binary(codes: NDArray[Any]) -> bool:
-    """Return whether codes are whole numbers, all of them 0 or 1."""
+    """Return whether codes are integers, all of them 0 or 1."""
     if codes.dtype.kind not in "biu" or not codes.size:
         return False
     return bool(codes.min() >= 0 and codes.max() <= 1)

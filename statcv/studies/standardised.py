@@ -298,7 +298,7 @@ class StandardisedCall:
 
     @property
     def row(self) -> str | None:
-        """The column that tells which rows are of the same record."""
+        """The column whose equal values mark rows of the same record."""
         return self.call.row
 
     def again(

@@ -46,7 +46,7 @@ MODELS = [
 
 
 def sample(seed, n, p, kind="binary", whole=False, weights=None):
-    """Draw a design with intercept; of whole numbers, many are equally near."""
+    """Draw a design with intercept; of integers, many are equally near."""
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, (n, p)) if whole else rng.normal(size=(n, p))
     classes = KINDS[kind]

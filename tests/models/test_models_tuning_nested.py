@@ -369,7 +369,7 @@ def test_several_outcomes_are_tuned_each_by_itself():
 
 
 class Rounds(Logit):
-    """A logistic regression that tells what it saw of the held-out records."""
+    """A logistic regression that reports what it saw of the held-out records."""
 
     capabilities = Capabilities(follows_held_out=True)
 

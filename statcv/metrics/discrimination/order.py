@@ -136,7 +136,7 @@ _STEPS = 1e12  # in 1, of probabilities that are rounded to 12 decimals
 
 
 def class_keys(positive: Bools, p: Floats) -> Ints | None:
-    """Return whole numbers that rise with rounded probabilities, and then by class.
+    """Return integers that rise with rounded probabilities, and then by class.
 
     They are twice the number of steps of 1e-12, plus 1 for a positive record. To sort
     them is faster than to find the order of the probabilities.

@@ -198,11 +198,11 @@ class _Source:
         )
 
     def gradients(self, anew: bool) -> Gradients:
-        """Return the gradients for the next step, precise ones if anew."""
+        """Return the gradients for the next step, precise ones for another place."""
         return self.problem if anew else self.near or self.rough or self.problem
 
     def move(self, anew: bool, theta: Matrix, gradient: Matrix, size: float) -> None:
-        """Take a place whose gradient was computed anew, after a step of some size."""
+        """Take another place, whose gradient is precise, after a step of some size."""
         self.steps += 1
         if not anew or self.rough is None:
             return

@@ -31,7 +31,7 @@ COME_HERE: Final = 180.0  # the same, if they are on this machine
 SILENT: Final = 120.0  # seconds in which all sites together grow a tree, at most
 ALIVE: Final = 2.0  # seconds in which a process says that it is alive
 AGAIN: Final = (
-    "nothing was answered; begin the server anew, and repeat the step at all sites"
+    "nothing was answered; start the server again, and repeat the step at all sites"
 )
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def need_nvflare() -> None:
-    """Raise an error that tells how to install NVFLARE, unless it is there."""
+    """Raise an error with the command that installs NVFLARE, unless it is there."""
     try:
         import nvflare  # noqa: F401
     except ImportError:
