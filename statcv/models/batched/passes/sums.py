@@ -16,7 +16,7 @@ from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
 
-CACHED = 2**20  # bytes of a block of rows
+CACHED = 2**21  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
