@@ -44,6 +44,7 @@ examples, with the key that all sites agreed on in STATCV_KEY:
   statcv sites step exchange --home home_of_A
   statcv sites result exchange --home coordinator --out results
   statcv sites verify home_of_A/plan-*/log.jsonl visits.csv
+  statcv sites audit log_of_A.jsonl log_of_B.jsonl log_of_C.jsonl --plan plan.json
 
 Each party keeps a home, with its private key, which it shows nobody, and copies
 files to and from the directory of the exchange, unless that is a share. A site's
@@ -188,6 +189,10 @@ def _add_sites(added: Any, commands: Mapping[str, Run]) -> None:
     add("log", type=Path, metavar="LOG", help="log.jsonl in the home of the site")
     add("data", metavar="DATA", help="file of the site's records")
     beside = "the plan; the file plan.json beside the log unless given"
+    add("--plan", type=Path, metavar="FILE", help=beside)
+    add = command("audit", "check that what was published are the sums of the sites")
+    add("logs", type=Path, nargs="+", metavar="LOG", help="the log of each site")
+    beside = "the plan; the file plan.json beside the first log unless given"
     add("--plan", type=Path, metavar="FILE", help=beside)
     add_commands(steps)
     add_command(steps)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_sites_result, write_table
 from statcv.cli.sites_trees import grower, need_trees, trees_of
-from statcv.errors import ArgumentError, DataError, SiteError
+from statcv.errors import ArgumentError, DataError, SiteError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import SitesPlan
+    from statcv.sites import Entry, SitesPlan
     from statcv.sites.transports.homes import Home
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
     from statcv.sites.trees import Grow
@@ -270,20 +270,40 @@ def _result(options: argparse.Namespace) -> None:
         print(f"\nWritten to {options.out}: {', '.join(p.name for p in written)}")
 
 
+def _read_log(file: Path) -> tuple[str, list[Entry]]:
+    """Read the name of a site, and its log."""
+    from statcv.sites import Message
+    from statcv.sites.transports.homes import read_log
+
+    entries = read_log(file)
+    if not entries:
+        raise SiteError(f"{file} is no log of a site that has answered.")
+    return str(Message.of(entries[0].sent).header.get("site")), entries
+
+
 def _verify(options: argparse.Namespace) -> None:
-    from statcv.sites import Message, verify
-    from statcv.sites.transports.homes import TREES, read_log, read_trees
+    from statcv.sites import verify
+    from statcv.sites.transports.homes import TREES, read_trees
 
     plan = read_plan(options.plan or options.log.parent / "plan.json")
-    entries = read_log(options.log)
-    if not entries:
-        raise SiteError(f"{options.log} is no log of a site that has answered.")
-    site = str(Message.of(entries[0].sent).header.get("site"))
+    site, entries = _read_log(options.log)
     kept = read_trees(options.log.parent / TREES)
     found = verify(plan, entries, _records(site, options.data), site, kept)
     if not found.passed:
         raise SiteError(f"site {site}: {found}.")
     print(f"Site {site}: {found}.")
+
+
+def _audit(options: argparse.Namespace) -> None:
+    from statcv.sites import audit_logs
+
+    plan = read_plan(options.plan or options.logs[0].parent / "plan.json")
+    logs = dict(map(_read_log, options.logs))
+    rounds = audit_logs(plan, logs)
+    print(
+        f"Sites {listed(sorted(logs))}: {rounds} rounds were published as they "
+        "should be."
+    )
 
 
 SITES = {
@@ -294,4 +314,5 @@ SITES = {
     "sites step": _step,
     "sites result": _result,
     "sites verify": _verify,
+    "sites audit": _audit,
 }

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from statcv.errors import SiteError, plural
+from statcv.errors import SiteError, listed, plural
 from statcv.sites.messages import Message, canonical
 from statcv.sites.plan import SitesPlan
 from statcv.sites.records import Records
@@ -300,7 +300,8 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
     Raises
     ------
     SiteError
-        With the first round that was not published as it should be.
+        With the first round that was not published as it should be; or if the log of a
+        site is missing or shorter than others.
 
     Examples
     --------
@@ -321,6 +322,20 @@ def audit_logs(plan: SitesPlan, logs: Mapping[str, Sequence[Entry]]) -> int:
         site: [one for one in log if Message.of(one.sent).kind != REFUSE]
         for site, log in logs.items()
     }
+    answers = {site: len(log) for site, log in kept.items()}
+    if len(set(answers.values())) > 1 or 0 in answers.values():
+        few, most = min(answers, key=answers.__getitem__), max(answers.values())
+        raise SiteError(
+            f"the log of site {few} has {plural(answers[few], 'answer')}, and the "
+            f"longest log has {most}; all logs must be of the same run, to its end."
+        )
+    for site, log in kept.items():
+        others = sorted(Message.of(log[-1].received).header.get("sites", kept))
+        if others != sorted(kept):
+            raise SiteError(
+                f"these are the logs of sites {listed(sorted(kept))}; in that of "
+                f"{site} sites {listed(others)} take part, and all logs are needed."
+            )
     coordinator, number = Coordinator(plan), 0
     published = coordinator.start()
     for number, entries in enumerate(zip(*kept.values(), strict=True)):

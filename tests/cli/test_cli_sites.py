@@ -226,6 +226,12 @@ def test_a_run_by_steps(run: Run) -> None:
         assert ran.code == 0
         assert ran.out.startswith(f"Site {name}: {expected.rounds + 1} answers, ")
         assert "recomputed (100%); the log is whole" in ran.out
+    logs = [str(*Path(f"home_of_{name}").glob("plan-*/log.jsonl")) for name in NAMES]
+    ran = run("sites", "audit", *logs)
+    rounds = f"{expected.rounds} rounds were published as they should be.\n"
+    assert ran == Ran(0, f"Sites A, B, C: {rounds}", "")
+    line = one_line(run("sites", "audit", *logs[1:], "--plan", "plan.json"))
+    assert "the logs of sites B, C; in that of B sites A, B, C take part" in line
     frame = data()["A"]
     frame.iloc[1:].to_csv("A.csv", index=False)
     (log,) = Path("home_of_A").glob("plan-*/log.jsonl")
@@ -312,7 +318,15 @@ def test_a_second_plan_needs_a_permit(run: Run) -> None:
 def test_help(run: Run) -> None:
     assert SITES_EXAMPLES in run("sites", "--help").out
     assert all(len(line) <= 82 for line in SITES_EXAMPLES.splitlines())
-    for command in ("agree", "disclose", "coordinate", "join", "step", "verify"):
+    for command in (
+        "agree",
+        "disclose",
+        "coordinate",
+        "join",
+        "step",
+        "verify",
+        "audit",
+    ):
         assert run("sites", command, "--help").code == 0
     assert run("sites").code == 2
 

@@ -207,6 +207,16 @@ def test_chosen_coefficients_show_when_logs_are_compared():
     assert rounds == len(honest["A"].entries) - 1
 
 
+def test_logs_that_are_missing_or_short():
+    plan = agreed()
+    _, honest = run_sites(plan, hospitals())
+    logs = {name: one.entries for name, one in honest.items()}
+    with pytest.raises(SiteError, match="all logs are needed"):
+        sites.audit_logs(plan, {name: logs[name] for name in "BC"})
+    with pytest.raises(SiteError, match="the log of site B has 2 answers"):
+        sites.audit_logs(plan, logs | {"B": logs["B"][:2]})
+
+
 def test_replayed_messages():
     """11: an old message has its old answer, or none."""
     coordinator, made, first = begun()
