@@ -45,16 +45,23 @@ class Anchor:
 
 def find_anchor(passes: Passes) -> Anchor | None:
     """Search for the optimum of all records, roughly; None without one."""
+    if passes.family.quadratic:
+        return without_search(passes)
     q, n = passes.size, len(passes.X)
     theta = np.zeros((1, q))
-    if passes.family.quadratic:
-        return Anchor(theta, np.sqrt(passes.diagonal(theta)))
     size = max(LEAST, SAMPLE * q)
     if n > 4 * size:
         start = find_anchor(passes.sample(size))
         theta = theta if start is None else start.theta
     by_gradients = _by_gradients(passes, theta) if q >= HEAVY else None
     return by_gradients or _by_hessians(passes, theta)
+
+
+def without_search(passes: Passes) -> Anchor | None:
+    """Return coefficients of 0; None if a column has no variation there."""
+    theta = np.zeros((1, passes.size))
+    scale = np.sqrt(passes.diagonal(theta))
+    return Anchor(theta, scale) if (scale > 0).all() else None
 
 
 def _by_gradients(passes: Passes, theta: Matrix) -> Anchor | None:

@@ -13,7 +13,7 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
-from statcv.models.batched.passes.anchor import Anchor, find_anchor
+from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
 from statcv.models.batched.passes.families import family_of
 from statcv.models.batched.passes.quasi_newton import (
     NEARBY,
@@ -296,8 +296,9 @@ def fit_by_passes(
 
 def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | None:
     """Fit folds as :func:`fit_by_passes` does, whatever their number and size."""
+    far = _are_far(passes, folds)
     for sums in passes.precisions:
-        found = find_anchor(sums)
+        found = without_search(sums) if far else find_anchor(sums)
         if found is not None:
             break
     else:
@@ -311,7 +312,7 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     for start in range(0, len(folds), MOST):
         some = np.arange(start, min(start + MOST, len(folds)))
         problem = _problem(passes, found.scale, reach, folds, some)
-        theta, sure[some] = _settle(problem, found)
+        theta, sure[some] = _settle(problem, found, far)
         beta = passes.coefficients(theta / found.scale)
         coefficients[some] = beta.reshape(len(some), width, p)
     return coefficients, sure
@@ -344,14 +345,16 @@ def _problem(
     return FewFits(passes, scale, reach, changed, own, counts)
 
 
-def _settle(problem: FewFits, found: Anchor) -> tuple[Matrix, NDArray[np.bool_]]:
+def _settle(
+    problem: FewFits, found: Anchor, far: bool
+) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and which are optima beyond doubt."""
     n, q = len(problem.passes.X), len(problem.scale)
     precision = ACCURACY / problem.reach, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
-    if _are_far(problem):
+    if far:
         inverse = Identity()
     elif found.triangle is not None and _sharing_pays(problem, found.rate):
         inverse = problem.common_hessian(found.triangle)
@@ -388,14 +391,14 @@ def _suffices(inverse: Inverses) -> bool:
     return isinstance(inverse, Identity) or getattr(inverse, "single", False)
 
 
-def _are_far(problem: FewFits) -> bool:
-    """Return whether Hessians at the optimum of all records say little about folds.
+def _are_far(passes: Passes, folds: Folds) -> bool:
+    """Return whether the optimum of all records is of no use to the folds.
 
     Chance alone separates two classes of fewer than two records for each coefficient
     (Cover 1965), so that little else than the ridge bounds the coefficients.
     """
-    n, out = len(problem.passes.X), max(map(len, problem.changed))
-    return not problem.passes.family.quadratic and n - out < 2 * len(problem.scale)
+    left = len(passes.X) - int(folds.changed[0].sizes.max(initial=0))
+    return not passes.family.quadratic and left < 2 * passes.size
 
 
 def _sharing_pays(problem: FewFits, rate: float) -> bool:
