@@ -81,7 +81,7 @@ def _optimism(seed: int, number: int) -> pd.DataFrame:
     )
 
 
-TABLES = {"optimism": Table(150, optimism)}
+TABLES = {"optimism": Table(400, optimism)}
 PAPER = Paper("smith2014", TABLES)
 
 
