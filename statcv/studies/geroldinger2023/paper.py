@@ -166,7 +166,7 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 
 
 TABLES = {
-    "performance": Table(56, performance),
+    "performance": Table(148, performance),
     "stratification": Table(1000, stratification),
 }
 PAPER = Paper("geroldinger2023", TABLES)
