@@ -435,6 +435,18 @@ def test_samples_without_a_class_are_omitted_and_counted():
     assert np.isfinite(made.value)
 
 
+@pytest.mark.filterwarnings("ignore:.*hyperparameters are chosen")
+def test_samples_that_cannot_be_divided_to_tune_are_omitted_and_counted():
+    data = frame(24).assign(y=3 * [1] + 21 * [0])
+    result = scv.cv("y ~ a", data, k=3, seed=1, tune={"C": [0.1, 1.0]})
+    samples = (drawn(5, b).integers(24, size=24) for b in range(40))
+    alone = sum(len(np.unique(sample[sample < 3])) < 2 for sample in samples)
+    assert alone > 0
+    with pytest.warns(UndefinedMetricWarning, match=f"in {alone} of 40 bootstrap"):
+        found = result.optimism_corrected(n_boot=40, seed=5)
+    assert np.isfinite(found.value)
+
+
 def test_an_apparent_value_that_cannot_vary_has_no_interval_to_move():
     """The calibration slope of a maximum likelihood fit is 1 in its own data."""
 

@@ -111,6 +111,8 @@ class Resampling:
         if self.by_class and (clusters is not None or not classes):
             why = "clusters are drawn whole" if classes else "the outcome is continuous"
             raise ArgumentError(f"stratified=True is not available when {why}.")
+        inner = setup.model.capabilities.fits_per_training_set > 1
+        self.apart = 1 + inner  # units of a class that a fit needs, to divide them
         self.unit = self.every  # of each record, what is drawn
         if clusters is not None:
             self.unit = np.unique(clusters, return_inverse=True)[1]
@@ -203,12 +205,22 @@ class Resampling:
         return ResampledValues(*found)
 
     def _enough(self, times: Counts) -> NDArray[np.bool_]:
-        """Return which samples have all classes, or different numbers."""
+        """Return which samples have all classes, or different numbers.
+
+        A model that is tuned on parts of its training set needs two units of a class.
+        """
         if self.codes is None:
             lowest = np.where(times > 0, self.y, np.inf).min(axis=1)
             return np.asarray(lowest < np.where(times > 0, self.y, -np.inf).max(axis=1))
-        present = [times[:, self.y == code].any(axis=1) for code in self.codes]
-        return np.asarray(np.sum(present, axis=0) >= self.least)
+        present = np.zeros(len(times), dtype=np.intp)
+        enough = np.ones(len(times), dtype=bool)
+        for code in self.codes:
+            members = np.flatnonzero(self.y == code)
+            one_each = members[np.unique(self.unit[members], return_index=True)[1]]
+            units = np.count_nonzero(times[:, one_each], axis=1)
+            present += units > 0
+            enough &= (units == 0) | (units >= self.apart)
+        return np.asarray(enough & (present >= self.least))
 
     def _of_fits(self, made: ResampledFits, both: Counts) -> Floats:
         """Return the metric of each fit where both tables count, shape (2, fits)."""
