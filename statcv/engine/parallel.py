@@ -8,7 +8,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
+from statcv.models.threads import threads, usual_threads
 
 
 class NoBar:
@@ -234,9 +235,12 @@ def do_tasks(
     """
     workers = len(ranges) if len(ranges) < 2 else min(_jobs(n_jobs), len(ranges))
     if workers < 2:
-        with one_thread(openmp=not setup.model.capabilities.any_threads):
+        openmp = not setup.model.capabilities.any_threads
+        with one_thread(openmp=openmp):
             for task in ranges:
-                yield task, fit(setup, task)
+                with own_threads(n_jobs):
+                    made = fit(setup, task)
+                yield task, made
         return
     from joblib import Parallel, delayed
 
@@ -271,6 +275,19 @@ def _jobs(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs
 
     return int(effective_n_jobs(n_jobs))
+
+
+def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
+    """Allow fits of all folds together as many threads as there may be processes.
+
+    If ``n_jobs`` is None and no ``joblib.parallel_config`` says otherwise, these are
+    all cores, or ``OMP_NUM_THREADS``.
+    """
+    if n_jobs is None and "joblib" in sys.modules:
+        from joblib.parallel import get_active_backend
+
+        _, n_jobs = get_active_backend()
+    return threads(usual_threads() if n_jobs is None else _jobs(n_jobs))
 
 
 def _do(

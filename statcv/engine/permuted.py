@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine.parallel import one_thread
+from statcv.engine.parallel import one_thread, own_threads
 from statcv.engine.predictions import Floats
 from statcv.engine.run import run
 from statcv.engine.setup import Setup, with_matrices
@@ -102,7 +102,7 @@ def run_permuted(
         Number of processes, as in :func:`run`.
     """
     try:
-        with one_thread():
+        with one_thread(), own_threads(n_jobs):
             together = _together(setup, permutations)
     except OF_THE_OUTCOME:  # of some of them
         together = None

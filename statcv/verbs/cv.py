@@ -172,7 +172,9 @@ def cv(
         Seed for all random draws. The same seed gives the same numbers for any
         ``n_jobs``. The seed used is ``result.seed``.
     n_jobs : int, optional
-        Number of processes, as in joblib; if None, ``joblib.parallel_config`` applies.
+        Number of processes, as in joblib, or of threads where all folds are fitted
+        together; if None, ``joblib.parallel_config`` applies, and fits together use
+        all cores (or ``OMP_NUM_THREADS`` threads).
     checkpoint : str or path, optional
         Directory in which the fits are saved as they are made. After an interruption of
         any kind, the same call resumes from there and gives the same numbers; a call

@@ -34,6 +34,10 @@ class Family(Protocol):
     def quadratic(self) -> bool:
         """Whether the second derivatives are the same everywhere."""
 
+    @property
+    def accuracy(self) -> float:
+        """The largest error of linear predictors that is negligible."""
+
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put the derivatives by the linear predictors in the place of these.
 
@@ -80,6 +84,7 @@ class TwoClasses:
     basis = np.ones((1, 1))
     moderate = 15.0
     quadratic = False
+    accuracy = 2e-10  # 5e-11 of probabilities
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of linear predictors."""
@@ -139,6 +144,7 @@ class Classes:
     y: NDArray[np.intp]
     basis: Matrix
     quadratic = False
+    accuracy = 2e-10  # 5e-11 of probabilities
 
     @property
     def width(self) -> int:
@@ -226,6 +232,7 @@ class Numeric:
     basis = np.ones((1, 1))
     moderate = np.inf
     quadratic = True
+    accuracy = 4e-11
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of means."""

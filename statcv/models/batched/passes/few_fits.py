@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
@@ -22,20 +21,22 @@ from statcv.models.batched.passes.quasi_newton import (
     Inverses,
     climb,
 )
-from statcv.models.batched.passes.sums import Passes, edges
+from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+from statcv.models.threads import shared
 
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
 LARGE = 2**18  # so many values; with fewer than
 SMALL = 2**11  # these, or with fewer than
 MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
-MOST = 256  # fits of which a pass sums the gradients at once
+MOST, ROOM = 256, 2**26  # fits whose gradients are summed at once, and their records
 HESSIANS = 20  # of its own that a fold gets, as long as its way
 GAIN = 0.5  # becomes so much shorter with each, where it is short
 FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
 FLOPS_OF_PRODUCTS = 40e9
 EACH = 2.5e-9  # seconds for the residual of a record
+ENOUGH = 2e-10  # a share of a distance, about
 BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
 
 
@@ -78,8 +79,10 @@ class FewFits:
         For each fit the records that do not occur exactly once, rising.
     times : tuple of numpy.ndarray, or None
         How often each of them occurs; None if never.
-    counts : numpy.ndarray, shape (m, n), or None
-        Weights of the records in each fit, beyond their own.
+    often : numpy.ndarray, shape (m, n)
+        How often each fit trains on each record, or its weight beyond the record's own.
+    weighted : bool
+        Whether there are such weights.
     origin : Origin or None
         A place nearby. Gradients are computed by what differs from those there, to
         which rows of single precision suffice.
@@ -90,7 +93,8 @@ class FewFits:
     reach: float
     changed: tuple[Numbers, ...]
     times: tuple[Matrix, ...] | None
-    counts: Matrix | None
+    often: Matrix
+    weighted: bool
     origin: Origin | None = None
 
     def __len__(self) -> int:
@@ -104,7 +108,7 @@ class FewFits:
             self,
             changed=tuple(self.changed[one] for one in some),
             times=None if times is None else tuple(times[one] for one in some),
-            counts=None if self.counts is None else self.counts[chosen],
+            often=self.often[chosen],
             origin=None if self.origin is None else self.origin.part(chosen),
         )
 
@@ -118,10 +122,14 @@ class FewFits:
         passes, fits = self.passes, len(self)
         beta = passes.coefficients(theta / self.scale)
         state = np.empty((fits, passes.family.width, len(passes.X)), beta.dtype)
-        for rows in passes.blocks(fits):
+
+        def put(rows: slice) -> None:
             eta = (beta @ passes.X[rows].T).reshape(fits, passes.family.width, -1)
             with np.errstate(over="ignore"):
                 state[:, :, rows] = passes.family.state(eta, rows)
+
+        blocks = passes.blocks(fits)
+        shared(put, blocks, passes.cost(fits) / 2 / len(blocks))
         return replace(self, origin=Origin(theta, gradient, state))
 
     def gradient(self, theta: Matrix) -> Matrix:
@@ -134,7 +142,7 @@ class FewFits:
             there = (theta - origin.theta) / self.scale
         else:
             there = (theta[:1] if (theta == theta[0]).all() else theta) / self.scale
-        beta, n = passes.padded(passes.coefficients(there)), len(passes.X)
+        beta = passes.padded(passes.coefficients(there))
         used, width = len(there) * passes.family.width, passes.family.width
 
         def sums(rows: slice) -> Matrix:
@@ -151,42 +159,12 @@ class FewFits:
             if len(there) < fits:
                 eta = passes.padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
                 by_fit = eta[: fits * width].reshape(fits, width, len(X))
-            if self.counts is not None:
-                by_fit *= self.counts[:, None, rows]
-            if len(X) == n:
-                self._multiply(by_fit)
-            else:
-                self._multiply_some(by_fit, rows)
+            by_fit *= self.often[:, None, rows]
             return np.asarray(eta @ X)
 
         total = passes.summed(fits, sums)[: fits * width]
         gradient = (passes.gathered(total) - there * passes.penalty) / self.scale
         return np.asarray(gradient if origin is None else origin.gradient + gradient)
-
-    def _multiply(self, by_fit: Matrix) -> None:
-        """Multiply values, shape (m, width, n), by how often records occur."""
-        fits, rows = self._places
-        if self.times is None:
-            by_fit[fits, :, rows] = 0.0
-        else:
-            by_fit[fits, :, rows] *= np.concatenate(self.times)[:, None]
-
-    def _multiply_some(self, by_fit: Matrix, rows: slice) -> None:
-        """Multiply the values of a block of rows."""
-        block = rows.start // self.passes.block_size(len(self))
-        for fit, own in enumerate(self.changed):
-            start, stop = self._edges[fit][block : block + 2]
-            place = own[start:stop] - rows.start
-            if self.times is None:
-                by_fit[fit, :, place] = 0.0
-            else:
-                by_fit[fit, :, place] *= self.times[fit][start:stop, None]
-
-    @cached_property
-    def _edges(self) -> list[list[int]]:
-        """Where the records of each block begin among those that changed."""
-        size = self.passes.block_size(len(self))
-        return edges(self.changed, len(self.passes.X), size)
 
     def common_hessian(self, triangle: Triangle) -> Triangles:
         """Return an inverse that all fits share, that of all records.
@@ -199,7 +177,7 @@ class FewFits:
     def fold_hessians(self, theta: Matrix) -> Inverse:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
         there, q = theta / self.scale, len(self.scale)
-        if self.counts is not None or self._pairs is not None:
+        if self.weighted or self._pairs is not None:
             return self.own_hessians(np.tile(theta, (len(self), 1)))
 
         less = None
@@ -221,7 +199,7 @@ class FewFits:
         if self._pairs is not None:
             eta = passes.coefficients(there) @ passes.X.T
             curved = passes.family.curvature(eta.reshape(1, -1))
-            curved = curved.reshape(eta.shape) * self._often()
+            curved = curved.reshape(eta.shape) * self.often
             if passes.weights is not None:
                 curved *= passes.weights
             made = grams(curved, self._pairs, q)
@@ -230,30 +208,15 @@ class FewFits:
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
             return Whole(inverted(made))
 
-        triangles = []
-        for fit, one in enumerate(there[:, None]):
-            often = self.part(np.array([fit]))._often()[0]
-            triangles.append(passes.triangle(one, often))
-        return Triangles(tuple(triangles), self.scale)
+        def triangle(fit: int) -> Triangle | None:
+            return passes.triangle(there[[fit]], self.often[fit])
+
+        found = shared(triangle, range(len(self)), float(len(passes.X)) * q**2)
+        return Triangles(tuple(found), self.scale)
 
     @cached_property
     def _pairs(self) -> Matrix | None:
         return self.passes.pairs(len(self))
-
-    def _often(self) -> Matrix:
-        """Return how often each fit trains on each record, times weights, (m, n)."""
-        often = np.ones((len(self), len(self.passes.X)))
-        fits, rows = self._places
-        often[fits, rows] = 0.0 if self.times is None else np.concatenate(self.times)
-        if self.counts is not None:
-            often *= self.counts
-        return often
-
-    @cached_property
-    def _places(self) -> tuple[Numbers, Numbers]:
-        """Fits and records of all that changed."""
-        sizes = list(map(len, self.changed))
-        return np.repeat(np.arange(len(self)), sizes), np.concatenate(self.changed)
 
     @property
     def divided(self) -> bool:
@@ -309,8 +272,9 @@ def fit_few(passes: Passes, folds: Folds) -> tuple[Matrix, NDArray[np.bool_]] | 
     reach = quick.longest(quick.unit * least) * float(combined)
     coefficients = np.empty((len(folds), width, p))
     sure = np.empty(len(folds), dtype=bool)
-    for start in range(0, len(folds), MOST):
-        some = np.arange(start, min(start + MOST, len(folds)))
+    most = int(np.clip(ROOM // len(passes.X), 1, MOST))
+    for start in range(0, len(folds), most):
+        some = np.arange(start, min(start + most, len(folds)))
         problem = _problem(passes, found.scale, reach, folds, some)
         theta, sure[some] = _settle(problem, found, far)
         beta = passes.coefficients(theta / found.scale)
@@ -340,9 +304,14 @@ def _problem(
     starts = lists.starts
     cut = [slice(starts[fit], starts[fit + 1]) for fit in some]
     own = None if times is None else tuple(times[one].astype(float) for one in cut)
-    counts = None if folds.weights is None else folds.weights(some)
     changed: Any = tuple(lists.values[one] for one in cut)
-    return FewFits(passes, scale, reach, changed, own, counts)
+    weighted = folds.weights is not None
+    often = np.ones((len(some), len(passes.X)), dtype=float if weighted else np.float32)
+    for fit, records in enumerate(changed):
+        often[fit, records] = 0.0 if own is None else own[fit]
+    if folds.weights is not None:
+        often *= folds.weights(some)
+    return FewFits(passes, scale, reach, changed, own, often, weighted)
 
 
 def _settle(
@@ -350,7 +319,8 @@ def _settle(
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and which are optima beyond doubt."""
     n, q = len(problem.passes.X), len(problem.scale)
-    precision = ACCURACY / problem.reach, 1e-15 * float(np.sqrt(n * q))
+    accuracy = problem.passes.family.accuracy
+    precision = accuracy / problem.reach, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
@@ -404,7 +374,7 @@ def _are_far(passes: Passes, folds: Folds) -> bool:
 def _sharing_pays(problem: FewFits, rate: float) -> bool:
     """Return whether steps by one Hessian take less time than one for each fit."""
     (n, p), q, m = problem.passes.X.shape, len(problem.scale), len(problem)
-    if problem.counts is not None:
+    if problem.weighted:
         return True
     free = q // p
     out = max(sum(map(len, problem.changed)) / m, 1.0)
@@ -426,7 +396,7 @@ def _time_of_pass(problem: FewFits) -> float:
 
 def _steps(rate: float) -> float:
     """Return about how many steps bring a distance to the accuracy wanted."""
-    return float(np.log(ACCURACY) / np.log(np.clip(rate, 1e-4, 0.97))) * BROYDEN + 1
+    return float(np.log(ENOUGH) / np.log(np.clip(rate, 1e-4, 0.97))) * BROYDEN + 1
 
 
 def _not_separated(problem: FewFits, theta: Matrix) -> NDArray[np.bool_]:

@@ -15,6 +15,7 @@ from statcv.models.batched.folds import Numbers
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
+from statcv.models.threads import WORTH, shared
 
 CACHED = 2**21  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
@@ -80,8 +81,13 @@ class Passes:
         if self.X.size < MANY or self.X.dtype == np.float32:
             return self
         X: Any = np.empty(self.X.shape, dtype=np.float32)
-        with np.errstate(over="ignore", under="ignore"):
-            np.multiply(self.X, 1 / self.unit, out=X, casting="same_kind")
+        inverse, blocks = 1 / self.unit, self.blocks(1)
+
+        def put(rows: slice) -> None:
+            with np.errstate(over="ignore", under="ignore"):
+                np.multiply(self.X[rows], inverse, out=X[rows], casting="same_kind")
+
+        shared(put, blocks, self.cost(1) / len(blocks))
         weights = self.weights
         return replace(
             self,
@@ -144,17 +150,30 @@ class Passes:
         return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
     def block_size(self, fits: int) -> int:
-        """Return the number of rows of a block."""
+        """Return the number of rows of a block.
+
+        Blocks stay in the cache. Unless they are cheap there are an even number of
+        them, of equal sizes, so that two threads have as much to do.
+        """
+        n = len(self.X)
+        number = -(-n // self.rows_at_once(fits))
+        if self.cost(fits) >= 2 * WORTH:
+            number += number % 2
+        return -(-n // max(number, 1))
+
+    def rows_at_once(self, fits: int) -> int:
+        """Return the number of rows that stay in the cache."""
         cells = CACHED // int(self.X.itemsize)
         return int(max(256, cells // max(self.X.shape[1], fits * self.family.width)))
 
+    def cost(self, fits: int) -> float:
+        """Return about how many operations a pass for some fits takes."""
+        return 4.0 * self.X.size * fits * self.family.width
+
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
-        first, *others = self.blocks(fits)
-        total = work(first)
-        for rows in others:
-            total += work(rows)
-        return total
+        blocks = self.blocks(fits)
+        return added(shared(work, blocks, self.cost(fits) / len(blocks)))
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of all records at coordinates, each (1, q)."""
@@ -174,19 +193,25 @@ class Passes:
 
     def spread(self, theta: Matrix) -> Matrix:
         """Return the largest spread of linear predictors of each fit, (fits,)."""
-        beta, most = self.coefficients(theta), np.zeros(len(theta))
-        for rows in self.blocks(len(theta)):
+        beta, fits = self.coefficients(theta), len(theta)
+
+        def most(rows: slice) -> Matrix:
             eta = beta @ self.X[rows].T
-            eta = eta.reshape(len(theta), self.family.width, -1)
-            most = np.maximum(most, self.family.spread(eta))
-        return most
+            return self.family.spread(eta.reshape(fits, self.family.width, -1))
+
+        blocks = self.blocks(fits)
+        found = shared(most, blocks, self.cost(fits) / 2 / len(blocks))
+        return np.asarray(np.max(found, axis=0))
 
     def longest(self, scale: Matrix) -> float:
         """Return the greatest length of a row whose entries are divided by a scale."""
-        most, inverse = 0.0, (1 / scale**2).astype(self.X.dtype)
-        for rows in self.blocks(1):
-            most = max(most, float((self.X[rows] ** 2 @ inverse).max(initial=0.0)))
-        return float(np.sqrt(most))
+        inverse = (1 / scale**2).astype(self.X.dtype)
+
+        def most(rows: slice) -> float:
+            return float((self.X[rows] ** 2 @ inverse).max(initial=0.0))
+
+        blocks = self.blocks(1)
+        return float(np.sqrt(max(shared(most, blocks, self.cost(1) / len(blocks)))))
 
     def hessian(self, theta: Matrix, counts: Matrix | None = None) -> Matrix:
         """Return minus the second derivatives of the log-likelihood, shape (q, q).
@@ -201,8 +226,17 @@ class Passes:
         """
         if counts is not None and not counts.all():
             used = np.flatnonzero(counts)
-            return self._hessians(theta, [counts[used]], [used])[0]
-        return self._hessians(theta, counts, None)[0]
+            return self.hessians(theta, [used], [counts[used]])[0]
+
+        def products(rows: slice) -> Matrix:
+            return self._products(theta, rows, None if counts is None else counts[rows])
+
+        n, parts = len(self.X), 2 if len(self.X) >= 4 * self.X.shape[1] else 1
+        size = -(-n // parts)
+        halves = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        return self._whole(
+            added(shared(products, halves, self._cost_of_products(size)))
+        )
 
     def hessians(
         self, theta: Matrix, lists: Sequence[Numbers], counts: Sequence[Matrix] | None
@@ -217,56 +251,71 @@ class Passes:
         counts : sequence of numpy.ndarray, or None
             How often each of these records counts; None for once.
         """
-        return self._hessians(theta, counts, lists)
 
-    def _hessians(
-        self, theta: Matrix, counts: Any, lists: Sequence[Numbers] | None
-    ) -> list[Matrix]:
-        n, p = self.X.shape
-        beta, free = self.coefficients(theta), self.family.basis.shape[1]
-        pairs = [(a, b) for a in range(free) for b in range(a, free)]
-        many = 1 if lists is None else len(lists)
-        sums = np.zeros((many, len(pairs), p, p), self.X.dtype)
-        size = max(self.block_size(1), 2 * p)  # so that adding products costs little
-        if lists is not None:  # of whose records a block holds a share
-            size *= max(1, n // max(1, *map(len, lists)))
-        room = np.empty((2, min(size, n), p), self.X.dtype)
-        cuts = None if lists is None else edges(lists, n, size)
-        for block, start in enumerate(range(0, n, size)):
-            some = slice(start, min(start + size, n))
-            X = self.X[some]
+        def of(number: int) -> Matrix:
+            own = None if counts is None else counts[number]
+            return self._whole(self._products(theta, lists[number], own))
+
+        mean = sum(map(len, lists)) // max(len(lists), 1)
+        return shared(of, range(len(lists)), self._cost_of_products(mean))
+
+    def _cost_of_products(self, rows: int) -> float:
+        return float(rows) * self.size**2
+
+    def _products(
+        self, theta: Matrix, own: slice | Numbers, counts: Matrix | None
+    ) -> Matrix:
+        """Sum the products of columns for each two classes, shape (pairs, p, p).
+
+        Parameters
+        ----------
+        theta : numpy.ndarray, shape (1, q)
+        own : slice or numpy.ndarray of int
+            The records, rising.
+        counts : numpy.ndarray, or None
+            How often each of these records counts; None for once.
+        """
+        p, beta = self.X.shape[1], self.coefficients(theta)
+        records = np.arange(own.start, own.stop) if isinstance(own, slice) else own
+        size = max(self.rows_at_once(1), 2 * p)  # so that adding products costs little
+        sums = np.zeros((len(self._pairs), p, p), self.X.dtype)
+        room = np.empty((2, min(size, len(records)), p), self.X.dtype)
+        for start in range(0, len(records), size):
+            some = records[start : start + size]
+            if isinstance(own, slice):
+                X = self.X[some[0] : some[-1] + 1]
+            else:
+                X = np.take(self.X, some, axis=0, out=room[1, : len(some)], mode="clip")
             curved = self.family.curvature(beta @ X.T)
             if self.weights is not None:
                 curved *= self.weights[some]
-            if lists is None or cuts is None:
-                if counts is not None:
-                    curved *= counts[some]
-                _add_products(sums[0], X, curved, room[0])
-                continue
-            for number, own in enumerate(lists):
-                begin, end = cuts[number][block : block + 2]
-                place = own[begin:end] - start
-                rows = np.take(
-                    X, place, axis=0, out=room[1, : end - begin], mode="clip"
-                )
-                one = curved[:, place]
-                if counts is not None:
-                    one *= counts[number][begin:end]
-                _add_products(sums[number], rows, one, room[0])
+            if counts is not None:
+                curved *= counts[start : start + size]
+            _add_products(sums, X, curved, room[0])
+        return sums
+
+    @property
+    def _pairs(self) -> list[tuple[int, int]]:
+        """Each two combinations of classes."""
+        free = self.family.basis.shape[1]
+        return [(a, b) for a in range(free) for b in range(a, free)]
+
+    def _whole(self, sums: Matrix) -> Matrix:
+        """Put products for each two classes together, in coordinates."""
         if (self.unit != 1).any():
             sums /= np.multiply.outer(self.unit, self.unit).astype(sums.dtype)
-        if free == 1:
-            return list(sums[:, 0])
-        whole = np.empty((many, free, p, free, p), sums.dtype)
-        for pair, (a, b) in enumerate(pairs):
-            whole[:, a, :, b] = whole[:, b, :, a] = sums[:, pair]
-        return list(whole.reshape(many, free * p, free * p))
+        if len(sums) == 1:
+            return np.asarray(sums[0])
+        p, free = self.X.shape[1], self.family.basis.shape[1]
+        whole = np.empty((free, p, free, p), sums.dtype)
+        for (a, b), own in zip(self._pairs, sums, strict=True):
+            whole[a, :, b] = whole[b, :, a] = own
+        return whole.reshape(free * p, free * p)
 
     def diagonal(self, theta: Matrix) -> Matrix:
         """Return the diagonal of the Hessian with the penalty, shape (q,)."""
-        beta, free = self.coefficients(theta), self.family.basis.shape[1]
-        pairs = [(a, b) for a in range(free) for b in range(a, free)]
-        own = [number for number, (a, b) in enumerate(pairs) if a == b]
+        beta = self.coefficients(theta)
+        own = [number for number, (a, b) in enumerate(self._pairs) if a == b]
 
         def sums(rows: slice) -> Matrix:
             X = self.X[rows]
@@ -298,10 +347,12 @@ class Passes:
         return (self,) if self.rounded is self else (self.rounded, self)
 
 
-def edges(lists: Sequence[Numbers], n: int, size: int) -> list[list[int]]:
-    """Return where the records of each block begin in rising lists of records."""
-    starts = np.arange(0, n + size, size)
-    return [np.searchsorted(own, starts).tolist() for own in lists]
+def added(parts: list[Matrix]) -> Matrix:
+    """Add arrays in their order, in the place of the first."""
+    total, *others = parts
+    for one in others:
+        total += one
+    return total
 
 
 def _add_products(sums: Matrix, X: Matrix, curved: Matrix, room: Matrix) -> None:
