@@ -4,9 +4,10 @@
 
 One row per cell: the largest difference from refits at high precision, of our
 predictions and of scikit-learn's with default settings; the time of
-`cross_val_predict` with default settings over that of `cv(...).predictions`, and the
-peak memory of our call in a process of its own. With the name of a cell, this file
-prints the memory of its call:
+`cross_val_predict` with default settings over that of `cv(...).predictions`, which
+shares large fits among the cores unless OMP_NUM_THREADS is 1, and over that of the same
+call with `n_jobs=1`; and the peak memory of our call in a process of its own. With the
+name of a cell, this file prints the memory of its call:
 
     python benchmarks/grid.py ridge-5fold-1000x20
 """
@@ -115,7 +116,7 @@ class Cell:
         codes = pd.Categorical(y) if self.model == "multinomial" else y
         return frame.assign(y=codes), X, y
 
-    def ours(self, frame: pd.DataFrame) -> Any:
+    def ours(self, frame: pd.DataFrame, n_jobs: int | None = None) -> Any:
         """Make the call that is measured, from formula and frame to predictions."""
         import statcv as scv
 
@@ -124,7 +125,13 @@ class Cell:
             kind = "kfold" if self.model == "least squares" else "stratified_kfold"
             plan = {"scheme": kind, "k": self.k}
         result = scv.cv(
-            "y ~ .", frame, model=self.our_model, seed=1, progress=False, **plan
+            "y ~ .",
+            frame,
+            model=self.our_model,
+            seed=1,
+            progress=False,
+            n_jobs=n_jobs,
+            **plan,
         )
         _ = result.predictions
         return result
@@ -253,21 +260,24 @@ def grid(
 def _timed(cell: Cell, runs: int) -> dict[str, Any]:
     """Time both sides in turns; single rounds give the lowest and highest ratio."""
     frame, X, y = cell.data()
-    ours: list[float] = []
-    theirs: list[float] = []
-    cell.ours(frame)
-    while len(ours) < runs and sum(ours) + sum(theirs) < LONG:
-        ours.append(_seconds(lambda: cell.ours(frame)))
-        theirs.append(_seconds(lambda: cell.theirs(X, y)))
-    single = [b / a for a, b in zip(ours, theirs, strict=True)]
-    mine, peer = statistics.median(ours), statistics.median(theirs)
+    calls: dict[str, Callable[[], Any]] = {
+        "statcv": lambda: cell.ours(frame),
+        "one": lambda: cell.ours(frame, n_jobs=1),
+        "peer": lambda: cell.theirs(X, y),
+    }
+    calls["statcv"]()
+    table = pd.DataFrame(columns=list(calls), dtype=float)
+    while len(table) < runs and table.to_numpy().sum() < LONG:
+        table.loc[len(table)] = [_seconds(call) for call in calls.values()]
+    single, median = table["peer"] / table["statcv"], table.median()
     return {
-        "ratio": peer / mine,
-        "lowest": min(single),
-        "highest": max(single),
-        "statcv_s": mine,
-        "peer_s": peer,
-        "runs": len(ours),
+        "ratio": median["peer"] / median["statcv"],
+        "lowest": single.min(),
+        "highest": single.max(),
+        "one_thread": median["peer"] / median["one"],
+        "statcv_s": median["statcv"],
+        "peer_s": median["peer"],
+        "runs": len(table),
     }
 
 
