@@ -11,7 +11,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from statcv.metrics import METRICS
 from statcv.verbs.cv import cv
 
 NEW = 4_000  # new records of a data set
+RESAMPLED = 1_000  # bootstrap samples of the data sets, for a Monte Carlo error
 
 
 @dataclass(frozen=True)
@@ -194,4 +195,57 @@ def summarise(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
         else:
             row |= {"coverage": np.nan, "coverage_se": np.nan}
         rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def compare_errors(
+    table: pd.DataFrame, by: Sequence[str], methods: Sequence[str], *, seed: int
+) -> pd.DataFrame:
+    """Compare the absolute errors of each two methods on the same data sets.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+        Rows of :func:`measure_sample`, of one model and one metric, with ``number`` of
+        the data set.
+    by : sequence of str
+        Columns whose combinations are kept apart.
+    methods : sequence of str
+        The methods, each of which is compared with those before it.
+    seed : int
+        Seed for the bootstrap samples that give Monte Carlo errors.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each two methods: the median of the absolute error of ``column`` minus
+        that of ``row``, its Monte Carlo error, the quartiles, and the p-value of
+        Wilcoxon's signed-rank test.
+    """
+    from scipy.stats import wilcoxon
+
+    rng, rows = np.random.default_rng(seed), []
+    for key, part in table.groupby(list(by), sort=False):
+        error = (part["estimate"] - part["truth"]).abs()
+        wide = part.assign(error=error).pivot(
+            index="number", columns="method", values="error"
+        )
+        n = len(wide)
+        samples = rng.integers(n, size=(RESAMPLED, n))
+        for column, row in combinations(methods, 2):
+            apart = (wide[column] - wide[row]).to_numpy()
+            first, median, third = np.quantile(apart, [0.25, 0.5, 0.75])
+            rows.append(
+                {
+                    **dict(zip(by, key, strict=True)),
+                    "n": n,
+                    "row": row,
+                    "column": column,
+                    "median": median,
+                    "median_se": np.median(apart[samples], axis=1).std(ddof=1),
+                    "first_quartile": first,
+                    "third_quartile": third,
+                    "p_value": float(wilcoxon(apart).pvalue),
+                }
+            )
     return pd.DataFrame(rows)

@@ -7,7 +7,13 @@ import pytest
 import statcv as scv
 from statcv.models import Logit
 from statcv.studies import geroldinger2023, smith2014
-from statcv.studies.small_samples import Method, measure_sample, sample, summarise
+from statcv.studies.small_samples import (
+    Method,
+    compare_errors,
+    measure_sample,
+    sample,
+    summarise,
+)
 
 
 def test_the_classes_have_their_sizes_and_the_true_model_its_concordance():
@@ -70,6 +76,46 @@ def test_the_statements_of_smith_and_others_hold():
     assert (few.loc[alike, "rmse"] > few.loc["optimism", "rmse"]).all()
     assert (many.loc[[*alike, "optimism"], "bias"].abs() < 0.02).all()
     assert few.loc["apparent", "bias"] > many.loc["apparent", "bias"] > 0
+
+
+def test_errors_are_compared_two_by_two():
+    table = pd.DataFrame(
+        {
+            "c": 0.8,
+            "number": [1, 1, 2, 2, 3, 3],
+            "method": ["a", "b"] * 3,
+            "estimate": [0.9, 0.7, 0.5, 0.9, 0.6, 0.8],
+            "truth": 0.8,
+        }
+    )
+    (row,) = compare_errors(table, ["c"], ["a", "b"], seed=1).itertuples()
+    assert (row.row, row.column, row.n) == ("b", "a", 3)
+    assert row.median == pytest.approx(0.2)  # of 0, 0.2 and 0.2
+    assert row.first_quartile == pytest.approx(0.1)
+
+
+def test_the_errors_that_smith_and_others_published_have_the_same_signs_here():
+    published, ours = smith2014.published_errors(), smith2014.stored("absolute_errors")
+    medians = ours.pivot(index=["row", "column"], columns="c", values="median")
+    known = published[published["stars"] > 0].set_index(["row", "column"])["median"]
+    alike = medians.loc[known.index].mul(known, axis=0) > 0
+    assert len(published) == 30
+    assert len(known) == 18
+    assert alike.all(axis=1).sum() >= 17
+    worse = ours[(ours["row"] == "LOO") & (ours["column"] == "LPO")]
+    assert (worse["median"] < -0.009).all()
+    assert (worse["p_value"] < 0.001).all()
+    paired = ours[(ours["row"] == "RLOOCV") & (ours["column"] == "LPO")]
+    assert (paired["median"].abs() < 2.5 * paired["median_se"]).all()
+
+
+@pytest.mark.slow
+def test_a_run_of_absolute_errors_is_near_those_that_ship():
+    found = smith2014.absolute_errors(60, seed=2).set_index(["c", "row", "column"])
+    known = smith2014.stored("absolute_errors").set_index(["c", "row", "column"])
+    apart = found["median"] - known["median"]
+    error = np.hypot(found["median_se"], known["median_se"])
+    assert (apart.abs() < 4 * error + 0.002).mean() > 0.95
 
 
 def test_the_statements_of_geroldinger_and_others_hold():

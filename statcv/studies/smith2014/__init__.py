@@ -1,7 +1,9 @@
 """The question of Smith et al. (2014): optimism at few events per variable.
 
-:func:`optimism` measures estimates of the c-statistic. A summary ships with the package
-(:func:`stored`). It is made by::
+:func:`optimism` measures estimates of the c-statistic, and :func:`absolute_errors`
+compares their errors two by two, as Table 1 of the paper does
+(:func:`published_errors`). Summaries ship with the package (:func:`stored`). They are
+made by::
 
     python -m statcv.studies smith2014 DIRECTORY data --seed 1 --jobs 2
 
@@ -9,6 +11,11 @@ G. C. S. Smith, S. R. Seaman, A. M. Wood, P. Royston and I. R. White, American J
 of Epidemiology 180 (2014) 318.
 """
 
-from statcv.studies.smith2014.paper import optimism, stored
+from statcv.studies.smith2014.paper import (
+    absolute_errors,
+    optimism,
+    published_errors,
+    stored,
+)
 
-__all__ = ["optimism", "stored"]
+__all__ = ["absolute_errors", "optimism", "published_errors", "stored"]
