@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.models.threads import threads, usual_threads
+from statcv.models import allow_threads, usual_threads
 
 
 class NoBar:
@@ -287,7 +287,7 @@ def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
         from joblib.parallel import get_active_backend
 
         _, n_jobs = get_active_backend()
-    return threads(usual_threads() if n_jobs is None else _jobs(n_jobs))
+    return allow_threads(usual_threads() if n_jobs is None else _jobs(n_jobs))
 
 
 def _do(

@@ -44,7 +44,7 @@ def usual_threads() -> int:
 
 
 @contextmanager
-def threads(number: int) -> Iterator[None]:
+def allow_threads(number: int) -> Iterator[None]:
     """Allow a number of threads, this one among them, to the work inside."""
     before = _allowed.number, _allowed.pool
     _allowed.number, _allowed.pool = number, None
@@ -70,7 +70,7 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
 
     Examples
     --------
-    >>> with threads(2):
+    >>> with allow_threads(2):
     ...     shared(abs, [-1, 2, -3], cost=1e9)
     [1, 2, 3]
     """
@@ -82,7 +82,7 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     heeded = np.geterr()
 
     def do(hand: int) -> None:
-        with np.errstate(**heeded), threads(1):
+        with np.errstate(**heeded), allow_threads(1):
             for place in range(hand, len(items), hands):
                 made[place] = work(items[place])
 

@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import statcv as scv
@@ -48,12 +47,27 @@ def exact(training, C):
             solver=solver,
             fit_intercept=training.intercept is not None,
         )
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always", ConvergenceWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a last step that rounding stopped
             fitted.fit(training.without_intercept, training.y, training.weights)
-        if not said:
+        if largest_slope(fitted, training, C) < 1e-9:
             return fitted
-    raise AssertionError(said[0].message)
+    raise AssertionError("scikit-learn does not find the optimum")
+
+
+def largest_slope(fitted, training, C):
+    """Return the largest derivative of the penalised likelihood, which is 0 at best.
+
+    The coefficients are no farther from the optimum, as the ridge has a curvature of 1.
+    """
+    X, classes = training.without_intercept, training.n_classes
+    pull = (training.y[:, None] == np.arange(classes)) - fitted.predict_proba(X)
+    if training.weights is not None:
+        pull = pull * training.weights[:, None]
+    pull = pull[:, 1:] if classes == 2 else pull
+    slopes = C * pull.T @ X - fitted.coef_
+    constant = 0.0 if training.intercept is None else np.abs(pull.sum(axis=0)).max()
+    return max(np.abs(slopes).max(), constant)
 
 
 @given(

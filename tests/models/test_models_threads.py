@@ -8,14 +8,14 @@ import pandas as pd
 import pytest
 
 from statcv import cv
-from statcv.models import Linear, Logit
-from statcv.models.threads import shared, threads, usual_threads
+from statcv.models import Linear, Logit, allow_threads, usual_threads
+from statcv.models.threads import shared
 
 PLENTY = 1e9  # operations
 
 
 def test_results_are_in_the_order_of_the_items():
-    with threads(3):
+    with allow_threads(3):
         made = shared(lambda item: item**2, range(10), PLENTY)
     assert made == [item**2 for item in range(10)]
 
@@ -27,7 +27,7 @@ def test_costly_work_is_done_by_as_many_threads_as_are_allowed():
         meeting.wait()
         return threading.get_ident()
 
-    with threads(3):
+    with allow_threads(3):
         assert len(set(shared(work, range(3), PLENTY))) == 3
     assert (
         shared(lambda item: threading.get_ident(), range(3), PLENTY)
@@ -37,7 +37,7 @@ def test_costly_work_is_done_by_as_many_threads_as_are_allowed():
 
 @pytest.mark.parametrize(("cost", "number"), [(1.0, 4), (PLENTY, 1)])
 def test_cheap_work_and_one_thread_stay_here(cost, number):
-    with threads(number):
+    with allow_threads(number):
         found = shared(lambda item: threading.get_ident(), range(4), cost)
     assert set(found) == {threading.get_ident()}
 
@@ -49,7 +49,7 @@ def test_work_inside_other_work_is_not_shared_again():
     def outer(item):
         return set(shared(inner, range(4), PLENTY)) == {threading.get_ident()}
 
-    with threads(2):
+    with allow_threads(2):
         assert all(shared(outer, range(4), PLENTY))
 
 
@@ -61,7 +61,7 @@ def test_an_error_of_any_item_is_raised_and_the_rest_is_finished():
             raise ZeroDivisionError("of an item")
         done.append(item)
 
-    with threads(2), pytest.raises(ZeroDivisionError, match="of an item"):
+    with allow_threads(2), pytest.raises(ZeroDivisionError, match="of an item"):
         shared(work, range(5), PLENTY)
     assert {0, 2, 4} <= set(done)
 
@@ -70,9 +70,13 @@ def test_floating_point_errors_are_handled_as_in_the_calling_thread():
     def work(item):
         return np.float64(1.0) / np.zeros(3)[item]
 
-    with threads(2), np.errstate(divide="ignore"):
+    with allow_threads(2), np.errstate(divide="ignore"):
         assert np.isinf(shared(work, range(3), PLENTY)).all()
-    with threads(2), np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+    with (
+        allow_threads(2),
+        np.errstate(divide="raise"),
+        pytest.raises(FloatingPointError),
+    ):
         shared(work, range(3), PLENTY)
 
 
