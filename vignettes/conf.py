@@ -77,20 +77,26 @@ get_cache(nb_execution_cache_path).list_cache_records()  # makes it, for all pro
 
 # Processes read pages in few portions, and the longest pages would be in one of them.
 _SECONDS = {
-    "which-stratifier": 27,
-    "fold-plans": 22,
-    "loocv-and-rloocv": 20,
-    "what-may-i-conclude": 20,
-    "gallery": 16,
-    "large-runs": 15,
-    "unbiased-at-last": 15,
-    "stratified-kfold": 19,
-    "which-scheme": 14,
-    "bey2020": 13,
-    "austin2024-published": 13,
-    "austin2024-simulations": 13,
-    "cheatsheet": 12,
-    "index": 11,
+    "loocv-and-rloocv": 31,
+    "which-stratifier": 30,
+    "fold-plans": 29,
+    "large-runs": 25,
+    "what-may-i-conclude": 22,
+    "bey2020": 21,
+    "austin2024-published": 21,
+    "how-to/trees-over-sites": 20,
+    "unbiased-at-last": 19,
+    "stratified-kfold": 18,
+    "gallery": 17,
+    "which-scheme": 15,
+    "austin2024-simulations": 15,
+    "index": 14,
+    "cheatsheet": 14,
+    "writing-a-paper": 13,
+    "five-hospitals": 12,
+    "tuning": 11,
+    "data-protection": 10,
+    "formula": 10,
 }
 
 
@@ -99,11 +105,11 @@ def _spread(app, env, docnames):
     room = [len(portion) for portion in make_chunks(docnames, app.parallel)]
     portions = [[] for _ in room]
     took = [0] * len(room)
-    for name in sorted(docnames, key=lambda name: -_SECONDS.get(name, 3)):
+    for name in sorted(docnames, key=lambda name: -_SECONDS.get(name, 4)):
         open_ = [i for i, most in enumerate(room) if len(portions[i]) < most]
         least = min(open_, key=took.__getitem__)
         portions[least].append(name)
-        took[least] += _SECONDS.get(name, 3)
+        took[least] += _SECONDS.get(name, 4)
     docnames[:] = [name for portion in portions for name in portion]
 
 
