@@ -90,7 +90,17 @@ def without_column(X: Matrix, place: int | None) -> Matrix:
 
 
 class Fit(Protocol):
-    """A fitted model."""
+    """A fitted model.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit, TrainingSet
+    >>> X = np.column_stack([np.ones(6), np.arange(6)])
+    >>> y, names = np.array([0, 1, 0, 1, 0, 1]), ("Intercept", "x")
+    >>> fit = Logit().fit(TrainingSet(X, y, "binary", 2, names, 0, None, seed=0))
+    >>> fit.converged, fit.separated, fit.probabilities, list(fit.coefficients)
+    (True, False, True, ['Intercept', 'x'])
+    """
 
     @property
     def coefficients(self) -> dict[str, float] | None:
@@ -195,7 +205,18 @@ class Capabilities:
 
 
 class Model(Protocol):
-    """A model that :func:`statcv.cv` fits in every fold."""
+    """A model that :func:`statcv.cv` fits in every fold.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> model: Model = Logit(C=1.0)
+    >>> model.label
+    'ridge logistic regression, C = 1'
+    >>> model.check("continuous")
+    Traceback (most recent call last):
+    statcv.errors.ModelError: ...
+    """
 
     @property
     def label(self) -> str:

@@ -291,6 +291,15 @@ class Forests:
     raw : tuple of bytes
         Those of each fold, and of all records at the end; the coordinator has the last
         alone.
+
+    Examples
+    --------
+    A run of boosted trees over sites has one, of which all sites publish the digest:
+
+    >>> from types import SimpleNamespace
+    >>> one, other = (Forests(SimpleNamespace(), (b"trees",)) for _ in range(2))
+    >>> one.digest == other.digest
+    True
     """
 
     plan: SitesPlan

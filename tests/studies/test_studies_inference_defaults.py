@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from statcv.errors import ArgumentError
 from statcv.metrics import auroc
 from statcv.studies.inference import run_defaults, stored
 from statcv.studies.inference.defaults import Cell, cells
@@ -96,3 +97,8 @@ def test_the_default_test_has_nearly_the_power_of_delongs_where_records_are_many
     lost = delongs["rejects"].to_numpy() - ours["rejects"].to_numpy()
     assert lost.mean() <= 0.05
     assert (lost[ours["scheme"] == "stratified_kfold"] <= 0.05).all()
+
+
+def test_an_unknown_population_is_named_with_those_there_are():
+    with pytest.raises(ArgumentError, match="there are equal of equicorrelated; "):
+        run_defaults(2, questions=["equal"], populations=["skew"])

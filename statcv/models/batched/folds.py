@@ -484,6 +484,17 @@ class FittedFolds:
     everywhere : callable or None
         Function that returns the predictions of all records by all fits, shape (fits,
         n) or (fits, n, classes), if there is a quicker way than ``predict``.
+
+    Examples
+    --------
+    >>> from statcv.models import Logit
+    >>> X, y = np.column_stack([np.ones(6), np.arange(6)]), np.array([0, 1, 0, 1, 0, 1])
+    >>> records = TrainingSet(X, y, "binary", 2, ("Intercept", "x"), 0, None, seed=0)
+    >>> fitted = Logit(C=1.0).fit_folds(records, Folds.leaving_out([[0, 1], [2, 3]]))
+    >>> fitted.converged
+    array([ True,  True])
+    >>> fitted.predict_all(6).shape
+    (2, 6)
     """
 
     coefficients: Matrix | Computed | None

@@ -33,6 +33,12 @@ class Figure5:
     ----------
     people : pandas.DataFrame
         Covariates and the outcome ``y``.
+
+    Examples
+    --------
+    >>> from statcv.studies.bey2020 import figure5
+    >>> figure5(n=100).people.shape
+    (100, 11)
     """
 
     people: pd.DataFrame = field(repr=False)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from statcv.errors import StatcvError, StatcvWarning
+from statcv.errors import ArgumentError, StatcvError, StatcvWarning
 from statcv.folds import by_value
 from statcv.metrics import METRICS
 from statcv.models import Logit
@@ -306,6 +306,17 @@ def run_defaults(
     -------
     pandas.DataFrame
         One row per cell and method, as :func:`defaults_table` gives it.
+
+    Raises
+    ------
+    ArgumentError
+        If no such population is asked such a question.
+
+    Examples
+    --------
+    >>> table = run_defaults(2, questions=["equal"], populations=["normal"], seed=1)
+    >>> table["question"].unique().tolist()
+    ['equal']
     """
     asked = [
         cell
@@ -313,6 +324,9 @@ def run_defaults(
         if cell.question in questions
         and (populations is None or cell.population in populations)
     ]
+    if not asked:
+        known = sorted({f"{cell.question} of {cell.population}" for cell in cells()})
+        raise ArgumentError(f"there is no such cell; there are {'; '.join(known)}.")
     if directory is None:
         with TemporaryDirectory() as own:
             return _run(Path(own), asked, data_sets, seed, n_jobs, progress)
@@ -373,6 +387,15 @@ def defaults_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
         in 95 % of the data sets; ``ratio`` of the two; ``rejects`` and
         ``rejects_se``, the share of p-values of at most .05 (of intervals of a
         difference of two models).
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> asked = {"questions": ["equal"], "populations": ["normal"], "seed": 1}
+    >>> with TemporaryDirectory() as directory:
+    ...     made = run_defaults(2, **asked, directory=directory)
+    ...     made.equals(defaults_table(directory))
+    True
     """
     parts = []
     for file, _ in parts_of(Path(directory)):

@@ -275,6 +275,17 @@ def study_table(directory: str | os.PathLike[str]) -> pd.DataFrame:
     ------
     CheckpointError
         If the directory holds no part of a study, or one that cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from statcv.studies.inference import run_study
+    >>> cell = {"n": [30], "balances": [0.5], "auroc": [0.5], "duplicates": [False]}
+    >>> asked = {"schemes": ["loocv"], "questions": ["no_skill"], "refits": 0}
+    >>> with TemporaryDirectory() as directory:
+    ...     made = run_study(4, **cell, **asked, directory=directory)
+    ...     made.equals(study_table(directory))
+    True
     """
     cells: dict[str, list[Path]] = defaultdict(list)
     for file, _ in parts_of(Path(directory)):

@@ -46,6 +46,14 @@ class NVFlare:
     workspace : Path
     homes : dict of Path
         The home of each site of the last run, which keeps its log and its ledger.
+
+    Examples
+    --------
+    ``statcv.sites.run_sites(plan, data, transport=NVFlare("run1"))`` starts the
+    processes; before that there is no home.
+
+    >>> NVFlare("run1").homes
+    {}
     """
 
     def __init__(self, workspace: str | PathLike[str]) -> None:

@@ -146,6 +146,12 @@ def frequent_taxa(data: pd.DataFrame) -> list[str]:
     ----------
     data : pandas.DataFrame
         As :func:`statcv.fetch_ptb` returns it.
+
+    Examples
+    --------
+    >>> data = pd.DataFrame({"age": [30, 40], "Atopobium_1": [0, 7], "Dialister_2": 0})
+    >>> frequent_taxa(data)
+    ['Atopobium_1']
     """
     taxa = data.columns[data.columns.str.fullmatch(r".*_\d+")]
     return [taxon for taxon in taxa if (data[taxon] > 0).mean() > PREVALENCE]

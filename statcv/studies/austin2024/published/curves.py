@@ -255,6 +255,12 @@ def figure4(
         If there is no such analysis, or the list is empty.
     DownloadError
         If the data are not available.
+
+    Examples
+    --------
+    >>> made = figure4(2, analyses="stand_in", pairs=False, seed=1)
+    >>> made.aurocs["estimate"].unique().tolist()
+    ['LOOCV, pooled', 'RLOOCV, pooled', 'RLOOCV, paired']
     """
     seed = resolve_seed(seed)
     if isinstance(analyses, str):

@@ -217,6 +217,12 @@ def tuning_paths(
         If there are no such data, or fewer than two penalties.
     DownloadError
         If published data are not available.
+
+    Examples
+    --------
+    >>> made = tuning_paths("noise", data_sets=2, penalties=[0.1, 1.0], seed=1)
+    >>> made.paths().columns.tolist()
+    ['data', 'estimate', 'C', 'auroc', 'se']
     """
     seed = resolve_seed(seed)
     check_whole(runs, "runs", least=1)
