@@ -49,9 +49,10 @@ class NVFlare:
 
     Examples
     --------
-    ``statcv.sites.run_sites(plan, data, transport=NVFlare("run1"))`` starts the
-    processes; before that there is no home.
+    ``statcv.sites.run(plan, data, NVFlare("run1"))`` starts the processes; before that
+    no site has a home.
 
+    >>> from statcv.sites import NVFlare
     >>> NVFlare("run1").homes
     {}
     """
