@@ -9,6 +9,7 @@ import threading
 import uuid
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -117,8 +118,13 @@ def _limited(libraries: Any) -> Any:
 
 
 def _loaded() -> tuple[Any, Any]:
-    """Return the process's libraries, searched again once it imports more."""
+    """Return the process's libraries, searched again once it imports more.
+
+    scipy brings a BLAS of its own, which is loaded before, as the first fit of a
+    process would otherwise load it with all its threads.
+    """
     global _libraries, _modules
+    import_module("scipy.linalg.lapack")
     if len(sys.modules) != _modules:
         from threadpoolctl import ThreadpoolController
 

@@ -1,5 +1,8 @@
 import functools
+import os
 import re
+import subprocess
+import sys
 import time
 
 import joblib
@@ -181,6 +184,27 @@ def test_threads_of_linear_algebra_change_no_bit():
         one = cv("y ~ .", frame, k=3, seed=1, n_jobs=1)
     two = cv("y ~ .", frame, k=3, seed=1, n_jobs=2)
     np.testing.assert_array_equal(one.held.predicted, two.held.predicted)
+
+
+def test_the_first_call_of_a_process_gives_the_numbers_of_the_second():
+    script = """
+import numpy as np, pandas as pd
+from statcv import cv
+from statcv.models import Logit
+rng = np.random.default_rng(1)
+frame = pd.DataFrame(rng.normal(size=(800, 300))).add_prefix("x")
+frame["y"] = (frame["x0"] + rng.logistic(size=800) > 0).astype(int)
+one, two = (cv("y ~ .", frame, model=Logit(C=1.0), k=5, seed=1) for _ in range(2))
+assert (one.held.predicted == two.held.predicted).all()
+"""
+    threads = {"OMP_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2"}
+    made = subprocess.run(
+        [sys.executable, "-c", script],
+        env=os.environ | threads,
+        capture_output=True,
+        text=True,
+    )
+    assert made.returncode == 0, made.stderr
 
 
 def test_coefficients_are_those_of_each_fold(data):
