@@ -74,8 +74,8 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     ...     shared(abs, [-1, 2, -3], cost=1e9)
     [1, 2, 3]
     """
-    hands = min(_allowed.number, len(items))
-    if hands < 2 or cost * len(items) < WORTH * hands:
+    hands = min(_allowed.number, len(items), int(cost * len(items) / WORTH))
+    if hands < 2:
         return [work(item) for item in items]
     pool = _pool()
     made: list[Made | None] = [None] * len(items)

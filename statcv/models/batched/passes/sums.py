@@ -146,8 +146,7 @@ class Passes:
 
     def blocks(self, fits: int) -> list[slice]:
         """Return all rows, some at a time."""
-        n, size = len(self.X), self.block_size(fits)
-        return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+        return _cut(len(self.X), self.block_size(fits))
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block.
@@ -173,7 +172,7 @@ class Passes:
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
         blocks = self.blocks(fits)
-        return added(shared(work, blocks, self.cost(fits) / len(blocks)))
+        return _added(shared(work, blocks, self.cost(fits) / len(blocks)))
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of all records at coordinates, each (1, q)."""
@@ -231,12 +230,10 @@ class Passes:
         def products(rows: slice) -> Matrix:
             return self._products(theta, rows, None if counts is None else counts[rows])
 
-        n, parts = len(self.X), 2 if len(self.X) >= 4 * self.X.shape[1] else 1
-        size = -(-n // parts)
-        halves = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-        return self._whole(
-            added(shared(products, halves, self._cost_of_products(size)))
-        )
+        n, p = self.X.shape
+        size = -(-n // 2) if n >= 4 * p else n  # so that adding products costs little
+        made = shared(products, _cut(n, size), self._cost_of_products(size))
+        return self._whole(_added(made))
 
     def hessians(
         self, theta: Matrix, lists: Sequence[Numbers], counts: Sequence[Matrix] | None
@@ -347,7 +344,12 @@ class Passes:
         return (self,) if self.rounded is self else (self.rounded, self)
 
 
-def added(parts: list[Matrix]) -> Matrix:
+def _cut(n: int, size: int) -> list[slice]:
+    """Return n rows in stretches of one size, but the last."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def _added(parts: list[Matrix]) -> Matrix:
     """Add arrays in their order, in the place of the first."""
     total, *others = parts
     for one in others:
