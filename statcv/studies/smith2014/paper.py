@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pandas as pd
 
 from statcv.models import Logit
@@ -88,16 +90,26 @@ def optimism(
 
 
 def _optimism(seed: int, number: int) -> pd.DataFrame:
+    return _measured(seed, number, PER_VARIABLE, METHODS)
+
+
+def _measured(
+    seed: int,
+    number: int,
+    per_variable: Sequence[int],
+    methods: Mapping[str, Method],
+) -> pd.DataFrame:
+    """Draw and measure a data set for each number of events per variable and each c."""
     return measure_settings(
         seed,
         number,
         "epv",
-        PER_VARIABLE,
+        per_variable,
         CS,
         sizes=lambda events: (2 * events * COVARIATES, events * COVARIATES),
         covariates=COVARIATES,
         models={"ML": {"model": Logit()}},
-        methods=METHODS,
+        methods=methods,
         metrics=("auroc",),
         n_boot=100,
     )
@@ -146,20 +158,7 @@ def absolute_errors(
 
 
 def _absolute_errors(seed: int, number: int) -> pd.DataFrame:
-    table = measure_settings(
-        seed,
-        number,
-        "epv",
-        (5,),
-        CS,
-        sizes=lambda events: (2 * events * COVARIATES, events * COVARIATES),
-        covariates=COVARIATES,
-        models={"ML": {"model": Logit()}},
-        methods=PAIRED_METHODS,
-        metrics=("auroc",),
-        n_boot=100,
-    )
-    return table.assign(number=number)
+    return _measured(seed, number, (5,), PAIRED_METHODS).assign(number=number)
 
 
 def published_errors() -> pd.DataFrame:
