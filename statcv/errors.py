@@ -162,6 +162,10 @@ class SeparationWarning(StatcvWarning):
     """In some folds the classes are separated: fitted probabilities of 0 or 1."""
 
 
+class PrecisionWarning(StatcvWarning):
+    """An estimate from counts may be far from that of the records themselves."""
+
+
 class ExchangeWarning(StatcvWarning):
     """Files in the directory of an exchange that are ignored."""
 

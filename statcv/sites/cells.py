@@ -164,11 +164,15 @@ class Area:
     Attributes
     ----------
     value, lower, upper : float
+    se : float
+        Standard deviation of the value if the order of records within intervals is
+        random: each of them falls into a bin as those of all sites do.
     """
 
     value: float
     lower: float
     upper: float
+    se: float
 
     @property
     def bound(self) -> float:
@@ -193,7 +197,7 @@ def area_of(
     >>> high = Cells(np.array([True, True]), np.array([0, 2, 8]))
     >>> low = Cells(np.array([True, True]), np.array([8, 2, 0]))
     >>> area_of([high], [low], [np.ones(3), np.ones(3)])
-    Area(value=0.9800000000000001, lower=0.96, upper=1.0)
+    Area(value=0.9800000000000001, lower=0.96, upper=1.0, se=0.0)
     """
     bins = len(mass[0])
     ones, zeros = (
@@ -202,9 +206,14 @@ def area_of(
     )
     n1, n0 = ones.sum(), zeros.sum()
     if not n1 or not n0:
-        return Area(float("nan"), float("nan"), float("nan"))
+        return Area(*[float("nan")] * 4)
     below = np.cumsum(zeros) - zeros / 2
     value = float(ones @ below / n1 / n0)
+    above = n1 - np.cumsum(ones) + ones / 2
+    open_ = sum(_variance_within(cells, mass[0], below / n0) for cells in positive)
+    open_ = open_ / n1**2
+    rest = sum(_variance_within(cells, mass[1], above / n1) for cells in negative)
+    open_ += rest / n0**2
     surely_below = np.zeros(bins + 1)  # negative records before each bin
     maybe_below = np.zeros(bins + 1)
     for cells in negative:
@@ -218,7 +227,25 @@ def area_of(
         lower += float(cells.counts @ surely_below[starts[:-1]])
         upper += float(cells.counts @ maybe_below[starts[1:]])
     lower, upper = float(lower / n1 / n0), float(upper / n1 / n0)
-    return Area(min(max(value, lower), upper), lower, upper)
+    return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(open_)))
+
+
+def mean_order_se(areas: Sequence[Area]) -> float:
+    """Return the standard error of a mean of areas from the order within intervals."""
+    return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
+
+
+def _variance_within(cells: Cells, mass: Floats, share: Floats) -> float:
+    """Return the variance of a sum over records of a function of their bins.
+
+    Each falls into a bin of its interval with a chance in proportion to the mass.
+    """
+    expected = cells.spread(mass)
+    starts = cells.starts[:-1]
+    total = np.maximum(cells.counts, 1)
+    mean = np.add.reduceat(expected * share, starts) / total
+    squares = np.add.reduceat(expected * share**2, starts)
+    return float((squares - cells.counts * mean**2).clip(min=0).sum())
 
 
 def delong_variance(ones: Floats, zeros: Floats) -> float:

@@ -19,7 +19,13 @@ from statcv.inference.intervals.infinitesimal import (
 )
 from statcv.inference.intervals.interval import RECORDS_ONLY, symmetric
 from statcv.metrics import get_metric
-from statcv.sites.cells import Area, Cells, area_of, delong_variance
+from statcv.sites.cells import (
+    Area,
+    Cells,
+    area_of,
+    delong_variance,
+    mean_order_se,
+)
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.progress import SCORE, VARY
@@ -89,6 +95,12 @@ class Some:
             for fold in range(self.plan.k)
         ]
 
+    def order_se(self, how: str) -> float:
+        """Return the standard error of the auROC from the order within intervals."""
+        if how == "pooled":
+            return self.pooled_area.se
+        return mean_order_se(self.fold_areas)
+
     def spread(self, code: int) -> Floats:
         """Return the counts of a class by bin."""
         mass = self.masses[1 - code]
@@ -124,11 +136,12 @@ class Some:
         """Return the standard error with the fits as given."""
         if metric == "auroc":
             if how == "pooled":
-                return math.sqrt(delong_variance(self.spread(1), self.spread(0)))
-            each = [
-                delong_variance(*self._fold_spread(fold)) for fold in range(self.plan.k)
-            ]
-            return math.sqrt(np.mean(each) / self.plan.k)
+                variance = delong_variance(self.spread(1), self.spread(0))
+            else:
+                folds = map(self._fold_spread, range(self.plan.k))
+                each = [delong_variance(*one) for one in folds]
+                variance = float(np.mean(each)) / self.plan.k
+            return math.sqrt(variance + self.order_se(how) ** 2)
         found = self._given(metric)
         return math.sqrt(found) if found > 0 else float("nan")
 
@@ -267,17 +280,22 @@ def _interval(
     if some.plan.grown:
         method = "corrected influence of records" if ranked else "influence of records"
         assumes = CORRECTED if ranked else RECORDS_ONLY
-    if some.plan.stratify["by"] == "hash" and some.shared:
+    by_hash = some.plan.stratify["by"] == "hash"
+    if by_hash and some.shared:
         assumes += (
             f"; persons at several sites raise its variance by {some.shared:.0%}, an "
             "estimate from buckets of identifiers"
         )
     else:
+        no_sign = ", as buckets of identifiers show no more of them than chance does"
         assumes += "; records of different sites count as independent"
+        assumes += no_sign if by_hash else ""
     if not ranked:
         se = math.sqrt(found.total)
         return symmetric(value, se, level, method, assumes, df=found.df)
     rate = found.total / (found.area * (1 - found.area))
+    rate += some.order_se(how) ** 2 / (value * (1 - value))
+    assumes += "; the order of records that are counted together is taken as random"
     lower, upper = wilson_limits(value, rate, level, found.df)
     own = value * (1 - value)
     se = math.sqrt(rate * own)

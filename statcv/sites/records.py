@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import SiteError, plural
+from statcv.errors import MissingDataWarning, SiteError, plural, warn
 from statcv.folds import ByHash, FoldPlan, Strata, make_plan
 from statcv.folds.strata import keyed_digest
 from statcv.formula import as_frame, is_missing, make_design
@@ -118,6 +118,11 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
     SiteError
         If a column is missing or coded otherwise, or the folds cannot be made; the
         sentence names site and column, and no value.
+
+    Warns
+    -----
+    MissingDataWarning
+        If rows are left out, with their number. It stays at the site.
     """
     frame = as_frame(data)
     used = columns_of(plan.formula)
@@ -130,6 +135,12 @@ def read_records(plan: SitesPlan, data: Any, site: str) -> Records:
         if name not in plan.levels:
             _check_number(coded[name], name, site)
     X, y, kept = _design(plan, coded, site)
+    if len(kept) < len(frame):
+        warn(
+            f"site {site}: {len(frame) - len(kept)} of {len(frame)} rows were left "
+            "out, since a value of the formula's columns is missing.",
+            MissingDataWarning,
+        )
     rows = frame.iloc[kept].reset_index(drop=True)
     fold, strata = _folds(plan, rows, y, site)
     digest = _identifiers(plan, rows)

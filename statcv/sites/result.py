@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 GROUPS: Final = 10  # of the calibration curve, at most
+IMPRECISE: Final = 0.02  # a standard error from counts that changes what auROC says
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,6 +209,13 @@ class SitesResult:
         if how == "pooled":
             return self.all.pooled_area.bound
         return float(np.mean([area.bound for area in self.all.fold_areas]))
+
+    @property
+    def is_imprecise(self) -> bool:
+        """Whether the counts of few records determine the auROC badly."""
+        return (
+            "auroc" in self.plan.metrics and self.all.order_se("per_fold") > IMPRECISE
+        )
 
     def metrics(self, level: float = 0.95) -> pd.DataFrame:
         """Return all metrics of the plan with their intervals, one row each."""
@@ -388,8 +396,10 @@ class SitesResult:
         if self.plan.binary:
             notes.append(
                 f"auROC is computed from counts in {len(self.run.progress.edges) + 1} "
-                f"intervals; its error is at most {self.bound():.4f} (per fold), "
-                f"{self.bound('pooled'):.4f} (pooled)."
+                "intervals. The order within them is unknown, and taken as random: "
+                "that adds a standard error of about "
+                f"{self.all.order_se('per_fold'):.2g}, which the interval counts. "
+                f"Whatever the order, the error is at most {self.bound():.2g}."
             )
         if not self.folds["converged"].all():
             lost = int((~self.folds["converged"]).sum())

@@ -6,7 +6,13 @@ import time
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from statcv.errors import ArgumentTypeError, ConvergenceWarning, plural, warn
+from statcv.errors import (
+    ArgumentTypeError,
+    ConvergenceWarning,
+    PrecisionWarning,
+    plural,
+    warn,
+)
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.plan import SitesPlan
 from statcv.sites.result import SitesResult
@@ -51,6 +57,10 @@ def run(
     -----
     ConvergenceWarning
         If fits did not converge, with their number.
+    PrecisionWarning
+        If the counts of few records determine the auROC badly.
+    MissingDataWarning
+        If a site leaves out incomplete rows, with their number.
 
     Examples
     --------
@@ -97,6 +107,8 @@ def make_result(
     -----
     ConvergenceWarning
         If fits did not converge, with their number.
+    PrecisionWarning
+        If the counts of few records determine the auROC badly.
     """
     result = SitesResult(ended, seconds, files)
     if lost := int(ended.progress.fits.open.sum()):
@@ -104,5 +116,14 @@ def make_result(
             f"{plural(lost, 'fit')} did not converge in {ended.progress.round} rounds: "
             "the classes may be separated; agree on model='ridge' or 'firth'.",
             ConvergenceWarning,
+        )
+    if result.is_imprecise:
+        warn(
+            f"auROC is computed from counts of at least {result.plan.cell} records, "
+            "and sites hold out few: the unknown order within intervals adds a "
+            f"standard error of about {result.all.order_se('per_fold'):.2g}. Agree on "
+            "a smaller cell= or on fewer folds, or judge the model by Brier score and "
+            "calibration, which are exact.",
+            PrecisionWarning,
         )
     return result

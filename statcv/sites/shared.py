@@ -118,7 +118,8 @@ def shared_patients(
     -----
     Counts of two sites in ``m`` buckets have covariance ``shared / m * (1 - 1/m)``. So
     the estimate is the correlation of the counts times the geometric mean of the
-    numbers of patients, with an interval by Fisher's z. It is **imprecise**: with few
+    numbers of patients, with an interval by Fisher's z, for which a correlation below
+    0, which only chance makes, counts as 0. It is **imprecise**: with few
     shared patients its standard error is about ``sqrt(n * other / (m * tables))``. It
     tells a tenth of the patients from none, and seldom a hundredth.
 
@@ -407,7 +408,7 @@ def estimate_shared(one: Numbers, other: Numbers, level: float) -> dict[str, flo
     scale = math.sqrt(n * n_other)
     df = one.size - len(one)  # a table's counts have a known sum
     half = float(ndtri((1 + level) / 2)) / math.sqrt(df - 2)
-    ends = np.tanh(np.arctanh(r) + np.array([-half, half])) * scale
+    ends = np.tanh(np.arctanh(max(r, 0.0)) + np.array([-half, half])) * scale
     lower, upper = np.clip(ends, 0, min(n, n_other)).tolist()
     return {
         "shared": float(np.clip(r * scale, 0, min(n, n_other))),

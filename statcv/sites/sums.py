@@ -33,7 +33,14 @@ from statcv.sites.by_query import (
     agreed_edges,
     agreement_number,
 )
-from statcv.sites.cells import Area, Cells, area_of, class_mass, delong_variance
+from statcv.sites.cells import (
+    Area,
+    Cells,
+    area_of,
+    class_mass,
+    delong_variance,
+    mean_order_se,
+)
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.plan import CELL
 
@@ -396,7 +403,9 @@ class SumsResult:
             delong_variance(self._spread(1, fold), self._spread(0, fold))
             for fold in folds
         ]
-        se = math.sqrt(np.mean(each) / len(each))
+        areas = self.fold_areas if how == "per_fold" else [self.pooled_area]
+        order = mean_order_se(areas)
+        se = math.sqrt(np.mean(each) / len(each) + order**2)
         return symmetric(value, se, level, "DeLong", RECORDS_ONLY)
 
     def bound(self, how: str = "per_fold") -> float:
@@ -540,8 +549,9 @@ class SumsResult:
             f"Intervals: DeLong's for auROC, of records for means; each "
             f"{headline.assumes}.",
             f"auROC is computed from counts in at most {len(self.edges) + 1} intervals;"
-            f" its error is at most {self.bound():.4f} (per fold), "
-            f"{self.bound('pooled'):.4f} (pooled).",
+            " the order within them is taken as random, which adds a standard error of "
+            f"{mean_order_se(self.fold_areas):.2g} that the interval counts; whatever "
+            f"the order, the error is at most {self.bound():.2g}.",
         ]
         if lost:
             notes.append(

@@ -112,7 +112,9 @@ def test_incomplete_rows_and_levels_of_numbers():
     data["B"]["stage"] = data["B"]["stage"].astype("Int64")
     formula = "y ~ x0 + x1 + C(stage)"
     plan = agreed(formula, levels={"stage": [1, 2, 3]})
-    result = sites.run(plan, data)
+    with pytest.warns(scv.errors.MissingDataWarning) as left_out:
+        result = sites.run(plan, data)
+    assert ["20 of 400" in str(one.message) for one in left_out] == [True, False, False]
     with pytest.warns(scv.errors.MissingDataWarning):
         one = scv.cv(
             formula,

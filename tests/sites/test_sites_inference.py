@@ -13,7 +13,13 @@ import statcv as scv
 from statcv import sites
 from statcv.errors import MetricError
 from statcv.metrics import auroc, net_benefit
-from statcv.sites.cells import Cells, area_of, class_mass, delong_variance
+from statcv.sites.cells import (
+    Cells,
+    area_of,
+    class_mass,
+    delong_variance,
+    score_edges,
+)
 from statcv.sites.result import SitesResult
 from statcv.studies import simulate_ehr
 
@@ -130,6 +136,46 @@ def test_the_bounds_hold_for_any_order_within_intervals(seed, least, n_sites):
     assert abs(exact - area.value) <= area.bound + 1e-12
 
 
+@pytest.mark.parametrize(("n_0", "n_1", "shift"), [(60, 15, 0.5), (100, 40, 1.0)])
+def test_the_error_from_counts_is_as_large_as_its_standard_error(n_0, n_1, shift):
+    """Of 200 areas of three small sites; the edges are those of a plan."""
+    edges, error, said = score_edges(0.0, 1200.0, 1000, 128, []), [], []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        sides, y, x = ([], []), [], []
+        for _ in range(3):
+            for code, n in ((0, n_0), (1, n_1)):
+                values = rng.normal(shift * code, 1, n)
+                counts = np.bincount(np.searchsorted(edges, values), minlength=128)
+                sides[code].append(Cells.of(counts, 5))
+                y.extend([code] * n)
+                x.extend(values)
+        mass = [class_mass(sides[1]), class_mass(sides[0])]
+        area = area_of(sides[1], sides[0], mass)
+        error.append(area.value - auroc(y, x))
+        said.append(area.se)
+    assert 0.85 < np.std(error) / np.sqrt(np.mean(np.square(said))) < 1.2
+    assert abs(np.mean(error)) < 0.005
+
+
+def test_small_sites_are_told_of_it():
+    small = {site: hospital(70, seed) for seed, site in enumerate("ABC")}
+    small["A"].loc[:3, "x0"] = np.nan
+    plan = agreed("y ~ x0", k=3)
+    with (
+        pytest.warns(
+            scv.errors.PrecisionWarning, match="a standard error of about 0.0"
+        ),
+        pytest.warns(scv.errors.MissingDataWarning, match="site A: 4 of 70 rows"),
+    ):
+        result = sites.run(plan, small)
+    complete = pooled(small).dropna()
+    there = scv.cv("y ~ x0", complete, scheme="kfold", k=3, stratify=by_person())
+    here, there = result.estimate("auroc"), there.estimate("auroc")
+    assert abs(here.value - there.value) < 3 * result.all.order_se("per_fold")
+    assert here.se > there.se
+
+
 def test_delongs_variance_of_counts_is_that_of_ties():
     ones, zeros = np.array([1.0, 4, 9, 6]), np.array([8.0, 5, 3, 1])
     y = np.repeat([1, 0], [20, 17])
@@ -231,7 +277,7 @@ def test_a_result_reads_as_that_of_one_data_set(both):
     for part in (
         "A, B, C; n = 1200",
         "auROC by site",
-        "its error is at most",
+        "the error is at most",
         "rounds",
     ):
         assert part in text
