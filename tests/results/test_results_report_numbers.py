@@ -151,8 +151,33 @@ def test_the_sentence_states_estimate_interval_folds_and_events(res: CVResult) -
     one, said = res.estimate(level=0.9), res.sentence(0.9)
     for text in (f"{one.value:.3f}", f"{one.lower:.3f} to {one.upper:.3f}", "90%"):
         assert text in said
-    assert res.plan.sentence in said
-    assert f"of 31 records with {int(res.design.y.sum())} events (GRADE = 1)." in said
+    events = int(res.design.y.sum())
+    assert f"in 31 records with {events} events (GRADE = 1), by 10-fold cross-" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"scheme": "rloocv", "repeats": 3},
+            "rebalanced leave-one-out cross-validation, with 3 draws.",
+        ),
+        (
+            {"scheme": "kfold", "k": 5, "repeats": 2, "stratify": "TUCE"},
+            "5-fold cross-validation, repeated 2 times, with records with equal TUCE "
+            "kept together (14 clusters).",
+        ),
+        (
+            {"scheme": "kfold", "k": 3, "stratify": scv.by_quantile("GPA")},
+            "cross-validation (3 quantile bins of GPA",
+        ),
+        ({"scheme": "bootstrap", "repeats": 9}, "cross-validation (a bootstrap"),
+    ],
+)
+def test_the_sentence_says_the_scheme(given, said) -> None:
+    data = scv.load_data("spector")
+    made = scv.cv("GRADE ~ PSI", data, model=scv.models.Logit(C=1.0), seed=1, **given)
+    assert f", by {said}" in made.sentence()
 
 
 def test_the_data_flow_adds_up(res: CVResult, html: str) -> None:

@@ -30,8 +30,8 @@ from statcv.metrics import Metric
 
 METHOD = "infinitesimal jackknife"
 WITH_FITS = (
-    "counts the variation of the {unit} and, to first order, that of the fits, of "
-    "which one half is taken"
+    "counts the variation of the {unit} and half of the variation of the fits, to "
+    "first order"
 )
 CORRECTED = (
     "takes the fits as given, and the correlation of two folds as n_test/n since their "

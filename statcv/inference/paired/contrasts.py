@@ -146,6 +146,8 @@ class Contrasts:
         The result with which the others are compared; None for all pairs.
     seed, n_permutations : int
         Seed and number of swaps of a permutation test.
+    fixed : tuple of str
+        The results whose fits are taken as given, which decided on the default test.
     """
 
     results: Mapping[str, Readable]
@@ -156,6 +158,7 @@ class Contrasts:
     reference: str | None = None
     seed: int = 0
     n_permutations: int = TIMES
+    fixed: tuple[str, ...] = ()
 
     @cached_property
     def records(self) -> Records:
@@ -446,8 +449,10 @@ def contrast(
     chosen = at_common_threshold(chosen, models)
     scores = [result.scores for result in results.values()]
     way = _check_how(how, chosen) or common_how(scores, chosen)
+    fixed: tuple[str, ...] = ()
     if test is None:
-        test = _default_test(results, chosen, way, without)
+        fixed = _of_unknown_variation(results, chosen, way, without)
+        test = _default_test(results, chosen, way, without, varying=not fixed)
     method = paired_method(test, chosen)
     found = Contrasts(
         results=results,
@@ -458,6 +463,7 @@ def contrast(
         reference=reference,
         seed=first.seed if seed is None else seed,
         n_permutations=_times(n_permutations, method),
+        fixed=fixed,
     )
     if method.name == "corrected_t":
         _check_folds(found)
@@ -466,17 +472,32 @@ def contrast(
     return found
 
 
-def _default_test(
+def _of_unknown_variation(
     results: Mapping[str, Readable], metric: Metric, how: str, without: str | None
+) -> tuple[str, ...]:
+    """Return the results of whose fits it is not known how they vary with records."""
+    return tuple(
+        name
+        for name, one in results.items()
+        if name != without and not infinitesimal_serves(one.scores, metric, how)
+    )
+
+
+def _default_test(
+    results: Mapping[str, Readable],
+    metric: Metric,
+    how: str,
+    without: str | None,
+    *,
+    varying: bool,
 ) -> str:
     """Return the name of the default test: a function of scheme, metric and models."""
     models = [one.scores for name, one in results.items() if name != without]
-    known = all(infinitesimal_serves(scores, metric, how) for scores in models)
     shared = all(corrected_serves(scores, metric, how) for scores in models)
     first, *others = results.values()
     alike = all(same_folds(first, other) for other in others)
     by_fold = how == "per_fold" and metric.rank and alike and first.plan.n_splits > 1
-    return default_method(metric, varying=known, correlated=shared, by_fold=by_fold)
+    return default_method(metric, varying=varying, correlated=shared, by_fold=by_fold)
 
 
 def chosen_metric(first: Readable, metric: str | Metric | None) -> Metric:

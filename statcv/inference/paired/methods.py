@@ -47,9 +47,9 @@ METHODS = {
             "infinitesimal_jackknife",
             "infinitesimal jackknife",
             "t",
-            "the infinitesimal jackknife counts the variation of the records and, to "
-            "first order, of both fits, of which one half is taken; tuning parameters "
-            "are taken as given",
+            "the infinitesimal jackknife counts the variation of the records and half "
+            "of the variation of both fits, to first order; tuning parameters are "
+            "taken as given",
         ),
         PairedMethod(
             "corrected_influence",

@@ -484,6 +484,13 @@ def _notes(compared: Contrasts, adjust: str) -> tuple[str, ...]:
         )
     assumes = compared.method.assumes
     notes.append(f"{assumes[0].upper()}{assumes[1:]}.")
+    if 0 < len(compared.fixed) < len(compared.results) - 1:
+        notes.append(
+            "One test serves all pairs. How the fits vary with the records is unknown "
+            f"for {', '.join(compared.fixed)}, so that it takes all fits as given; "
+            "the others, compared by themselves, are tested by the infinitesimal "
+            "jackknife, with another p."
+        )
     measured = _measured(compared)
     if measured:
         notes.append(f"{measured[0].upper()}{measured[1:]}.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.engine import PACKAGES, installed
+from statcv.folds import SCHEMES
 from statcv.results.report.parts import (
     Prose,
     Said,
@@ -15,6 +16,7 @@ from statcv.results.report.parts import (
     Table,
     Words,
     count,
+    joined,
     named_values,
     plain_text,
     rounded,
@@ -47,9 +49,45 @@ def outcome_level(result: CVResult, code: int, root: str = "res") -> Prose:
     )
 
 
+def resampling(result: CVResult, root: str = "res") -> Prose:
+    """Return the scheme in the words of a paper, as a phrase without a verb."""
+    plan, api = result.plan, f"{root}.plan"
+    scheme, strata = SCHEMES.get(plan.scheme), plan.strata
+    of_values = strata is None or strata.identifies
+    if scheme is None or scheme.splits not in ("folds", "units") or not of_values:
+        return ("cross-validation (", Said(plan.sentence, f"{api}.sentence"), ")")
+    phrase: Prose = ("rebalanced " * plan.rebalanced,)
+    if scheme.splits == "units":
+        phrase += ("leave-one-", "out" if strata is None else "cluster-out")
+    else:
+        phrase += (count(len(plan.labels[0]), f"len({api}.labels[0])"), "-fold")
+    phrase += (" cross-validation",)
+    if plan.repeats > 1:
+        folds = scheme.splits == "folds"
+        phrase += (", repeated " if folds else ", with ",)
+        phrase += (count(plan.repeats, f"{api}.repeats"),)
+        phrase += (" times" if folds else " draws",)
+    conditions: list[Prose] = []
+    if scheme.spreads:
+        conditions.append(("classes spread evenly over folds",))
+    if strata is not None:
+        conditions.append(
+            (
+                "records with equal ",
+                Said(strata.label, f"{api}.strata.label"),
+                " kept together (",
+                count(strata.count, f"{api}.strata.count"),
+                " clusters)",
+            )
+        )
+    if conditions:
+        phrase += (", with ", *joined(conditions, " and "))
+    return phrase
+
+
 def sentence_parts(result: CVResult, level: float, root: str = "res") -> Prose:
     """Return the sentence for an abstract, with the source of each number."""
-    one, design, plan = result.estimate(level=level), result.design, result.plan
+    one, design = result.estimate(level=level), result.design
     call = f"{root}.estimate(level={level!r})"
     limits: Prose = (" (no interval)",)
     if not np.isnan(one.lower):
@@ -66,19 +104,17 @@ def sentence_parts(result: CVResult, level: float, root: str = "res") -> Prose:
         Said(one.label, f"{call}.label"),
         " (",
         Said(one.how.replace("_", " "), f"{call}.how.replace('_', ' ')"),
-        ") of ",
+        ") of the model (",
         Said(result.learner.label, f"{root}.learner.label"),
-        " was ",
+        ") was ",
         Said(f"{one.value:.3f}", f"{call}.value", one.value),
         *limits,
-        ", estimated from held-out predictions (",
-        Said(plan.scheme, f"{root}.plan.scheme"),
-        ": ",
-        Said(plan.sentence, f"{root}.plan.sentence"),
-        ") of ",
+        " in ",
         count(design.n, f"{root}.design.n"),
         " records",
         *events,
+        ", by ",
+        *resampling(result, root),
         ".",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from statcv.results.report.facts import is_given, sentence_parts
+from statcv.results.report.facts import is_given, resampling, sentence_parts
 from statcv.results.report.parts import Prose, Said, Section, count
 
 if TYPE_CHECKING:
@@ -119,12 +119,20 @@ def _paragraph(
     of_model: Prose = ("We took ", label, " of ", n, " records")
     if not is_given(result):
         text = Said(design.formula.text, f"{root}.design.formula.text")
-        of_model = ("We fitted ", label, " to ", n, " records by the formula ", text)
+        of_model = (
+            "We fitted a model (",
+            label,
+            ") to ",
+            n,
+            " records by the formula ",
+        )
+        of_model += (text,)
     first: Prose = (
         *of_model,
-        ", and estimated performance by cross-validation (",
-        Said(plan.sentence, f"{root}.plan.sentence"),
-        f"){cite('bey', 'austin', 'efron632')}, with ",
+        *_left_out(result, root),
+        ". Performance was estimated by ",
+        *resampling(result, root),
+        f"{cite('bey', 'austin', 'efron632')}, with ",
         count(plan.n_fits, f"{root}.plan.n_fits"),
         " fits and seed ",
         count(result.seed, f"{root}.seed"),
@@ -135,7 +143,8 @@ def _paragraph(
     if one.method != "none":
         method = Said(one.method, f"{call}.method")
         works = cite("delong", "nadeau", "efron")
-        interval = ("The interval of the ", metric, " is by ", method, f"{works}: it ")
+        interval = ("The interval of the ", metric, " is by the method ", method)
+        interval += (f"{works}; it ",)
     last: Prose = ()
     if _has_probabilities(result):
         last = (
@@ -143,6 +152,17 @@ def _paragraph(
             f"predicted risk are shown{cite('stratos', 'vickers')}.",
         )
     return (*first, *interval, Said(one.assumes, f"{call}.assumes"), ".", *last)
+
+
+def _left_out(result: CVResult, root: str) -> Prose:
+    """Return how many rows were left out as incomplete, if any were."""
+    design = result.design
+    lost = design.n_given - design.n
+    if not lost or is_given(result):
+        return ()
+    n = count(lost, f"{root}.design.n_given - {root}.design.n")
+    given = count(design.n_given, f"{root}.design.n_given")
+    return (", after ", n, " of ", given, " were left out as incomplete")
 
 
 def _of_differences(comparison: Comparison) -> Prose:
