@@ -330,8 +330,10 @@ def _and_needed(
     if not wanted > 0:
         return f"{text}."
     what = "a tenth of the standard error" if size is None else f"{size:g}"
-    needed = plural(chance.needed(wanted) or 1, "repeat")
-    return f"{text}; {needed} would bring it below {what}."
+    enough = chance.needed(wanted) or 1
+    if enough <= chance.repeats:
+        return f"{text}, which is less than {what}."
+    return f"{text}; {plural(enough, 'repeat')} would bring it below {what}."
 
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:

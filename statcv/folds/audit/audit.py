@@ -121,7 +121,8 @@ def audit_plan(
       Training sets hold 3 to 4 of class 1, 7 to 8 of class 0.
       No fold holds out all classes, as each has fewer records than there are classes.
     ! Held-out label and training mean: r = -1.00; each fit's mean gives the label away.
-    ! Minus the training mean as prediction: pooled auROC 1.000 (no skill: 0.500).
+    ! Minus the training mean as prediction: pooled auROC 1.000, the mean itself \
+0.000 (no skill: 0.500).
       Minus the training mean as prediction: pooled average precision 1.000 \
 (no skill: 0.333).
       Minus the training mean as prediction: pooled auPR by trapezoids 1.000 \
@@ -366,9 +367,10 @@ def _negative_mean(plan: FoldPlan, response: Response) -> list[Finding]:
             (1 + share) / 2,
         ),
     ):
+        itself = f", the mean itself {fixed(1 - value, 3)}" if check == "auroc" else ""
         said = (
             f"Minus the training mean as prediction: pooled {metric} "
-            f"{fixed(value, 3)} (no skill: {fixed(chance, 3)})."
+            f"{fixed(value, 3)}{itself} (no skill: {fixed(chance, 3)})."
             if not np.isnan(value)
             else f"No repeat holds out both classes, so that no {metric} is pooled."
         )

@@ -209,7 +209,7 @@ def _known(
         known |= _of_fits(result, label, root)
     if result.held.coefficients is not None:
         known["equation"] = (
-            "coefficients over the fits; `model` of a result has the fit on all rows",
+            "coefficients of the model, in the table of the fit to all records",
         )
     if clusters is not None:
         spread, api = clusters.spread, clusters.spread_api
@@ -307,7 +307,7 @@ def _missing(result: CVResult, root: str) -> Prose:
         count(design.n_given - design.n, f"{api}.n_given - {api}.n"),
         " of ",
         count(design.n_given, f"{api}.n_given"),
-        " rows left out or joined",
+        " rows " + ("are further rows of a record" if is_given(result) else "left out"),
     ]
     for place, (name, n) in enumerate(design.missing.items()):
         words += ["; ", count(n, f"{api}.missing[{name!r}]"), " lack "]

@@ -211,7 +211,8 @@ def checklist(
         caption = f"{guideline.name}: {total} {what}"
         head = ("item", "topic", "from the result")
         tables.append(Table(caption, head, rows))
-    first: Prose = (f"{' and '.join(said)} are filled from the result.",)
+    filled_in = "are filled from the result, wholly or in part."
+    first: Prose = (f"{' and '.join(said)} {filled_in}",)
     last = (
         "The topics are short words of our own; the wording that counts is that of the "
         "official list, and its judgement is the author's or the reader's."

@@ -11,6 +11,7 @@ from statcv.results.report.checklists import GUIDELINES, checklist
 from statcv.results.report.clusters import Clusters
 from statcv.results.report.facts import (
     data_flow,
+    is_given,
     sentence_parts,
     session,
     warnings_of,
@@ -28,6 +29,7 @@ from statcv.results.report.parts import (
     joined,
     named_values,
     text_table,
+    value_table,
 )
 from statcv.results.report.pictures import pictures_of_comparison, pictures_section
 from statcv.results.report.replay import replay, replay_comparison
@@ -37,6 +39,9 @@ from statcv.results.summary import Summary
 if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
+
+
+MANY = 60  # coefficients that a report does not list
 
 
 def shown_tables(summary: Summary, api: str) -> tuple[Table, ...]:
@@ -64,6 +69,18 @@ def facts_of(summary: Summary, api: str) -> Table:
 
 
 # ---- one result ----
+
+
+def of_model(result: CVResult, root: str = "res") -> tuple[Table, ...]:
+    """Return the coefficients of the fit to all records, if these are not many."""
+    held = result.held.coefficients
+    if held is None or held.shape[1] > MANY or is_given(result):
+        return ()
+    api = f"{root}.model.coefficients.to_frame()"
+    n = count(result.design.n, f"{root}.design.n")
+    caption = ("The model, fitted to all ", n, " records, which predicts new ones")
+    assert result.model.coefficients is not None
+    return (value_table(result.model.coefficients.to_frame(), caption, api),)
 
 
 def result_report(result: CVResult, style: str | None, by: Any, level: float) -> Report:
@@ -101,7 +118,7 @@ def result_report(result: CVResult, style: str | None, by: Any, level: float) ->
                 for place, found in enumerate(result.audit.findings)
             ),
         ),
-        Section("Estimates", tables=shown_tables(summary, api)),
+        Section("Estimates", tables=(*shown_tables(summary, api), *of_model(result))),
     ]
     if clusters is not None:
         sections.append(clusters.section)
