@@ -63,6 +63,20 @@ def test_every_number_of_clusters_given_as_an_array(
     check_numbers(text, made, by=by)
 
 
+def test_two_groups_are_compared_and_not_combined(
+    clustered: Report, quiet: Write
+) -> None:
+    made, _ = clustered
+    by = np.where(scv.load_data("ehr")["x1"] > 0, "high", "low")
+    text = quiet(made, style="tripod+ai", by=by)
+    read = check_numbers(text, made, by=by)
+    found = made.compare_groups(made.chosen_metrics[0], by=by)
+    row = read.rows("second")[1]
+    assert row[:2] == ["low", "high"]
+    assert float(row[2]) == pytest.approx(found["difference"].item(), abs=6e-3)
+    assert "I²" not in text
+
+
 def test_every_number_of_other_outcomes(numeric: Report, several: Report) -> None:
     check_numbers(numeric[1], numeric[0])
     check_numbers(several[1], several[0])

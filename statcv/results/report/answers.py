@@ -117,7 +117,7 @@ OF_TRIPOD = {
     "20a": ("see the data flow",),
     "21": ("{size}", "; ", "{fits}"),
     "22": ("{equation}",),
-    "23a": ("{headline}",),
+    "23a": ("{performance}",),
     "23b": ("{heterogeneity}",),
     "24": ("{updating}",),
     "26": ("{concern}", "; others are for the author"),
@@ -202,6 +202,7 @@ def _known(
             Said(metrics, f"', '.join(m.label for m in {root}.chosen_metrics)"),
         ),
         "headline": (headline,),
+        "performance": (headline,),
         "concern": _concern(result, root),
         "output": _output(result, root),
     }
@@ -212,9 +213,11 @@ def _known(
             "coefficients of the model, in the table of the fit to all records",
         )
     if clusters is not None:
+        known["clusters"] = (clusters.number, " clusters")
+        known["performance"] = (headline, "; by ", clusters.group, ", see the table")
+    if clusters is not None and clusters.spread is not None:
         spread, api = clusters.spread, clusters.spread_api
         known["grouping"] = (clusters.group,)
-        known["clusters"] = (clusters.number, " clusters")
         known["heterogeneity"] = (
             "I² ",
             rounded(float(spread.i2), f"{api}.i2"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from statcv.results.report.facts import heterogeneity_table
-from statcv.results.report.parts import Said, Section, Table, count
+from statcv.results.report.parts import Said, Section, Table, count, value_table
 from statcv.results.summary import column
 
 if TYPE_CHECKING:
@@ -16,9 +16,13 @@ if TYPE_CHECKING:
     from statcv.results.result import CVResult
 
 
+LEAST = 3  # clusters that determine a variance between them
+FEW = 4  # clusters, of which every two are compared
+
+
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The headline metric of each cluster, and the random effects that combine them.
+    """The headline metric of each cluster, and what differs between them.
 
     Attributes
     ----------
@@ -26,28 +30,45 @@ class Clusters:
         Label of the metric.
     own : pandas.DataFrame
         The rows of :meth:`~statcv.results.result.CVResult.metrics` for this metric.
-    spread : RandomEffects
-    own_api, spread_api : str
-        Expressions that give the table of all metrics, and the random effects.
+    own_api : str
+        Expression that gives the table of all metrics.
+    spread : RandomEffects or None
+        The random effects that combine the clusters; None if there are fewer than
+        three, which do not determine a variance between them.
+    spread_api : str
+    differences : pandas.DataFrame or None
+        Differences of every two clusters; None if there are many.
+    differences_api : str
     """
 
     label: str
     own: pd.DataFrame
-    spread: RandomEffects
     own_api: str
+    spread: RandomEffects | None
     spread_api: str
+    differences: pd.DataFrame | None
+    differences_api: str
 
     @classmethod
     def of(cls, result: CVResult, by: Any, level: float) -> Clusters:
         """Compute the estimates of each cluster."""
         table, first = result.metrics(level, by=by), result.chosen_metrics[0]
-        said = repr(by) if isinstance(by, str) else "by"
+        said = f"by={by!r}" if isinstance(by, str) else "by=by"
+        own = table[table["metric"] == first.name]
+        spread = differences = None
+        if len(own) >= LEAST:
+            spread = result.heterogeneity(by=by, level=level)
+        if 1 < len(own) <= FEW:
+            differences = result.compare_groups(first, by=by, level=level)
+        compared = f"res.compare_groups({first.name!r}, {said}, level={level!r})"
         return cls(
             label=first.label,
-            own=table[table["metric"] == first.name],
-            spread=result.heterogeneity(by=by, level=level),
-            own_api=f"res.metrics({level!r}, by={said})",
-            spread_api=f"res.heterogeneity(by={said}, level={level!r})",
+            own=own,
+            own_api=f"res.metrics({level!r}, {said})",
+            spread=spread,
+            spread_api=f"res.heterogeneity({said}, level={level!r})",
+            differences=differences,
+            differences_api=compared,
         )
 
     @property
@@ -63,11 +84,17 @@ class Clusters:
 
     @property
     def section(self) -> Section:
-        """The tables of clusters and of their heterogeneity."""
-        return Section(
-            "Clusters",
-            tables=(self._table(), heterogeneity_table(self.spread, self.spread_api)),
-        )
+        """The tables of clusters, of their differences and of their heterogeneity."""
+        tables = [self._table()]
+        if self.differences is not None:
+            names = ["first", "difference", "lower", "upper", "p_holm"]
+            shown = self.differences.set_index("second")[names]
+            api = f"{self.differences_api}.set_index('second')[{names}]"
+            caption = f"Differences of the {self.label}, second minus first"
+            tables.append(value_table(shown, caption, api))
+        if self.spread is not None:
+            tables.append(heterogeneity_table(self.spread, self.spread_api))
+        return Section("Clusters", tables=tuple(tables))
 
     def _table(self) -> Table:
         """Return the estimates with their intervals, one row per cluster."""
@@ -84,5 +111,10 @@ class Clusters:
             ]
             label = Said(str(labels[place]), f"{at}{group.text!r}]")
             rows.append((label, count(sizes[place], f"{at}'n']"), *cells))
-        caption = (f"{self.label} by ", group)
+        hows = Said(
+            ", ".join(own["how"].str.replace("_", " ").unique()),
+            f"', '.join({self.own_api}.loc[{list(own.index)}, 'how']"
+            ".str.replace('_', ' ').unique())",
+        )
+        caption = (f"{self.label} (", hows, ") by ", group)
         return Table(caption, (group, "n", *names), tuple(rows))
