@@ -19,7 +19,13 @@ from types import ModuleType
 from typing import Any
 
 from statcv.errors import FormulaError
-from statcv.formula.quoting import Written, all_quoted, column_of, quoted
+from statcv.formula.quoting import (
+    Written,
+    all_quoted,
+    column_of,
+    quoted,
+    without_backticks,
+)
 from statcv.formula.scope import Factors, resolve
 
 DOT = "ꓸ"  # stands in for '.' while patsy reads: one sign, so carets keep their place
@@ -306,7 +312,7 @@ def parse_formula(
         kind = type(text).__name__
         raise FormulaError(f"the formula must be text, 'y ~ x1 + x2', not {kind}.")
     text = text.replace("\n", " ").strip()
-    left, right = sides(text)
+    left, right = sides(without_backticks(text))
     outcome = _single_outcome(expanded(left), text)
     known = dict.fromkeys(columns) if known is None else known
     left_factors, functions = resolve([outcome], known, scope)
@@ -467,6 +473,7 @@ def updated_formula(old: str, new: str) -> str:
     >>> updated_formula("y ~ age", "y ~ .")
     'y ~ .'
     """
+    new, old = without_backticks(new), without_backticks(old)
     (left, right), (outcome, terms) = (_sides(mark_dots(f)) for f in (new, old))
     if not right or not outcome or (left and DOT not in left):
         return new

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import keyword
+import re
 import unicodedata
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,22 @@ def quoted(column: str) -> str:
     plain = column.isidentifier() and not keyword.iskeyword(column)
     same = column.isascii() or unicodedata.normalize("NFKC", column) == column
     return column if plain and same else f"Q({column!r})"
+
+
+_IN_BACKTICKS = re.compile(
+    r"""`([^`]+)`|'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""  # or a string, as it is
+)
+
+
+def without_backticks(text: str) -> str:
+    """Write a name in backticks, as in R, as ``Q('…')``; strings stay as they are.
+
+    >>> without_backticks("y ~ `odd name` * age + `bmi` + C(site, levels=['`'])")
+    "y ~ Q('odd name') * age + bmi + C(site, levels=['`'])"
+    """
+    if "`" not in text:
+        return text
+    return _IN_BACKTICKS.sub(lambda m: quoted(m[1]) if m[1] else m[0], text)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1078,10 +1078,12 @@ class CVResult:
 
     @cached_property
     def audit(self) -> Audit:
-        """The audit of the fold plan, including duplicates among the predictors.
+        """The audit of the fold plan.
 
         It is ``result.plan.audit()`` together with the number of records that equal a
-        training record in all predictors, but not in the outcome.
+        training record in all predictors, but not in the outcome. Whether records of
+        one person were divided, by columns that are no stratifier, is answered by
+        ``result.plan.audit(data=df, duplicates="patient_id")``.
 
         Examples
         --------

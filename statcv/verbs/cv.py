@@ -84,11 +84,11 @@ def cv(
     ----------
     formula : str or fitted statsmodels result
         Model formula in patsy's language, such as ``"y ~ age * smoker + bmi"``. A dot
-        ``.`` stands for all other columns, and ``Q("odd name")`` for a column whose
-        name is not a Python name. Terms with parameters estimated from the data
-        (``center``, ``scale``, ``bs``, ``cr``, ``poly``) are estimated on each training
-        set. A result fitted through ``statsmodels.formula.api`` may be given instead of
-        formula, data and model.
+        ``.`` stands for all other columns. A column whose name is not a Python name is
+        written in backticks, as in R, or as ``Q("odd name")``. Terms with parameters
+        estimated from the data (``center``, ``scale``, ``bs``, ``cr``, ``poly``) are
+        estimated on each training set. A result fitted through
+        ``statsmodels.formula.api`` may be given instead of formula, data and model.
     data : data frame
         Data frame of pandas, polars, pyarrow or DuckDB.
     model : str or object, optional

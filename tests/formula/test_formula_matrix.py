@@ -134,7 +134,9 @@ def test_the_intercept_and_removals_as_in_r(data, right, names):
 def test_both_kinds_of_quotes_name_the_same_column(data):
     single = make_design("y ~ a + Q('odd name')", data, scope={})
     double = make_design('y ~ a + Q("odd name") + Q("a")', data, scope={})
-    assert single.names == double.names == ("Intercept", "a", "Q('odd name')")
+    as_in_r = make_design("`y` ~ `a` + `odd name`", data, scope={})
+    names = ("Intercept", "a", "Q('odd name')")
+    assert single.names == double.names == as_in_r.names == names
     np.testing.assert_array_equal(single.matrix, double.matrix)
 
 

@@ -81,6 +81,8 @@ def test_a_dot_for_all_other_columns_is_kept():
 def test_signs_in_quotes_are_names():
     made = updated_formula("Q('a~b') ~ x", ". ~ . + Q('a . b')")
     assert made == "Q('a~b') ~ x + Q('a . b')"
+    assert made == updated_formula("`a~b` ~ x", ". ~ . + `a . b`")
+    assert updated_formula("`a~b` ~ x + `it's`", ". ~ . - `it's`") == "Q('a~b') ~ x"
     assert read(made)[0] == "Q('a~b')"
 
 

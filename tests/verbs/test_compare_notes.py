@@ -18,7 +18,7 @@ def random():
         ({"scheme": "stratified_kfold"}, "only the scheme differs"),
         (
             {"stratify": scv.by_value("patient_id")},
-            "the clusters of the folds, not the models: none against equal patient_id",
+            "how folds are made, not the models: with divided at random against equal",
         ),
     ],
 )
