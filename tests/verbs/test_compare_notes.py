@@ -18,7 +18,7 @@ def random():
         ({"scheme": "stratified_kfold"}, "only the scheme differs"),
         (
             {"stratify": scv.by_value("patient_id")},
-            "how folds are made, not the models: with divided at random against equal",
+            "how folds are made, not the models: records at random against equal",
         ),
     ],
 )

@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 LONG = 24  # length of the longest name that fits into the tables
 SCHEMES_DIFFER = "tests the schemes, not the models: only the scheme differs"
 DRAWS_DIFFER = "tests two draws of one scheme: only the folds differ"
-CLUSTERS_DIFFER = "tests how folds are made, not the models: with {} against {}"
+CLUSTERS_DIFFER = "tests how folds are made, not the models: {} against {}"
 FOLDS_DIFFER = "the folds differ too, which contributes to the difference"
 
 
@@ -168,7 +168,7 @@ def caveat(a: Readable, b: Readable) -> str:
 
 def _clusters_of(result: Readable) -> str:
     strata = result.plan.strata
-    return "divided at random" if strata is None else f"equal {strata.label} together"
+    return "records at random" if strata is None else f"equal {strata.label} together"
 
 
 def _models_differ(a: Readable, b: Readable) -> bool:
