@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 Made = TypeVar("Made")
 
+SHOWN: Final = 6  # levels of a plan in a sentence
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)  # odd, so that products are all different
 
 
@@ -286,10 +287,12 @@ def _as_levels(
     known = column.isin(list(levels))
     other = ~known & ~is_missing(column)
     if other.any():
+        listed = ", ".join(map(repr, levels[:SHOWN])) + ", …" * (len(levels) > SHOWN)
         raise SiteError(
             f"site {site}: {plural(int(other.sum()), 'row')} of column {name!r} "
             f"{'has' if other.sum() == 1 else 'have'} a level that the plan does not "
-            f"list; it lists {len(levels)}. Recode the column, or agree on more levels."
+            f"list; it lists {listed}. Recode the column, or agree on others by "
+            f"levels={{{name!r}: […]}}."
         )
     return pd.Series(pd.Categorical(column, categories=list(levels)), column.index)
 
