@@ -15,7 +15,7 @@ from statcv.engine.information import information, inverted, solve
 from statcv.engine.partition import MANY, MOST, Partition
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
-from statcv.models.firth import firth_changes
+from statcv.models.firth import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
 
 Floats = NDArray[np.float64]
@@ -50,6 +50,8 @@ class Block:
         The weights that the model gives to classes.
     likelihood : Likelihood
         The likelihood that the fits maximise.
+    uncorrected : numpy.ndarray, shape (fits, p), or None
+        The coefficients before the intercept was corrected, where it was.
     """
 
     numbers: Numbers
@@ -61,6 +63,7 @@ class Block:
     given: Floats | None
     class_weights: Floats | None
     likelihood: Likelihood
+    uncorrected: Floats | None = None
 
     @property
     def has_one_predictor(self) -> bool:
@@ -332,14 +335,15 @@ class Block:
         if self.beta.ndim == 3:
             return self._changes_of_classes(target)
         if self.likelihood == Bernoulli(firth=True):
-            parts = zip(self.counts, self.beta, target, strict=True)
-            changes = [
-                firth_changes(self.rows.matrix(fit), self.y, *part)
-                for fit, part in enumerate(parts)
-            ]
-            return np.stack(changes)
+            return np.stack([self._changes_of_firth(*of) for of in enumerate(target)])
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
         return np.asarray(self.rows.along(solved) * self.pull)
+
+    def _changes_of_firth(self, fit: int, target: Floats) -> Floats:
+        own = self.rows.matrix(fit), self.y, self.counts[fit], self.beta[fit], target
+        if self.uncorrected is None:
+            return firth_changes(*own)
+        return flic_changes(*own, self.uncorrected[fit])
 
     def _changes_of_classes(self, target: Floats) -> Floats:
         shares = self.likelihood.curvature(self.y[None], self.eta)

@@ -225,7 +225,7 @@ class Sensitivity:
             beta = np.concatenate([beta, own], axis=1)
             penalty = np.column_stack([penalty, np.zeros(len(penalty))])
         records = self.setup.records
-        by_class = self.fits.class_weights
+        by_class, before = self.fits.class_weights, self.fits.uncorrected
         block = Block(
             numbers=numbers,
             rows=self._rows(numbers, row),
@@ -236,6 +236,7 @@ class Sensitivity:
             given=records.weights,
             class_weights=None if by_class is None else by_class[numbers],
             likelihood=self.likelihood,
+            uncorrected=None if before is None else before[numbers],
         )
         if self._learnt is not None or not self._groups.any():
             known = sum(other.times.size for other in self._kept.values())

@@ -181,7 +181,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 ARRAYS = (
     *("coefficients", "penalty", "constant", "filled"),
-    *("class_weights", "balanced"),
+    *("class_weights", "balanced", "uncorrected"),
 )
 
 
@@ -204,6 +204,8 @@ class LinearFits:
     balanced : numpy.ndarray of bool, shape (fits,), or None
         Whether that factor is inversely proportional to the total weight of the class
         in the training set, so that it depends on the weight of each record.
+    uncorrected : numpy.ndarray, shape (fits, p), or None
+        The coefficients before the intercept was corrected, where it was (FLIC).
     rows : numpy.ndarray, shape (n, p), or None
         The rows that the coefficients multiply, if not those of the design matrix.
     """
@@ -214,6 +216,7 @@ class LinearFits:
     filled: Floats | None = None
     class_weights: Floats | None = None
     balanced: NDArray[np.bool_] | None = None
+    uncorrected: Floats | None = None
     rows: Floats | None = None
 
     @classmethod

@@ -33,7 +33,12 @@ from statcv.models.batched.own_matrices import (
     fit_own_folds,
 )
 from statcv.models.batched.row_space import in_row_space, row_space
-from statcv.models.firth import fit_firth, fit_firth_folds, sure_firth_fits
+from statcv.models.firth import (
+    correct_intercepts,
+    fit_firth,
+    fit_firth_folds,
+    sure_firth_fits,
+)
 from statcv.models.likelihood import Bernoulli, LinearFits
 from statcv.models.multinomial import class_names, fit_classes, free_classes
 from statcv.models.newton import (
@@ -62,11 +67,15 @@ class Logit:
         Whether to use Firth's penalised likelihood, as in R's ``logistf``, for two
         classes: coefficients are finite under separation too, and their bias of order
         1/n is removed. It draws fitted probabilities towards ½, so that their mean is
-        not the share of the positive class; FLIC, which corrects the intercept (Puhr et
-        al. 2017), is not implemented. With hardly more training records than columns,
-        or weights that span many orders of magnitude, the penalised likelihood may have
-        several maxima: a fit by itself starts from 0, as ``logistf`` does, the fits of
-        folds start from the maximum of all records.
+        not the share of the positive class; ``flic=True`` mends that. With hardly more
+        training records than columns, or weights that span many orders of magnitude,
+        the penalised likelihood may have several maxima: a fit by itself starts from 0,
+        as ``logistf`` does, the fits of folds start from the maximum of all records.
+    flic : bool, default False
+        Whether to use Firth's penalised likelihood and to correct the intercept
+        afterwards, as in R's ``logistf::flic``, so that the mean of the fitted
+        probabilities is the share of the positive class (Puhr et al. 2017). The other
+        coefficients are Firth's. It is the choice for predictions.
     standardize : bool, default False
         Whether the ridge acts on the coefficients of columns divided by their standard
         deviation in the training set of each fit, as in R's ``glmnet`` and after
@@ -82,39 +91,49 @@ class Logit:
     'ridge logistic regression, C = 0.5'
     >>> Logit(firth=True).label
     "logistic regression, Firth's penalty"
+    >>> Logit(flic=True).label
+    "logistic regression, Firth's penalty, intercept corrected"
     >>> Logit(C=1.0, standardize=True).label
     'ridge logistic regression, C = 1, standardized columns'
+
+    References
+    ----------
+    Firth (1993), Biometrika 80:27; Puhr, Heinze, Nold, Lusa & Geroldinger (2017),
+    Statistics in Medicine 36:2302 (FLIC).
     """
 
     C: float | None = None
     firth: bool = False
     standardize: bool = False
+    flic: bool = False
 
     def __post_init__(self) -> None:
         number = isinstance(self.C, (int, float, np.integer, np.floating))
         number = number and not isinstance(self.C, bool)
         if self.C is not None and not (number and self.C > 0):
             raise ModelError(f"C must be a positive number or None, not {self.C!r}.")
-        for name in ("firth", "standardize"):
+        for name in ("firth", "standardize", "flic"):
             value = getattr(self, name)
             if not isinstance(value, (bool, np.bool_)):
                 raise ModelError(f"{name} must be True or False, not {value!r}.")
-        if self.firth and self.standardize:
+        named = "flic" if self.flic else "firth"
+        if self.has_firth and self.standardize:
             raise ModelError(
-                "Logit(firth=True, standardize=True): Firth's penalty does not depend "
-                "on the scale of the columns; give one of them."
+                f"Logit({named}=True, standardize=True): Firth's penalty does not "
+                "depend on the scale of the columns; give one of them."
             )
-        if self.firth and self.C is not None:
+        if self.has_firth and self.C is not None:
             raise ModelError(
-                f"Logit(C={self.C!r}, firth=True) asks for two penalties: a ridge, "
+                f"Logit(C={self.C!r}, {named}=True) asks for two penalties: a ridge, "
                 "and Firth's, which has no strength to choose; give one of them."
             )
 
     @property
     def label(self) -> str:
         """How print and summary call it."""
-        if self.firth:
-            return "logistic regression, Firth's penalty"
+        if self.has_firth:
+            corrected = ", intercept corrected" if self.flic else ""
+            return f"logistic regression, Firth's penalty{corrected}"
         if self.C is None or np.isinf(self.C):
             return "logistic regression, unpenalised"
         columns = ", standardized columns" if self.standardize else ""
@@ -123,7 +142,12 @@ class Logit:
     @property
     def capabilities(self) -> Capabilities:
         """A ridge determines the coefficients of dependent columns too."""
-        return _capabilities(self.penalised, bool(self.firth))
+        return _capabilities(self.penalised, self.has_firth, bool(self.flic))
+
+    @property
+    def has_firth(self) -> bool:
+        """Whether the likelihood has Firth's penalty."""
+        return bool(self.firth or self.flic)
 
     @property
     def penalised(self) -> bool:
@@ -133,7 +157,7 @@ class Logit:
     def check(self, kind: str) -> None:
         """Raise ModelError for an outcome that it does not fit."""
         refuse_kind("logistic regression", kind, ("binary", "multiclass"))
-        if self.firth and kind == "multiclass":
+        if self.has_firth and kind == "multiclass":
             raise ModelError(
                 "Firth's penalty is implemented for two classes only; for more, use "
                 "a ridge, Logit(C=1.0)."
@@ -146,19 +170,38 @@ class Logit:
         if training.kind == "multiclass":
             return fit_classes(training, self.ridge(training))
         solved = self._optimum(training)
-        coefficients = dict(zip(training.names, solved.beta.tolist(), strict=True))
-        predict = partial(_probability, solved.beta)
+        beta, linear = solved.beta, LinearFits.of_one(solved.beta, self.ridge(training))
+        if self.flic:
+            linear = self._corrected(training, linear)
+            beta = linear.coefficients[0]
+        coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         return PlainFit(
-            predict,
+            partial(_probability, beta),
             coefficients,
             solved.converged,
             solved.separated,
-            linear=LinearFits.of_one(solved.beta, self.ridge(training)),
+            linear=linear,
         )
+
+    def _corrected(
+        self, records: TrainingSet, linear: LinearFits, folds: Folds | None = None
+    ) -> LinearFits:
+        """Return Firth's fits, to all records unless folds are given, corrected."""
+        if records.intercept is None:
+            raise ModelError(
+                "the formula has no intercept that flic=True could correct; keep it, "
+                "or use Logit(firth=True)."
+            )
+        before = linear.coefficients
+        every = Folds.leaving_out([[]]) if folds is None else folds
+        made = correct_intercepts(before, records, every)
+        return replace(linear, coefficients=made, uncorrected=before)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
         self.check(records.kind)
+        if self.flic:
+            return self._fit_flic_folds(records, folds)
         own = self.own_ridges(records, folds)
         if own is not None and records.X.shape[1] > len(records.X):
             return None  # each training set has a row space of its own
@@ -184,6 +227,16 @@ class Logit:
         fits = fit_all(self, records, folds)
         return by_linear_predictor(fits, records, folds, expit, ridge)
 
+    def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+        firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
+        fits = fit_firth_folds(firth, records, folds)
+        shape = fits.coefficients.shape
+        before = LinearFits(fits.coefficients, np.broadcast_to(ridge, shape))
+        linear = self._corrected(records, before, folds)
+        fits = replace(fits, coefficients=linear.coefficients)
+        fitted = by_linear_predictor(fits, records, folds, expit, ridge)
+        return replace(fitted, linear=linear)
+
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""
         ridge = np.full(training.X.shape[1], 0.0 if self.C is None else 1 / self.C)
@@ -204,7 +257,7 @@ class Logit:
         return ridges
 
     def _optimum(self, training: TrainingSet) -> Optimum:
-        if self.firth:
+        if self.has_firth:
             return fit_firth(training)
         ridge = self.ridge(training)
         space = row_space(training, ridge)
@@ -218,10 +271,10 @@ class Logit:
 
 
 @lru_cache
-def _capabilities(penalised: bool, firth: bool) -> Capabilities:
+def _capabilities(penalised: bool, firth: bool, flic: bool) -> Capabilities:
     return Capabilities(
         fits_together=True,
-        own_matrices=True,
+        own_matrices=not flic,
         needs_full_rank=not penalised,
         likelihood=Bernoulli(firth=firth),
     )

@@ -191,7 +191,7 @@ def _model(model: Any) -> dict[str, Any]:
         return {"kind": KIND}
     if isinstance(model, Linear):
         return {"kind": "linear", "C": None, "firth": False}
-    if isinstance(model, Logit) and not model.standardize:
+    if isinstance(model, Logit) and not (model.standardize or model.flic):
         strength = float(model.C) if model.penalised and model.C else None
         return {"kind": "logit", "C": strength, "firth": bool(model.firth)}
     raise ModelError(

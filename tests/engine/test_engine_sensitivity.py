@@ -109,6 +109,8 @@ MODELS = {
     "unpenalised": (Logit(), "two ~ a + b + c"),
     "ridge": (Logit(C=0.2), "two ~ a + b + group"),
     "Firth": (Logit(firth=True), "two ~ a + b"),
+    "FLIC": (Logit(flic=True), "two ~ a + b"),
+    "FLIC, learnt terms": (Logit(flic=True), "two ~ scale(a) + b"),
     "without an intercept": (Logit(C=1.0), "two ~ 0 + a + b"),
     "center": (Logit(C=0.2), "two ~ center(a) + b"),
     "splines": (Logit(C=0.5), "two ~ bs(a, df=4) + b"),
@@ -266,7 +268,9 @@ def test_a_record_that_a_fit_does_not_know_does_not_change_it():
 
 
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
-@pytest.mark.parametrize("model", [Logit(), Logit(C=1.0), Logit(firth=True)])
+@pytest.mark.parametrize(
+    "model", [Logit(), Logit(C=1.0), Logit(firth=True), Logit(flic=True)]
+)
 @pytest.mark.parametrize("formula", ["two ~ level + a", "two ~ apart", "two ~ a + d"])
 def test_what_data_do_not_determine_gives_no_warning(model, formula):
     made = frame()
@@ -288,7 +292,7 @@ def test_a_model_without_a_likelihood_has_no_sensitivity(model):
 
 
 def test_an_interrupted_run_keeps_its_linear_predictors(tmp_path):
-    for name in ("balanced", "filled in", "sklearn adds an intercept", "ridge"):
+    for name in ("balanced", "filled in", "sklearn adds an intercept", "FLIC"):
         setup = setup_of(*MODELS[name], None)
         parts, call = (setup.design, setup.plan, setup.model), {"seed": 1, "n_jobs": 1}
         first = run(*parts, checkpoint=tmp_path / name, **call)

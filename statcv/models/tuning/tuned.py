@@ -58,7 +58,7 @@ def fit_candidates(
 
 
 def _is_ridge(model: Model) -> bool:
-    return type(model) is Logit and not model.firth
+    return type(model) is Logit and not model.has_firth
 
 
 def _ridge_path(

@@ -21,6 +21,7 @@ GRID = {"C": np.logspace(-3, 2, 6)}
 MODELS: dict[str, dict[str, Any]] = {
     "ML": {"model": Logit()},
     "Firth": {"model": Logit(firth=True)},
+    "FLIC": {"model": Logit(flic=True)},
     "ridge": {"model": Logit(C=1.0), "tune": GRID},
 }
 OF = ("model", "method", "metric")
