@@ -25,6 +25,7 @@ from statcv.models.tuning import choices
 from statcv.results.estimates import is_bootstrap
 from statcv.results.summary import Summary, check_digits, column
 
+BEYOND = 0.02  # what the auPR without skill exceeds the share of positives by, to tell
 SAID_ABOVE = ("label_correlation", "negative_mean_auroc")  # as for the training mean
 
 
@@ -181,6 +182,7 @@ def _notes(
         notes.append(f"Interval of {name}: {headline.method}; {headline.assumes}.")
         notes += _measured(result, headline)
     notes += _bootstrap(result, headline)
+    notes += _few_positives(result, table)
     for metric, words in table["interval"].items():
         if words.startswith("none") and metric != headline.metric:
             notes.append(f"No interval of {metric}{words[4:]}.")
@@ -334,6 +336,20 @@ def _and_needed(
     if enough <= chance.repeats:
         return f"{text}, which is less than {what}."
     return f"{text}; {plural(enough, 'repeat')} would bring it below {what}."
+
+
+def _few_positives(result: Readable, table: pd.DataFrame) -> list[str]:
+    """Warn of the mean auPR over folds with few positive records."""
+    if "auprc" not in table.index or table["how"]["auprc"] != "per_fold":
+        return []
+    without, share = float(table["no_skill"]["auprc"]), float(result.design.y.mean())
+    if not without > share + BEYOND:
+        return []
+    return [
+        "The mean auPR over folds with few positive records is biased upwards, which "
+        f"its interval does not count: without skill it is {without:.3f}, and the "
+        f"share of positive records {share:.3f}."
+    ]
 
 
 def _bootstrap(result: Readable, headline: Estimate) -> list[str]:

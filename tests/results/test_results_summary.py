@@ -91,3 +91,16 @@ def test_requests_for_latex_that_mean_nothing_are_errors(result):
         summary.to_latex(label="tab:cv")
     with pytest.raises(ArgumentError, match="the tables are 'Metrics"):
         summary.to_latex("A table.", table="coefs")
+
+
+def test_a_mean_aupr_over_few_positives_is_told_of():
+    data = scv.load_data("ehr")
+    few = scv.cv("y ~ x1", data[:150], metrics=["auprc"], seed=1)
+    many = scv.cv("y ~ x1", data, metrics=["auprc"], seed=1)
+    said = "mean auPR over folds with few positive records is biased upwards"
+    told = [said in " ".join(one.summary().notes) for one in (few, many)]
+    assert told == [True, False]
+    share = few.design.y.mean()
+    without = float(few.metrics()["no_skill"].item())
+    assert without > share + 0.02
+    assert f"without skill it is {without:.3f}" in " ".join(few.summary().notes)

@@ -123,7 +123,7 @@ def test_the_statements_of_geroldinger_and_others_hold():
     of = ["metric", "events", "c", "model", "method"]
     table = table.set_index(of).sort_index()
     noise, signal = (table.loc[("auroc", 12, c)] for c in (0.5, 0.75))
-    for model in ("ML", "Firth", "ridge"):
+    for model in ("ML", "Firth", "FLIC", "ridge"):
         assert noise.loc[(model, "LOO"), "bias"] < -0.05
         assert signal.loc[(model, "LOO"), "bias"] < 0
         for method in ("LPO", "5-fold", "RLOOCV"):

@@ -91,7 +91,7 @@ def performance(
     The table that ships, which is made by this function:
 
     >>> stored("performance")["model"].unique().tolist()
-    ['ML', 'Firth', 'ridge']
+    ['ML', 'Firth', 'FLIC', 'ridge']
     """
     table = simulate(
         "performance",
