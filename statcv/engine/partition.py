@@ -313,6 +313,11 @@ class Changes:
     sample: Numbers | None = None
     exact: Floats | None = None
 
+    def times(self, factor: float) -> Changes:
+        """Return the derivatives of a multiple of the function."""
+        exact = None if self.exact is None else self.exact * factor
+        return Changes(self.every * factor, self.error * factor, self.sample, exact)
+
 
 @dataclass(frozen=True, eq=False)
 class _Sums:

@@ -29,6 +29,7 @@ from statcv.metrics.influence.derivative import Placements
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
+SIGNS = 12  # random ones for each record, which tell chance to about a sixth
 UNSEEN = 1e-5  # of a standard error, that changes no digit of it
 
 
@@ -328,14 +329,15 @@ def influences_on(
     if pool.sensitivity is None:
         return [one if isinstance(one, str) else one[0] for one in found]
     nearly = nearly and scores.clusters is None
-    made = _through_fits(pool, found, nearly)
+    cuts = [metric.cuts for metric, _ in asked]
+    made = _through_fits(pool, found, cuts, nearly)
     open_ = [
         isinstance(one, Influences) and not one.is_settled and not isinstance(of, str)
         for one, of in zip(made, found, strict=True)
     ]
     if any(open_):
         rest = [of if again else "" for of, again in zip(found, open_, strict=True)]
-        exact = _through_fits(pool, rest, nearly=False)
+        exact = _through_fits(pool, rest, cuts, nearly=False)
         made = [
             new if again else old
             for old, new, again in zip(made, exact, open_, strict=True)
@@ -344,26 +346,65 @@ def influences_on(
 
 
 def _through_fits(
-    pool: Pool, found: Sequence[tuple[Influences, Slopes] | str], nearly: bool
+    pool: Pool,
+    found: Sequence[tuple[Influences, Slopes] | str],
+    cuts: Sequence[bool],
+    nearly: bool,
 ) -> list[Influences | str]:
     """Add the influences through the fits to those as held-out records."""
     known = [one for one in found if not isinstance(one, str)]
-    changes: list[Changes] = []
-    if known:
-        assert pool.sensitivity is not None
-        changes = pool.sensitivity.influences(
-            *pool.places, [slopes for _, slopes in known], one_step=True, nearly=nearly
-        )
-    rest = iter(changes)
+    changes = iter(_changes(pool, [slopes for _, slopes in known], nearly))
     made: list[Influences | str] = []
-    for one in found:
+    for one, decides in zip(found, cuts, strict=True):
         if isinstance(one, str):
             made.append(one)
             continue
-        moved = next(rest)
+        moved = next(changes)
+        if decides:
+            moved = moved.times(np.sqrt(_share_of_chance(pool, one[1], moved, nearly)))
         sampled = None if moved.sample is None else moved
         made.append(replace(one[0], fits=moved.every, sampled=sampled))
     return made
+
+
+def _changes(pool: Pool, slopes: list[Slopes], nearly: bool) -> list[Changes]:
+    """Return how functions of the predictions change through the fits."""
+    assert pool.sensitivity is not None
+    if not slopes:
+        return []
+    return pool.sensitivity.influences(
+        *pool.places, slopes, one_step=True, nearly=nearly
+    )
+
+
+def _share_of_chance(pool: Pool, slopes: Slopes, moved: Changes, nearly: bool) -> float:
+    """Return the share of the changes through the fits that is due to chance.
+
+    Where predictions are cut at a threshold, a change of the fits changes the
+    decisions on other records just as on those held out: the estimate moves, and with
+    it what is estimated. That part is no error. The rest is due to the chance of which
+    records are held out, and is as large as it would be if the signs of their slopes
+    were random.
+
+    Parameters
+    ----------
+    pool : Pool
+    slopes : Slopes
+        The derivatives by the predictions.
+    moved : Changes
+        What follows through the fits.
+    nearly : bool
+        As in :func:`influences_on`.
+    """
+    row, rng = pool.places[1], np.random.default_rng(0)
+    drawn = []
+    for _ in range(SIGNS):
+        sign = rng.choice([-1.0, 1.0], size=len(moved.every))[row]
+        sign = sign if slopes.values.ndim == 1 else sign[:, None]
+        drawn.append(replace(slopes, values=slopes.values * sign))
+    chance = [one.every @ one.every for one in _changes(pool, drawn, nearly)]
+    total = float(moved.every @ moved.every)
+    return min(1.0, float(np.mean(chance)) / total) if total > 0 else 1.0
 
 
 def _as_held_out(
