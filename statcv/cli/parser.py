@@ -270,7 +270,8 @@ def _add_folds(add: Any) -> None:
     add("--stratify", type=_names, metavar="A,B", help=together)
     evened = "subsample, weight, upsample, all or bag"
     add("--rebalance", metavar="HOW", help=f"even out training sets: {evened}")
-    add("--repeats", type=int, metavar="N", help="number of draws of the folds (1)")
+    draws = "number of draws of the folds, or of dropped records (1; 20 for rloocv)"
+    add("--repeats", type=int, metavar="N", help=draws)
     add("--positive", metavar="LEVEL", help="the positive class (the second)")
     missing = {"choices": ("drop", "raise", "pass"), "default": "drop"}
     add("--na-action", **missing, help="treatment of rows with missing values (drop)")

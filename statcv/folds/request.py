@@ -10,13 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.errors import ArgumentError, SchemeError, suggestion
+from statcv.errors import ArgumentError, SchemeError, plural, suggestion
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
 from statcv.folds.schemes.build import build_plan
 from statcv.folds.schemes.table import SCHEMES
-from statcv.folds.strata.resolve import Stratifier, resolve_stratifier
+from statcv.folds.strata.clusters import Strata
+from statcv.folds.strata.resolve import ByValue, Stratifier, resolve_stratifier
 from statcv.folds.user_folds import GivenSplits, plan_from_column, plan_from_splitter
 from statcv.formula import Outcome, row_values
 
@@ -93,12 +94,9 @@ def resolve_plan(
             raise ArgumentError(
                 f"{name}={value!r} means nothing where the folds are given."
             )
-    if stratifier is not None:
-        raise ArgumentError(
-            f"stratify={stratifier.label!r} means nothing where the folds are given: "
-            "they are used unchanged; plan.audit(duplicates=…) examines them."
-        )
     plan = _given(scheme, response, frame, seed)
+    if stratifier is not None:
+        plan = _clustered(plan, stratifier, frame)
     how = rebalancing(rebalance)
     if how is None:
         return plan
@@ -132,6 +130,36 @@ def _given(
         y = frame.iloc[:, 0].to_numpy() if response is None else response.values
         plan = plan_from_splitter(scheme, y, seed)
     return replace(plan, response=response, rows=frame.index)
+
+
+def _clustered(plan: FoldPlan, stratifier: Stratifier, frame: pd.DataFrame) -> FoldPlan:
+    """Return given folds with clusters, which they must not divide."""
+    label = stratifier.label
+    if not isinstance(stratifier, ByValue):
+        raise ArgumentError(
+            f"{stratifier.made_by}({label!r}) makes folds, and means nothing where "
+            f"they are given; stratify={label!r} says which records are one cluster."
+        )
+    if plan.strata is not None:
+        raise ArgumentError(
+            f"stratify={label!r}: the plan keeps {plan.strata.label} together already."
+        )
+    codes = stratifier.values(frame)
+    divided = [
+        len(np.intersect1d(codes[plan.test(split)], codes[plan.train(fit)]))
+        for split in range(plan.n_splits)
+        for fit in range(*plan.first_fit[split : split + 2])
+    ]
+    if any(divided):
+        lost = plural(sum(map(bool, divided)), "fit")
+        raise SchemeError(
+            f"the given folds divide {label}: in {lost} of {len(divided)}, up to "
+            f"{max(divided)} of its values are both held out and trained on. Give "
+            "folds that keep them together, such as those of GroupKFold, or let "
+            "stratify= make the folds, without scheme=."
+        )
+    strata = Strata(label, codes, int(codes.max()) + 1, made_by=stratifier.made_by)
+    return replace(plan, strata=strata, sentence=f"{plan.sentence}; {strata.sentence}")
 
 
 def _check_balance(plan: FoldPlan, response: Response | None) -> None:

@@ -105,7 +105,9 @@ def plan_from_splitter(splitter: Any, y: NDArray[Any], seed: int) -> FoldPlan:
             "out nor trained on.",
             FoldWarning,
         )
-    sentence = f"{plural(len(splits), 'split')} by {name}"
+    given = isinstance(splitter, GivenSplits)
+    sentence = f"{plural(len(splits), 'split')} {'as given' if given else f'by {name}'}"
+    name = "given" if given else name
     plan = assemble(name, sentence, held_out, dropped, seed=seed if random else None)
     return replace(plan, copied=Ragged.of(copied))
 

@@ -41,10 +41,12 @@ class Neighbors:
         Whether to divide columns by their standard deviation in the training set of
         each fold; a column that is constant there is omitted.
 
-    Notes ----- Records that are equally near, and too many for the last of the k
-    places, share these places: each counts a part, and predictions do not depend on the
-    order of the records. (scikit-learn takes an arbitrary choice of them;
-    ``class::knn`` takes all, in full.)
+    Notes
+    -----
+    Records that are equally near, and too many for the last of the k places, share
+    these places: each counts a part, and predictions do not depend on the order of the
+    records. (scikit-learn takes an arbitrary choice of them; ``class::knn`` takes all,
+    in full.)
 
     Weights of records multiply their votes. A record that occurs several times in a
     training set, as in a bootstrap, counts as that many neighbours; one of weight 0 is

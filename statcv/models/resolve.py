@@ -83,7 +83,10 @@ def _resolve(model: Any, kind: str) -> Model:
     if hasattr(model, "fit") and hasattr(model, "get_params"):
         return Sklearn(model)
     raise ModelError(
-        f"model={model!r} is neither a name nor a scikit-learn or statsmodels model."
+        f"model={model!r} is neither a name nor a scikit-learn or statsmodels model. A "
+        "class of your own has fit(X, y) and predict_proba(X), or predict(X), and is "
+        "derived from sklearn.base.ClassifierMixin, or RegressorMixin, and "
+        "BaseEstimator."
     )
 
 

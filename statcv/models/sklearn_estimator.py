@@ -114,7 +114,11 @@ class Sklearn:
         elif is_regressor(self.estimator):
             refuse_kind(self._name, kind, ("continuous", "binary"))
         else:
-            raise ModelError(f"{self._name} is neither a classifier nor a regressor.")
+            raise ModelError(
+                f"{self._name} is neither a classifier nor a regressor; derive its "
+                "class from sklearn.base.ClassifierMixin or RegressorMixin, and "
+                "BaseEstimator."
+            )
 
     def fit(self, training: TrainingSet) -> SklearnFit:
         """Fit a copy to the training set.

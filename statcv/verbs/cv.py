@@ -135,6 +135,8 @@ def cv(
         every interval, test and comparison (what scikit-learn calls ``groups``; to
         spread classes evenly, use ``scheme="stratified_kfold"``). Several columns
         define clusters jointly; under ``"loocv"`` each cluster is held out in turn.
+        Where the folds are given, it says which records are one cluster, and folds that
+        divide one are refused.
         :func:`~statcv.by_quantile` cuts a covariate into bins instead, and
         :func:`~statcv.by_hash` allocates by a keyed hash that several hospitals can
         share.

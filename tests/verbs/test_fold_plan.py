@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.api as sm
+from sklearn.model_selection import KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
 
 import statcv as scv
@@ -356,11 +357,42 @@ def test_other_stratifiers_that_cannot_be(data):
         fold_plan("y", data, stratify="age", k=31)
     with pytest.raises(SchemeError, match="one value only"):
         fold_plan("y", data.assign(site=1), stratify="site", scheme="loocv")
-    plan = fold_plan("y", data, seed=1)
-    with pytest.raises(ArgumentError, match="stratify='age' means nothing"):
+    plan = fold_plan("y", data, stratify="age", k=3, seed=1)
+    with pytest.raises(ArgumentError, match="keeps age together already"):
         cv("y ~ x1", data, scheme=plan, stratify="age")
+    folds = [(np.arange(45), np.arange(45, 90))]
+    with pytest.raises(ArgumentError, match=r"by_quantile\('age'\) makes folds"):
+        cv("y ~ x1", data, scheme=folds, stratify=scv.by_quantile("age"))
     with pytest.raises(ArgumentError, match="no randomness"):
         fold_plan("y", data, stratify=scv.by_hash("age", key=SECRET), k=3, repeats=2)
+
+
+@pytest.mark.parametrize("how", ["pairs", "column", "splitter", "plan"])
+def test_given_folds_have_clusters(data, how):
+    own = cv("y ~ x1", data, stratify="age", scheme="kfold", k=5, seed=1)
+    pairs = list(own.plan.split())
+    fold = pd.Series(0, data.index, name="fold")
+    for number, (_, test) in enumerate(pairs):
+        fold.iloc[test] = number
+    given = {
+        "pairs": pairs,
+        "column": "fold",
+        "splitter": PredefinedSplit(fold),
+        "plan": cv("y ~ x1", data.assign(fold=fold), scheme="fold", seed=1).plan,
+    }[how]
+    same = cv("y ~ x1", data.assign(fold=fold), scheme=given, stratify="age", seed=1)
+    assert same.plan.sentence.endswith("grouped by age (30 groups)")
+    one, other = own.estimate("auroc"), same.estimate("auroc")
+    assert one.value == pytest.approx(other.value)
+    assert (one.lower, one.upper) == pytest.approx((other.lower, other.upper))
+    assert other.method.endswith("summed by cluster")
+    again = same.update(". ~ . + x2")
+    assert again.plan.strata.label == "age"
+
+
+def test_given_folds_that_divide_a_cluster_are_refused(data):
+    with pytest.raises(SchemeError, match=r"divide age: in 3 fits of 3, up to \d+ of"):
+        cv("y ~ x1", data, scheme=KFold(3), stratify="age")
 
 
 def test_update_with_stratify(data):

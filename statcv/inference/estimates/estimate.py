@@ -41,7 +41,7 @@ from statcv.inference.scores import Scores
 from statcv.metrics import Metric
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Estimate:
     """An estimate with its interval; ``float()`` returns the value.
 
@@ -144,6 +144,9 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.value
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def __str__(self) -> str:
         stated = f"{self.label} {self.value:.3f} ({self.how.replace('_', ' ')})"

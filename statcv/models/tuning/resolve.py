@@ -147,7 +147,9 @@ def model_to_tune(tune: Any, model: Any) -> Any:
     if not is_search(tune):
         raise ArgumentTypeError(
             "tune must be a grid, such as {'C': [0.1, 1, 10]}, a Tuning, or a search "
-            f"object of scikit-learn, not {type(tune).__name__}."
+            f"object of scikit-learn, not {type(tune).__name__}; of a pipeline in "
+            "model=, the grid names step and argument, as in "
+            "{'logisticregression__C': [0.1, 1, 10]}."
         )
     if model is not None:
         raise ArgumentTypeError(
