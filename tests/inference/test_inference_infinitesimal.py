@@ -712,3 +712,13 @@ def test_concordance_of_many_records_is_that_of_a_table(values):
 def test_concordance_is_that_of_a_table_however_it_is_halved(drawn, few, width):
     with patch("statcv.metrics.influence.concordance.FEW", few):
         assert_counts(*drawn, width)
+
+
+@pytest.mark.parametrize("model", ["mean", "negmean"])
+def test_a_constant_in_each_fold_has_no_interval(model):
+    """Pooled over folds it would have one, as the constants differ."""
+    res = scv.cv("y ~ a", simulated(60), model=model, k=4, seed=1)
+    one = res.estimate("auroc", how="per_fold")
+    assert one.value == 0.5
+    assert np.isnan(one.lower)
+    assert "no record moves the estimate" in str(one)

@@ -152,7 +152,8 @@ def infinitesimal_interval(
     if isinstance(moved, str):
         return Interval.none(moved)
     found, variance = moved.value, moved.variance
-    if not variance > LEAST * max(value**2, 1.0):
+    tied = metric.rank and how == "per_fold" and _ties_within_splits(scores)
+    if tied or not variance > LEAST * max(value**2, 1.0):
         return Interval.none(f"no {moved.kind} moves the estimate, {NOTHING}")
     method, assumes = moved.words
     if fits == "correlated":
@@ -166,6 +167,15 @@ def infinitesimal_interval(
     limits = wilson_limits(value, rate, level, moved.df)
     se = math.sqrt(rate * own)
     return Interval(*limits, se, method, assumes, moved.df, "wilson", spread=own)
+
+
+def _ties_within_splits(scores: Scores) -> bool:
+    """Return whether all records of a split are predicted alike, in every split."""
+    starts = scores.starts[:-1]
+    highest, lowest = (
+        by.reduceat(scores.predicted, starts) for by in (np.maximum, np.minimum)
+    )
+    return bool((highest == lowest).all())
 
 
 @dataclass(frozen=True)
