@@ -134,7 +134,8 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     kind = result.design.outcome.kind
     if kind == "multiclass":
         raise OutcomeError(
-            "plot_panel() needs an outcome of two classes, or a continuous outcome."
+            "plot_panel() needs an outcome of two classes, or a continuous outcome; "
+            "result.plot() draws each of several classes against the others."
         )
     pictures = [plot_predicted, plot_bias]
     if kind == "binary":

@@ -13,6 +13,7 @@ from statcv.errors import DistributionalBiasWarning, warn
 from statcv.folds.audit import opposite_twins
 from statcv.folds.theory import pooled_null_auroc
 from statcv.inference.estimates.no_skill import NoSkill
+from statcv.inference.tests.permutation import is_permutable
 from statcv.results.result import CVResult
 
 Labels = NDArray[Any]
@@ -35,9 +36,16 @@ def warn_of_bias(result: CVResult) -> None:
     stated = [row for row in rows if row.told]
     warn(
         "distributional bias: without its predictors this model would score "
-        f"{_joined(stated)}. {_cause(result)}{_advice(result)}.",
+        f"{_joined(stated)}. {_cause(result)}{_advice(result)}.{_of_model(result)}",
         DistributionalBiasWarning,
     )
+
+
+def _of_model(result: CVResult) -> str:
+    """Name the call that estimates the bias of the model with its predictors."""
+    if not (result.learner.capabilities.refits and is_permutable(result.plan)):
+        return ""
+    return " With its predictors its bias is another: result.null_bias() estimates it."
 
 
 def _joined(rows: list[NoSkill]) -> str:

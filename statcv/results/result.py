@@ -1229,6 +1229,9 @@ class CVResult:
     def plot(self) -> NDArray[Any]:
         """Draw the standard panel: ROC, precision-recall, predictions, fold balance.
 
+        With several classes it has ROC curves and calibration of each class against
+        the others, with a continuous outcome predictions against observations.
+
         Returns
         -------
         numpy.ndarray of matplotlib Axes
@@ -1242,6 +1245,10 @@ class CVResult:
         >>> axes.shape
         (2, 2)
         """
+        if self.design.outcome.kind == "multiclass":
+            from statcv.results.report import draw_classes
+
+            return draw_classes(self)
         from statcv.plots import plot_panel
 
         return plot_panel(self)

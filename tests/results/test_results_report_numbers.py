@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -345,6 +346,20 @@ def test_every_picture_can_be_drawn(
 def test_continuous_outcomes_have_two_pictures(numeric: Report) -> None:
     assert numeric[1].count("<svg") == 2
     assert "are for classes" in numeric[1]
+
+
+def test_the_panel_of_several_classes_draws_each_against_the_others(
+    several: Report,
+) -> None:
+    axes = several[0].plot()
+    titles = [ax.get_title() for ax in axes.flat]
+    assert titles[:4] == [
+        "ROC curves, each class against the others",
+        *[f"Calibration, y = {level} against the others" for level in "abc"],
+    ]
+    assert len(axes[0, 0].get_legend().get_texts()) == 3
+    assert not axes.flat[5].axison
+    plt.close(axes[0, 0].figure)
 
 
 def test_each_of_several_classes_has_its_calibration(several: Report) -> None:

@@ -8,12 +8,14 @@ from statcv.results.report.contents import (
 from statcv.results.report.facts import heterogeneity_table, sentence_of
 from statcv.results.report.page import check_path, write_report
 from statcv.results.report.parts import Picture, Said, named_values, value_table
+from statcv.results.report.pictures import draw_classes
 
 __all__ = [
     "Picture",
     "Said",
     "check_path",
     "comparison_report",
+    "draw_classes",
     "general_report",
     "heterogeneity_table",
     "named_values",

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from statcv.results.report.facts import outcome_level
-from statcv.results.report.parts import Picture, Section
+from statcv.results.report.parts import Picture, Section, plain_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -138,6 +139,25 @@ def _of_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
         if result.scores.probabilities
     ]
     return (roc, *each, _balance(result))
+
+
+def draw_classes(result: CVResult) -> NDArray[Any]:
+    """Draw the pictures of several classes on one figure, and return its Axes."""
+    import matplotlib.pyplot as plt
+
+    pictures = _of_classes(result, 0.95)
+    rows = -(-len(pictures) // 2)
+    figure, axes = plt.subplots(
+        rows, 2, figsize=(9.5, 4.6 * rows), layout="constrained", squeeze=False
+    )
+    for picture, ax in zip(pictures, axes.flat, strict=False):
+        picture.draw(ax)
+        if picture.name != "folds":
+            ax.set_title(plain_text(picture.title))
+    for ax in axes.flat[len(pictures) :]:
+        ax.set_axis_off()
+    figure.suptitle(f"{result.design.formula.text}: {result.plan.sentence}", wrap=True)
+    return np.asarray(axes)
 
 
 def against_others(result: CVResult, code: int) -> CVResult:
