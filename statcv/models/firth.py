@@ -156,7 +156,7 @@ def intercept_shifts(eta: Matrix, y: Matrix, counts: Matrix) -> Matrix:
     --------
     >>> eta, y = np.array([[-1.0, 0.0, 1.0]]), np.array([0.0, 0.0, 1.0])
     >>> shift = intercept_shifts(eta, y, np.ones((1, 3)))
-    >>> (1 / (1 + np.exp(-eta - shift[:, None]))).sum().round(9)
+    >>> round(float((1 / (1 + np.exp(-eta - shift[:, None]))).sum()), 9)
     1.0
     """
     shift, events = np.zeros(len(eta)), (counts * y).sum(axis=1)
