@@ -1,4 +1,4 @@
-"""The command `statcv`: `statcv cv`, `report`, `compare`, `folds`, `data` and `sites`.
+"""The command `statcv`: `cv`, `report`, `evaluate`, `compare`, `folds`, `data`, `sites`.
 
 Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
 """
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 WIDTH = 79
 PLAN = ["scheme", "k", "p", "pairs", "repeats", "rebalance", "positive"]
 PLAN += ["na_action", "seed"]
+PREDICTIONS = ["observed", "fold", "repeat", "row", "cluster", "positive"]
+PREDICTIONS += ["metrics", "seed"]
 CALL = [*PLAN, "model", "metrics", "threshold", "weights", "n_jobs", "progress"]
 
 
@@ -137,6 +139,22 @@ def _report(options: argparse.Namespace) -> None:
     written = result.report(options.out, style=style, by=by, level=level)
     print(result.sentence(options.level))
     print(f"\nWritten: {written}")
+
+
+def _evaluate(options: argparse.Namespace) -> None:
+    from statcv.verbs.from_predictions import from_predictions
+
+    data = _read_data(options.data)
+    if options.out:
+        make_folder(options.out)
+    call = {name: getattr(options, name) for name in PREDICTIONS}
+    predicted = _one_or_more(options.predicted)
+    result = from_predictions(data, predicted=predicted, **call)
+    summary, written = result.summary(options.level), []
+    if options.out:
+        written = write_result(result, options.out, options.level, summary)
+    print(summary)
+    _tell(written, options.out)
 
 
 def _compare(options: argparse.Namespace) -> None:
@@ -395,6 +413,7 @@ def _tell(written: Sequence[Path], folder: Path | None) -> None:
 COMMANDS = {
     "cv": _cv,
     "report": _report,
+    "evaluate": _evaluate,
     "compare": _compare,
     "folds": _folds,
     "data": _data,

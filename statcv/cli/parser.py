@@ -19,6 +19,7 @@ examples:
   statcv cv "GRADE ~ GPA + TUCE + PSI" spector --scheme rloocv --seed 1
   statcv cv "y ~ x1 * x2 + np.log1p(x3**2)" ehr -k 5 --repeats 4 --out results
   statcv report "GRADE ~ GPA + TUCE" spector --style tripod+ai --out report.html
+  statcv evaluate held.csv --observed y --predicted p --fold fold --cluster id
   statcv compare "GRADE ~ GPA + TUCE" spector --schemes loocv,rloocv --seed 1
   statcv compare "y ~ x1 + x2 + x3" ehr --models logit,xgboost -k 5 --seed 1
   statcv folds visits.csv -k 5 --stratify patient --by hash --out folds.csv
@@ -92,6 +93,7 @@ def make_parser(commands: Mapping[str, Run]) -> argparse.ArgumentParser:
     add("--style", choices=STYLES, help="reporting guideline")
     add("--by", metavar="COLUMN", help="clusters whose estimates are reported")
     add("--checkpoint", type=Path, metavar="DIR", help=kept)
+    _add_evaluate(command("evaluate", "evaluate predictions of other software"))
     add = command("compare", "compare schemes or models on the same rows")
     _add_call(add)
     add("--schemes", type=_names, metavar="A,B", help="schemes to compare")
@@ -255,6 +257,26 @@ def _add_call(add: Any, out: bool = True) -> None:
     add("--quiet", **quiet, help="show no progress bar")
     if out:
         add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
+
+
+def _add_evaluate(add: Any) -> None:
+    """Add the arguments of :func:`statcv.from_predictions`."""
+    add("data", metavar="DATA", help="file with one row per prediction")
+    add("--observed", required=True, metavar="COLUMN", help="the outcome")
+    which = "the predictions; of several classes a column each, in their order"
+    add("--predicted", type=_names, required=True, metavar="A,B", help=which)
+    fold = "fold in which a record was held out; other records unless given"
+    add("--fold", metavar="COLUMN", help=fold)
+    add("--repeat", metavar="COLUMN", help="repeat of the folds; needs --row")
+    add("--row", metavar="COLUMN", help="record of a prediction")
+    cluster = "records of one cluster, such as a patient, have equal values"
+    add("--cluster", metavar="COLUMN", help=cluster)
+    add("--positive", metavar="LEVEL", help="the positive class (the second)")
+    metrics = "such as auroc,brier; the first is the headline"
+    add("--metrics", type=_names, metavar="A,B", help=metrics)
+    add("--level", type=_level, default=0.95, help="level of the intervals (0.95)")
+    add("--seed", type=int, metavar="N", help="seed of whatever is random")
+    add("--out", type=Path, metavar="DIR", help="write tables and pictures there")
 
 
 def _add_folds(add: Any) -> None:

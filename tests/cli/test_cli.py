@@ -259,6 +259,27 @@ def test_what_an_outcome_does_not_have_is_not_written(
 
 
 @pytest.mark.slow
+def test_predictions_of_other_software_are_evaluated(run: Run) -> None:
+    data = scv.load_data("ehr")[:300].reset_index(drop=True)
+    made = scv.cv("y ~ x1", data, stratify="patient_id", k=4, repeats=2, seed=1)
+    held = made.predictions
+    held["who"] = data["patient_id"].to_numpy()[held["row"]]
+    held.to_csv("held.csv", index=False)
+    names = {"observed": "observed", "predicted": "predicted", "fold": "fold"}
+    names |= {"repeat": "repeat", "row": "row", "cluster": "who"}
+    options = [part for name, column in names.items() for part in (f"--{name}", column)]
+    call = ["evaluate", "held.csv", *options, "--seed", "1", "--level", "0.9"]
+    done = run(*call, "--metrics", "auroc,brier", "--out", "there")
+    assert done.code == 0
+    assert done.err == ""
+    same = scv.from_predictions(held, metrics=["auroc", "brier"], seed=1, **names)
+    assert done.out.startswith(str(same.summary(0.9)))
+    assert {"metrics.csv", "roc.png"} <= set(os.listdir("there"))
+    wrong = run("evaluate", "held.csv", "--observed", "obs", "--predicted", "predicted")
+    assert wrong.code == 2
+    assert wrong.err.startswith("statcv: observed='obs' is not a column of the data.")
+
+
 def test_compare_schemes(run: Run, spector: pd.DataFrame) -> None:
     ran = run(
         *("compare", FORMULA, "spector", "--schemes", "loocv,rloocv", "--seed", "1"),
