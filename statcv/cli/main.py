@@ -1,4 +1,4 @@
-"""The command `statcv`: `cv`, `report`, `evaluate`, `compare`, `folds`, `data`, `sites`.
+"""The command `statcv`, with a function for each of its subcommands.
 
 Heavy packages are imported where they are used, so that ``statcv --help`` is quick.
 """

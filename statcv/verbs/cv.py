@@ -12,6 +12,7 @@ from statcv.engine import kept_seed, run
 from statcv.errors import (
     ArgumentTypeError,
     CollinearityWarning,
+    FoldWarning,
     SchemeError,
     noted_warnings,
     warn,
@@ -32,7 +33,13 @@ from statcv.formula import (
 from statcv.models import Model, resolve_model, unwrap_result
 from statcv.models.likelihood import Gaussian
 from statcv.models.thresholds import with_threshold
-from statcv.models.tuning import Tuned, model_to_tune, tuned_model, warn_of_edges
+from statcv.models.tuning import (
+    Tuned,
+    model_to_tune,
+    parts_with_folds,
+    tuned_model,
+    warn_of_edges,
+)
 from statcv.results.bias_warning import warn_of_bias
 from statcv.results.call import choose_metrics, with_warnings
 from statcv.results.result import CVResult
@@ -391,6 +398,7 @@ class CVCall:
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         warn_of_missing(design)
         _warn_of_dependence(design, tuned)
+        _warn_of_inner_folds(learner, plan)
         held = run(
             design,
             plan,
@@ -428,6 +436,18 @@ def _check_weights(weights: object, plan: FoldPlan, design: Design) -> None:
             "weights= cannot be combined with rebalancing for a continuous outcome, "
             "because the weighted training means would differ; use a scheme without "
             "rebalancing."
+        )
+
+
+def _warn_of_inner_folds(model: Model, plan: FoldPlan) -> None:
+    """Warn of a scikit-learn model that divides clusters in folds of its own."""
+    if plan.strata is None or not plan.strata.identifies:
+        return
+    if parts := parts_with_folds(model):
+        warn(
+            f"{', '.join(parts)} makes folds of its own inside each training set, "
+            f"which divide {plan.strata.label}. The inner folds of tune= do not.",
+            FoldWarning,
         )
 
 

@@ -9,8 +9,11 @@ import pandas as pd
 import polars as pl
 import pytest
 import statsmodels.api as sm
-from sklearn.model_selection import KFold, PredefinedSplit
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, KFold, PredefinedSplit
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import statcv as scv
 from statcv import cv, fold_plan
@@ -388,6 +391,17 @@ def test_given_folds_have_clusters(data, how):
     assert other.method.endswith("summed by cluster")
     again = same.update(". ~ . + x2")
     assert again.plan.strata.label == "age"
+
+
+def test_inner_folds_that_divide_a_cluster_are_told_of(data):
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2)
+    model = make_pipeline(StandardScaler(), search)
+    with pytest.warns(FoldWarning, match="GridSearchCV makes folds of its own"):
+        cv("y ~ x1", data, model=model, stratify="age", k=3, seed=1)
+    cv("y ~ x1", data, model=model, k=3, seed=1)
+    tune = {"logisticregression__C": [0.1, 1.0]}
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    cv("y ~ x1", data, model=model, tune=tune, stratify="age", k=3, seed=1)
 
 
 def test_given_folds_that_divide_a_cluster_are_refused(data):

@@ -1,7 +1,11 @@
 """Hyperparameters chosen inside every training set."""
 
 from statcv.models.tuning.grid import chosen_table
-from statcv.models.tuning.resolve import model_to_tune, tuned_model
+from statcv.models.tuning.resolve import (
+    model_to_tune,
+    parts_with_folds,
+    tuned_model,
+)
 from statcv.models.tuning.tuned import Tuned, TunedFit, choices, warn_of_edges
 from statcv.models.tuning.tuning import Tuning
 
@@ -12,6 +16,7 @@ __all__ = [
     "choices",
     "chosen_table",
     "model_to_tune",
+    "parts_with_folds",
     "tuned_model",
     "warn_of_edges",
 ]

@@ -37,6 +37,31 @@ def is_search(tune: Any) -> bool:
     return "cv" in tune.get_params(deep=False)
 
 
+def parts_with_folds(model: Any) -> list[str]:
+    """Return the names of the parts of a scikit-learn model that make folds.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegressionCV
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> steps = StandardScaler(), LogisticRegressionCV()
+    >>> parts_with_folds(Sklearn(make_pipeline(*steps)))
+    ['LogisticRegressionCV']
+    >>> parts_with_folds(Sklearn(make_pipeline(*steps[:1])))
+    []
+    """
+    if not isinstance(model, Sklearn):
+        return []
+    parts = [model.estimator, *model.estimator.get_params().values()]
+    found = [
+        type(part).__name__
+        for part in parts
+        if not isinstance(part, type) and is_search(part)
+    ]
+    return list(dict.fromkeys(found))
+
+
 @dataclass(frozen=True, eq=False)
 class Searched:
     """An estimator that chooses hyperparameters by a cross-validation of its own.
