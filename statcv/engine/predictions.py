@@ -185,7 +185,7 @@ class Held:
             separated=_joined([part.separated for part in parts]),
             seconds=_joined([part.seconds for part in parts]),
             probabilities=all(part.probabilities for part in parts),
-            names=names,
+            names=design.outcome.named(names),
             learnt=learnt,
             absent=absent_levels(design, plan),
             chosen=None if chosen is None else chosen_table(chosen),

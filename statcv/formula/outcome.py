@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -57,6 +58,21 @@ class Outcome:
     def positive(self) -> Any:
         """Label of the positive class of a binary outcome, else None."""
         return self.levels[1] if self.kind == "binary" else None
+
+    def named(self, coefficients: Iterable[str]) -> tuple[str, ...]:
+        """Return names of coefficients with the labels of classes for their codes.
+
+        >>> codes = np.array([0, 1, 2])
+        >>> stage = Outcome("stage", "multiclass", codes, ("low", "mid", "high"))
+        >>> stage.named(["age[1]", "C(site)[T.2][2]"])
+        ('age[mid]', 'C(site)[T.2][high]')
+        """
+        if self.kind != "multiclass":
+            return tuple(coefficients)
+        return tuple(
+            re.sub(r"\[(\d+)\]$", lambda code: f"[{self.levels[int(code[1])]}]", name)
+            for name in coefficients
+        )
 
     @property
     def counts(self) -> dict[Any, int]:

@@ -175,7 +175,11 @@ class FullModel:
         self.coefficients = (
             None
             if fit.coefficients is None
-            else pd.Series(fit.coefficients, name="coefficient")
+            else pd.Series(
+                list(fit.coefficients.values()),
+                design.outcome.named(fit.coefficients),
+                name="coefficient",
+            )
         )
 
     def predict(self, new: object) -> pd.Series[Any] | pd.DataFrame:

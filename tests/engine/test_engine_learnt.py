@@ -80,7 +80,7 @@ def compare(setup):
         found.partner_predicted, expected.partner_predicted, **near
     )
     coefficients = found.learnt
-    assert list(found.names) == list(expected.names)
+    assert found.names == setup.design.outcome.named(expected.names)
     scale = np.nanmax(np.abs(expected.coefficients), axis=0)
     np.testing.assert_allclose(
         coefficients / scale, expected.coefficients / scale, rtol=0, atol=1e-8
