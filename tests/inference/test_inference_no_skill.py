@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 
 import statcv as scv
 from statcv.errors import DistributionalBiasWarning
+from statcv.inference.estimates.no_skill import Rivals
 from statcv.models import Logit
 
 ODD = SVC(kernel="linear", class_weight="balanced", C=1e-8)
@@ -301,3 +302,26 @@ def test_orders_of_ties_within_a_class_have_one_value():
     found = res.no_skill.set_index("metric").loc["auprc", "without_predictors"]
     precision = np.cumsum(y[order]) / np.arange(1, 21)
     assert found == pytest.approx(precision[y[order] == 1].mean())
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {},
+        {"scheme": "kfold", "k": 7},
+        {"scheme": "loocv"},
+        {"repeats": 3},
+        {"scheme": "montecarlo"},
+        {"scheme": "rloocv", "repeats": 2},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
+def test_counts_of_classes_tell_what_the_records_do(monkeypatch, call):
+    data = noise(n=45).assign(kind=list("uvwvuwuuv") * 5)
+    res = scv.cv("kind ~ a", data, model=Logit(C=1.0), seed=1, **call)
+    by_counts = res.no_skill
+    monkeypatch.setattr(Rivals, "counted_classes", None)
+    by_records = res.update(seed=1).no_skill
+    pd.testing.assert_frame_equal(by_counts, by_records)
+    assert by_counts["bias"].abs().max() > 0

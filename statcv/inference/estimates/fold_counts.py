@@ -171,6 +171,62 @@ class AgainstConstant:
         return own, constant
 
 
+@dataclass(frozen=True, eq=False)
+class ClassesAgainstConstant:
+    """Probabilities of several classes that are equal within a split, and constants.
+
+    Attributes
+    ----------
+    predicted : numpy.ndarray, shape (n_splits, classes)
+        The probabilities that each split predicts.
+    constant : numpy.ndarray, shape (classes,)
+        Those that are the same in all splits.
+    counts : numpy.ndarray of int, shape (classes, n_splits)
+        The number of held-out records of each class.
+    first : numpy.ndarray of int, shape (repeats,)
+        The first split of each repeat; every repeat holds out some record.
+
+    Examples
+    --------
+    >>> both = ClassesAgainstConstant(
+    ...     np.array([[0.5, 0.3, 0.2], [0.2, 0.5, 0.3]]), np.array([0.4, 0.3, 0.3]),
+    ...     np.array([[2, 1], [0, 1], [0, 1]]), np.array([0]),
+    ... )
+    >>> both.values(METRICS["accuracy"]), both.values(METRICS["r2"])
+    ((0.6, 0.6), None)
+    """
+
+    predicted: Floats
+    constant: Floats
+    counts: NDArray[np.intp]
+    first: NDArray[np.intp]
+
+    def values(self, metric: Metric) -> tuple[float, float] | None:
+        """Return a metric as :meth:`AgainstConstant.values` does."""
+        balanced = metric == METRICS["balanced_accuracy"]
+        loss = METRICS["accuracy"].casewise if balanced else metric.casewise
+        if loss is None or METRICS.get(metric.name) != metric:
+            return None
+        split, code = np.nonzero(self.counts.T)
+        times, classes = self.counts.T[split, code], len(self.counts)
+        every = np.broadcast_to(self.constant, (len(split), classes))
+        predicted = np.concatenate([self.predicted[split], every])
+        losses = loss(np.tile(code, 2), metric.readable(predicted, True, None))
+        repeat = np.searchsorted(self.first, split, side="right") - 1
+        cell, size = repeat * classes + code, len(self.first) * classes
+        sizes = np.bincount(cell, times, size).reshape(-1, classes)
+
+        def value(losses: Floats) -> float:
+            sums = np.bincount(cell, times * losses, size).reshape(-1, classes)
+            if not balanced:
+                return _mean(sums.sum(axis=1) / sizes.sum(axis=1))
+            with np.errstate(invalid="ignore"):  # a class that is absent
+                return _mean((sums / sizes).mean(axis=1))
+
+        own, constant = losses.reshape(2, -1)
+        return value(own), value(constant)
+
+
 def _mean(values: Floats) -> float:
     """Return the mean of the values that are defined."""
     if len(values) == 1:

@@ -21,7 +21,11 @@ from numpy.typing import NDArray
 from statcv.engine import Held, Setup
 from statcv.errors import MetricError
 from statcv.folds import FoldPlan
-from statcv.inference.estimates.fold_counts import AgainstConstant, FoldCounts
+from statcv.inference.estimates.fold_counts import (
+    AgainstConstant,
+    ClassesAgainstConstant,
+    FoldCounts,
+)
 from statcv.inference.estimates.values import (
     pooled_values,
     values_by_repeat,
@@ -394,6 +398,26 @@ class Rivals:
         return AgainstConstant(FoldCounts(predicted, counts, first))
 
     @cached_property
+    def counted_classes(self) -> ClassesAgainstConstant | None:
+        """The class counts of the splits, beside probabilities of several classes.
+
+        None where counts do not tell the metrics, as in `counted`.
+        """
+        constants, scores = self.constants, self.scores
+        if constants is None or constants.own or constants.shifts != (0.0,):
+            return None
+        if constants.overall.ndim != 1 or not scores.probabilities:
+            return None
+        if scores.overlapping or scores.threshold is not None:
+            return None
+        counts = scores.class_counts
+        if not counts.any(axis=0).all():
+            return None
+        first = np.append(0, np.flatnonzero(np.diff(scores.repeat)) + 1)
+        by_split, overall = constants.by_split, constants.overall
+        return ClassesAgainstConstant(by_split, overall, counts, first)
+
+    @cached_property
     def under_folds(self) -> Scores:
         """The scores with the same prediction for all records of a split."""
         assert self.constants is not None
@@ -422,6 +446,12 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         return NoSkill(metric, how, value, found, perfect, rivals.n)
     if how == "pooled" and (counted := rivals.counted) is not None:
         both = counted.values(metric)
+        if both is not None:
+            found, value = both
+            found = value if constants.same else found
+            return NoSkill(metric, how, value, found, perfect, rivals.n)
+    if how == "pooled" and (classes := rivals.counted_classes) is not None:
+        both = classes.values(metric)
         if both is not None:
             found, value = both
             found = value if constants.same else found
