@@ -318,7 +318,7 @@ def test_orders_of_ties_within_a_class_have_one_value():
 )
 @pytest.mark.filterwarnings("ignore::statcv.errors.StatcvWarning")
 def test_counts_of_classes_tell_what_the_records_do(monkeypatch, call):
-    data = noise(n=45).assign(kind=list("uvwvuwuuv") * 5)
+    data = noise(n=45).assign(kind=list("uvw") * 15)
     res = scv.cv("kind ~ a", data, model=Logit(C=1.0), seed=1, **call)
     by_counts = res.no_skill
     monkeypatch.setattr(Rivals, "counted_classes", None)
