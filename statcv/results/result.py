@@ -868,11 +868,10 @@ class CVResult:
         There is one row per metric. The columns are ``metric``, ``how``, ``no_skill``
         (the metric of one constant prediction for all records; for auPR its mean over
         random orders of them, which exceeds the share of positive records where these
-        are few), ``without_predictors``
-        (the metric of the same model under this plan once its predictors are removed,
-        with its class weights and threshold) and ``bias``, the second value minus the
-        first. :func:`statcv.cv` warns if the bias is more than a tenth of the distance
-        from no skill to a perfect value.
+        are few), ``without_predictors`` (the metric of the same model under this plan
+        once its predictors are removed, with its class weights and threshold) and
+        ``bias``, the second value minus the first. :func:`statcv.cv` warns if the bias
+        is more than a tenth of the distance from no skill to a perfect value.
 
         Examples
         --------
