@@ -165,8 +165,8 @@ class Area:
     ----------
     value, lower, upper : float
     se : float
-        Standard deviation of the value if the order of records within intervals is
-        random: each of them falls into a bin as those of all sites do.
+        Standard deviation of the value if each record falls into a random bin of its
+        interval, with chances like the shares of all sites.
     """
 
     value: float
@@ -210,10 +210,9 @@ def area_of(
     below = np.cumsum(zeros) - zeros / 2
     value = float(ones @ below / n1 / n0)
     above = n1 - np.cumsum(ones) + ones / 2
-    open_ = sum(_variance_within(cells, mass[0], below / n0) for cells in positive)
-    open_ = open_ / n1**2
-    rest = sum(_variance_within(cells, mass[1], above / n1) for cells in negative)
-    open_ += rest / n0**2
+    of_ones = sum(_variance_within(cells, mass[0], below / n0) for cells in positive)
+    of_zeros = sum(_variance_within(cells, mass[1], above / n1) for cells in negative)
+    variance = of_ones / n1**2 + of_zeros / n0**2
     surely_below = np.zeros(bins + 1)  # negative records before each bin
     maybe_below = np.zeros(bins + 1)
     for cells in negative:
@@ -227,7 +226,7 @@ def area_of(
         lower += float(cells.counts @ surely_below[starts[:-1]])
         upper += float(cells.counts @ maybe_below[starts[1:]])
     lower, upper = float(lower / n1 / n0), float(upper / n1 / n0)
-    return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(open_)))
+    return Area(min(max(value, lower), upper), lower, upper, float(np.sqrt(variance)))
 
 
 def mean_order_se(areas: Sequence[Area]) -> float:

@@ -46,9 +46,9 @@ def broken_rules(records: Records) -> Iterator[str]:
         for fold, code in zip(*np.nonzero(counts < plan.cell), strict=True):
             yield (
                 f"fold {fold + 1} holds out fewer than {plan.cell} records of one "
-                f"class ({'positive' if code else 'negative'}); agree on fewer folds, "
-                f"so few that the rarer class at the smallest site has well more than "
-                f"{plan.cell} records for each."
+                f"class ({'positive' if code else 'negative'}); agree on so few folds "
+                f"that the rarer class has well more than {plan.cell} records for each "
+                "at the smallest site."
             )
     for fold in np.flatnonzero(records.by_fold < plan.cell):
         yield f"fold {fold + 1} holds out fewer than {plan.cell} records."

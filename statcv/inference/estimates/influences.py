@@ -359,11 +359,12 @@ def _through_fits(
         if isinstance(one, str):
             made.append(one)
             continue
-        moved = next(changes)
+        (influences, slopes), moved = one, next(changes)
         if decides:
-            moved = moved.times(np.sqrt(_share_of_chance(pool, one[1], moved, nearly)))
+            share = _share_of_chance(pool, slopes, moved, nearly)
+            moved = moved.times(np.sqrt(share))
         sampled = None if moved.sample is None else moved
-        made.append(replace(one[0], fits=moved.every, sampled=sampled))
+        made.append(replace(influences, fits=moved.every, sampled=sampled))
     return made
 
 
@@ -383,8 +384,8 @@ def _share_of_chance(pool: Pool, slopes: Slopes, moved: Changes, nearly: bool) -
     Where predictions are cut at a threshold, a change of the fits changes the
     decisions on other records just as on those held out: the estimate moves, and with
     it what is estimated. That part is no error. The rest is due to the chance of which
-    records are held out, and is as large as it would be if the signs of their slopes
-    were random.
+    records, or clusters, are held out, and is as large as it would be if the signs of
+    their slopes were random.
 
     Parameters
     ----------
@@ -396,10 +397,11 @@ def _share_of_chance(pool: Pool, slopes: Slopes, moved: Changes, nearly: bool) -
     nearly : bool
         As in :func:`influences_on`.
     """
-    row, rng = pool.places[1], np.random.default_rng(0)
-    drawn = []
+    row, unit = pool.places[1], pool.scores.clusters
+    unit = row if unit is None else unit[row]
+    drawn, rng = [], np.random.default_rng(0)
     for _ in range(SIGNS):
-        sign = rng.choice([-1.0, 1.0], size=len(moved.every))[row]
+        sign = rng.choice([-1.0, 1.0], size=int(unit.max()) + 1)[unit]
         sign = sign if slopes.values.ndim == 1 else sign[:, None]
         drawn.append(replace(slopes, values=slopes.values * sign))
     chance = [one.every @ one.every for one in _changes(pool, drawn, nearly)]
