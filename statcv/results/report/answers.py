@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from statcv.results.report.clusters import Clusters
-from statcv.results.report.facts import is_given, positives, sentence_parts
+from statcv.results.report.facts import (
+    is_given,
+    lists_coefficients,
+    positives,
+    sentence_parts,
+)
 from statcv.results.report.parts import Prose, Said, count, plain_text, rounded
 
 if TYPE_CHECKING:
@@ -208,10 +213,12 @@ def _known(
     }
     if not is_given(result):
         known |= _of_fits(result, label, root)
-    if result.held.coefficients is not None:
+    if lists_coefficients(result):
         known["equation"] = (
             "coefficients of the model, in the table of the fit to all records",
         )
+    elif result.held.coefficients is not None:
+        known["equation"] = ("coefficients are many: `model` of the result has them",)
     if clusters is not None:
         known["clusters"] = (clusters.number, " clusters")
         known["performance"] = (headline, "; by ", clusters.group, ", see the table")

@@ -11,7 +11,7 @@ from statcv.results.report.checklists import GUIDELINES, checklist
 from statcv.results.report.clusters import Clusters
 from statcv.results.report.facts import (
     data_flow,
-    is_given,
+    lists_coefficients,
     sentence_parts,
     session,
     warnings_of,
@@ -39,9 +39,6 @@ from statcv.results.summary import Summary
 if TYPE_CHECKING:
     from statcv.results.comparison.comparison import Comparison
     from statcv.results.result import CVResult
-
-
-MANY = 60  # coefficients that a report does not list
 
 
 def shown_tables(summary: Summary, api: str) -> tuple[Table, ...]:
@@ -73,8 +70,7 @@ def facts_of(summary: Summary, api: str) -> Table:
 
 def of_model(result: CVResult, root: str = "res") -> tuple[Table, ...]:
     """Return the coefficients of the fit to all records, if these are not many."""
-    held = result.held.coefficients
-    if held is None or held.shape[1] > MANY or is_given(result):
+    if not lists_coefficients(result):
         return ()
     api = f"{root}.model.coefficients.to_frame()"
     n = count(result.design.n, f"{root}.design.n")

@@ -26,12 +26,19 @@ if TYPE_CHECKING:
     from statcv.inference import RandomEffects
     from statcv.results.result import CVResult
 
+MANY = 60  # coefficients; a report lists no more
 DRAWN_WITH = ("matplotlib", "jinja2")
 
 
 def is_given(result: CVResult) -> bool:
     """Return whether the predictions were made by other software."""
     return not result.learner.capabilities.refits
+
+
+def lists_coefficients(result: CVResult) -> bool:
+    """Return whether the report lists the coefficients of the fit to all records."""
+    held = result.held.coefficients
+    return held is not None and held.shape[1] <= MANY
 
 
 def positives(result: CVResult, root: str = "res") -> Said:
