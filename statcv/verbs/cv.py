@@ -398,7 +398,7 @@ class CVCall:
         learner, threshold = with_threshold(learner, self.threshold, outcome.kind)
         warn_of_missing(design)
         _warn_of_dependence(design, tuned)
-        _warn_of_inner_folds(learner, plan)
+        _warn_of_inner_folds(tuned, plan)
         held = run(
             design,
             plan,

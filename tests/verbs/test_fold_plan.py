@@ -398,6 +398,8 @@ def test_inner_folds_that_divide_a_cluster_are_told_of(data):
     model = make_pipeline(StandardScaler(), search)
     with pytest.warns(FoldWarning, match="GridSearchCV makes folds of its own"):
         cv("y ~ x1", data, model=model, stratify="age", k=3, seed=1)
+    with pytest.warns(FoldWarning, match="GridSearchCV makes folds of its own"):
+        cv("y ~ x1", data, model=model, stratify="age", k=3, threshold=0.4, seed=1)
     cv("y ~ x1", data, model=model, k=3, seed=1)
     tune = {"logisticregression__C": [0.1, 1.0]}
     model = make_pipeline(StandardScaler(), LogisticRegression())
