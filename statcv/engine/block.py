@@ -345,11 +345,15 @@ class Block:
             return firth_changes(*own)
         return flic_changes(*own, self.uncorrected[fit])
 
-    def _changes_of_classes(self, target: Floats) -> Floats:
+    @cached_property
+    def _information_of_classes(self) -> Floats:
         shares = self.likelihood.curvature(self.y[None], self.eta)
-        matrix = self.rows.information_of_classes(shares, self.counts)
+        return self.rows.information_of_classes(shares, self.counts)
+
+    def _changes_of_classes(self, target: Floats) -> Floats:
         fits, _, classes = target.shape
         flat = target.transpose(0, 2, 1).reshape(fits, -1)
-        solved = solve(matrix, np.tile(self.penalty, classes), flat)
+        penalty = np.tile(self.penalty, classes)
+        solved = solve(self._information_of_classes, penalty, flat)
         solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
         return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from statcv.errors import ArgumentError, SchemeError, plural, suggestion
+from statcv.folds.audit import trained_on_equal
 from statcv.folds.plan import FoldPlan
 from statcv.folds.rebalance.balance import balance, rebalancing
 from statcv.folds.response import Response
@@ -145,16 +146,14 @@ def _clustered(plan: FoldPlan, stratifier: Stratifier, frame: pd.DataFrame) -> F
             f"stratify={label!r}: the plan keeps {plan.strata.label} together already."
         )
     codes = stratifier.values(frame)
-    divided = [
-        len(np.intersect1d(codes[plan.test(split)], codes[plan.train(fit)]))
-        for split in range(plan.n_splits)
-        for fit in range(*plan.first_fit[split : split + 2])
-    ]
-    if any(divided):
-        lost = plural(sum(map(bool, divided)), "fit")
+    seen, tests = trained_on_equal(plan, codes), plan.tests
+    if seen.any():
+        values = pd.Series(codes[tests.values[seen]])
+        divided = values.groupby(tests.owners[seen]).nunique()
+        lost = plural(len(divided), "fit")
         raise SchemeError(
-            f"the given folds divide {label}: in {lost} of {len(divided)}, up to "
-            f"{max(divided)} of its values are both held out and trained on. Give "
+            f"the given folds divide {label}: in {lost} of {plan.n_splits}, up to "
+            f"{divided.max()} of its values are both held out and trained on. Give "
             "folds that keep them together, such as those of GroupKFold, or let "
             "stratify= make the folds, without scheme=."
         )

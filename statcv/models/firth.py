@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from statcv.errors import ModelError
 from statcv.models.base import Matrix, Model, TrainingSet, refuse_missing
 from statcv.models.batched.chord import ACCURACY, SINGULAR, STEPS
 from statcv.models.batched.downdate import Whole, inverted
@@ -181,9 +182,18 @@ def correct_intercepts(
     ----------
     coefficients : numpy.ndarray, shape (fits, p)
     records, folds
-        As in :func:`fit_firth_folds`; the design has an intercept.
+        As in :func:`fit_firth_folds`.
+
+    Raises
+    ------
+    ModelError
+        If the design has no intercept.
     """
-    assert records.intercept is not None
+    if records.intercept is None:
+        raise ModelError(
+            "the formula has no intercept that flic=True could correct; keep it, or "
+            "use Logit(firth=True)."
+        )
     X, y = records.X, records.y.astype(float)
     weights = np.ones(len(X)) if records.weights is None else records.weights
     made = coefficients.copy()

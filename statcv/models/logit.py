@@ -170,32 +170,19 @@ class Logit:
         if training.kind == "multiclass":
             return fit_classes(training, self.ridge(training))
         solved = self._optimum(training)
-        beta, linear = solved.beta, LinearFits.of_one(solved.beta, self.ridge(training))
+        beta, before = solved.beta, None
         if self.flic:
-            linear = self._corrected(training, linear)
-            beta = linear.coefficients[0]
+            every, before = Folds.leaving_out([[]]), beta[None]
+            beta = correct_intercepts(before, training, every)[0]
+        linear = LinearFits.of_one(beta, self.ridge(training))
         coefficients = dict(zip(training.names, beta.tolist(), strict=True))
         return PlainFit(
             partial(_probability, beta),
             coefficients,
             solved.converged,
             solved.separated,
-            linear=linear,
+            linear=replace(linear, uncorrected=before),
         )
-
-    def _corrected(
-        self, records: TrainingSet, linear: LinearFits, folds: Folds | None = None
-    ) -> LinearFits:
-        """Return Firth's fits, to all records unless folds are given, corrected."""
-        if records.intercept is None:
-            raise ModelError(
-                "the formula has no intercept that flic=True could correct; keep it, "
-                "or use Logit(firth=True)."
-            )
-        before = linear.coefficients
-        every = Folds.leaving_out([[]]) if folds is None else folds
-        made = correct_intercepts(before, records, every)
-        return replace(linear, coefficients=made, uncorrected=before)
 
     def fit_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds | None:
         """Fit the training sets of all folds together."""
@@ -228,14 +215,14 @@ class Logit:
         return by_linear_predictor(fits, records, folds, expit, ridge)
 
     def _fit_flic_folds(self, records: TrainingSet, folds: Folds) -> FittedFolds:
+        """Fit by Firth's penalty, and correct the intercepts."""
         firth, ridge = replace(self, firth=True, flic=False), self.ridge(records)
         fits = fit_firth_folds(firth, records, folds)
-        shape = fits.coefficients.shape
-        before = LinearFits(fits.coefficients, np.broadcast_to(ridge, shape))
-        linear = self._corrected(records, before, folds)
-        fits = replace(fits, coefficients=linear.coefficients)
+        before = fits.coefficients
+        fits = replace(fits, coefficients=correct_intercepts(before, records, folds))
         fitted = by_linear_predictor(fits, records, folds, expit, ridge)
-        return replace(fitted, linear=linear)
+        assert fitted.linear is not None
+        return replace(fitted, linear=replace(fitted.linear, uncorrected=before))
 
     def ridge(self, training: TrainingSet) -> Matrix:
         """Return the strength of the penalty on each column, shape (p,)."""

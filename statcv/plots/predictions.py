@@ -129,8 +129,6 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     ['1 − specificity', 'recall (sensitivity)', 'observed GRADE']
     """
     require_result(result, "plot_panel")
-    import matplotlib.pyplot as plt
-
     kind = result.design.outcome.kind
     if kind == "multiclass":
         raise OutcomeError(
@@ -140,11 +138,21 @@ def plot_panel(result: Readable) -> NDArray[Any]:
     pictures = [plot_predicted, plot_bias]
     if kind == "binary":
         pictures = [plot_roc, plot_pr, *pictures]
-    rows = len(pictures) // 2
+    axes = panel_axes(result, len(pictures))
+    for picture, ax in zip(pictures, axes.flat, strict=True):
+        picture(result, ax=ax)
+    return axes if len(axes) > 1 else np.asarray(axes[0])
+
+
+def panel_axes(result: Readable, number: int) -> NDArray[Any]:
+    """Return the Axes of a titled figure with some panels, two in a row."""
+    import matplotlib.pyplot as plt
+
+    rows = -(-number // 2)
     figure, axes = plt.subplots(
         rows, 2, figsize=(9.5, 4.6 * rows), layout="constrained", squeeze=False
     )
-    for picture, ax in zip(pictures, axes.flat, strict=True):
-        picture(result, ax=ax)
     figure.suptitle(f"{result.design.formula.text}: {result.plan.sentence}", wrap=True)
-    return np.asarray(axes if rows > 1 else axes[0])
+    for ax in axes.flat[number:]:
+        ax.set_axis_off()
+    return np.asarray(axes)

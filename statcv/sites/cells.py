@@ -234,6 +234,15 @@ def mean_order_se(areas: Sequence[Area]) -> float:
     return float(np.sqrt(np.nansum([area.se**2 for area in areas])) / len(areas))
 
 
+def order_in_words(areas: Sequence[Area], bound: float) -> str:
+    """Say what the unknown order within intervals does to a mean of areas."""
+    return (
+        "The order within them is unknown, and taken as random: that adds a standard "
+        f"error of about {mean_order_se(areas):.2g}, which the interval counts. "
+        f"Whatever the order, the error is at most {bound:.2g}."
+    )
+
+
 def _variance_within(cells: Cells, mass: Floats, share: Floats) -> float:
     """Return the variance of a sum over records of a function of their bins.
 

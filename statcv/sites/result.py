@@ -18,6 +18,7 @@ from statcv.errors import CoefficientError, MetricError, plural
 from statcv.inference import Estimate, HTest, RandomEffects, joined_groups
 from statcv.metrics import get_metric
 from statcv.results.summary import Summary, column
+from statcv.sites.cells import order_in_words
 from statcv.sites.coordinator import Coordinator
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.disclosure import UNGUARDED, disclosure_sheet
@@ -396,10 +397,7 @@ class SitesResult:
         if self.plan.binary:
             notes.append(
                 f"auROC is computed from counts in {len(self.run.progress.edges) + 1} "
-                "intervals. The order within them is unknown, and taken as random: "
-                "that adds a standard error of about "
-                f"{self.all.order_se('per_fold'):.2g}, which the interval counts. "
-                f"Whatever the order, the error is at most {self.bound():.2g}."
+                f"intervals. {order_in_words(self.all.fold_areas, self.bound())}"
             )
         if not self.folds["converged"].all():
             lost = int((~self.folds["converged"]).sum())

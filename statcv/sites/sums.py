@@ -40,6 +40,7 @@ from statcv.sites.cells import (
     class_mass,
     delong_variance,
     mean_order_se,
+    order_in_words,
 )
 from statcv.sites.curves import calibration_of, net_benefit_of, roc_of
 from statcv.sites.plan import CELL
@@ -548,10 +549,8 @@ class SumsResult:
         notes = [
             f"Intervals: DeLong's for auROC, of records for means; each "
             f"{headline.assumes}.",
-            f"auROC is computed from counts in at most {len(self.edges) + 1} intervals;"
-            " the order within them is taken as random, which adds a standard error of "
-            f"{mean_order_se(self.fold_areas):.2g} that the interval counts; whatever "
-            f"the order, the error is at most {self.bound():.2g}.",
+            f"auROC is computed from counts in at most {len(self.edges) + 1} "
+            f"intervals. {order_in_words(self.fold_areas, self.bound())}",
         ]
         if lost:
             notes.append(

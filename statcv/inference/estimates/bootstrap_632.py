@@ -87,7 +87,7 @@ class Bootstrap632:
         return self.plain + (bounded - self.apparent) * more
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BootstrapEstimate(Estimate):
     """An estimate by the .632 or .632+ rule, with the values that it combines.
 

@@ -85,8 +85,8 @@ class Estimate:
     n_undefined: int
     n_values: int
     sd: float
-    make: Callable[[], Interval] = field(repr=False, compare=False)
-    bounds: tuple[float, float] = field(default=(-math.inf, math.inf), repr=False)
+    make: Callable[[], Interval] = field(compare=False)
+    bounds: tuple[float, float] = (-math.inf, math.inf)
 
     def __getstate__(self) -> dict[str, Any]:
         """Keep the interval, but not the function that computes it."""

@@ -377,45 +377,56 @@ class Rivals:
     def counted(self) -> AgainstConstant | None:
         """The class counts of the splits, beside probabilities of two classes.
 
-        None where counts do not tell the metrics: a record is held out several times
-        in a repeat, a split holds out none, or predictions are not between 0 and 1.
+        None where counts do not tell the metrics, or predictions are not between 0
+        and 1.
         """
         constants, scores = self.constants, self.scores
-        if constants is None or constants.own or constants.shifts != (0.0,):
+        if constants is None or not self._are_counted or constants.overall.ndim:
             return None
-        if constants.overall.ndim or scores.y.dtype.kind not in "iub":
-            return None
-        if not scores.probabilities or scores.overlapping:
-            return None
-        counts, constant = scores.class_counts, float(constants.overall)
+        constant = float(constants.overall)
         predicted = np.full((4, scores.n_splits), constant)
         predicted[0], predicted[2] = constants.by_split, scores.baseline
         if not (predicted.min() >= 0 and predicted.max() <= 1):
             return None
-        if not counts.any(axis=0).all():
-            return None
-        first = np.append(0, np.flatnonzero(np.diff(scores.repeat)) + 1)
-        return AgainstConstant(FoldCounts(predicted, counts, first))
+        folds = FoldCounts(predicted, scores.class_counts, self._first_splits)
+        return AgainstConstant(folds)
 
     @cached_property
     def counted_classes(self) -> ClassesAgainstConstant | None:
         """The class counts of the splits, beside probabilities of several classes.
 
-        None where counts do not tell the metrics, as in `counted`.
+        None where counts do not tell the metrics.
+        """
+        constants, scores = self.constants, self.scores
+        if constants is None or not self._are_counted or constants.overall.ndim != 1:
+            return None
+        if scores.threshold is not None:
+            return None
+        return ClassesAgainstConstant(
+            constants.by_split,
+            constants.overall,
+            scores.class_counts,
+            self._first_splits,
+        )
+
+    @cached_property
+    def _are_counted(self) -> bool:
+        """Whether the class counts of the splits tell metrics of constants.
+
+        They do not if a record is held out several times in a repeat, or a split holds
+        out none.
         """
         constants, scores = self.constants, self.scores
         if constants is None or constants.own or constants.shifts != (0.0,):
-            return None
-        if constants.overall.ndim != 1 or not scores.probabilities:
-            return None
-        if scores.overlapping or scores.threshold is not None:
-            return None
-        counts = scores.class_counts
-        if not counts.any(axis=0).all():
-            return None
-        first = np.append(0, np.flatnonzero(np.diff(scores.repeat)) + 1)
-        by_split, overall = constants.by_split, constants.overall
-        return ClassesAgainstConstant(by_split, overall, counts, first)
+            return False
+        if scores.y.dtype.kind not in "iub" or not scores.probabilities:
+            return False
+        return not scores.overlapping and bool(scores.class_counts.any(axis=0).all())
+
+    @property
+    def _first_splits(self) -> NDArray[np.intp]:
+        """The first split of each repeat."""
+        return np.append(0, np.flatnonzero(np.diff(self.scores.repeat)) + 1)
 
     @cached_property
     def under_folds(self) -> Scores:
@@ -444,14 +455,9 @@ def _compared(metric: Metric, how: str, rivals: Rivals) -> NoSkill:
         if not (_ties_all(metric, how) or constants.same):
             found = _in_any_order(metric, how, rivals)
         return NoSkill(metric, how, value, found, perfect, rivals.n)
-    if how == "pooled" and (counted := rivals.counted) is not None:
-        both = counted.values(metric)
-        if both is not None:
-            found, value = both
-            found = value if constants.same else found
-            return NoSkill(metric, how, value, found, perfect, rivals.n)
-    if how == "pooled" and (classes := rivals.counted_classes) is not None:
-        both = classes.values(metric)
+    if how == "pooled":
+        counted = rivals.counted or rivals.counted_classes
+        both = None if counted is None else counted.values(metric)
         if both is not None:
             found, value = both
             found = value if constants.same else found

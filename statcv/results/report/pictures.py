@@ -143,21 +143,15 @@ def _of_classes(result: CVResult, level: float) -> tuple[Picture, ...]:
 
 def draw_classes(result: CVResult) -> NDArray[Any]:
     """Draw the pictures of several classes on one figure, and return its Axes."""
-    import matplotlib.pyplot as plt
+    from statcv.plots.predictions import panel_axes
 
     pictures = _of_classes(result, 0.95)
-    rows = -(-len(pictures) // 2)
-    figure, axes = plt.subplots(
-        rows, 2, figsize=(9.5, 4.6 * rows), layout="constrained", squeeze=False
-    )
+    axes = panel_axes(result, len(pictures))
     for picture, ax in zip(pictures, axes.flat, strict=False):
         picture.draw(ax)
         if picture.name != "folds":
             ax.set_title(plain_text(picture.title))
-    for ax in axes.flat[len(pictures) :]:
-        ax.set_axis_off()
-    figure.suptitle(f"{result.design.formula.text}: {result.plan.sentence}", wrap=True)
-    return np.asarray(axes)
+    return axes
 
 
 def against_others(result: CVResult, code: int) -> CVResult:
