@@ -306,9 +306,11 @@ def _multiply(
 
 
 def is_finite(matrix: Matrix) -> bool:
-    """Return whether all cells are finite, from some rows at a time."""
+    """Return whether all cells are finite, from some rows at a time.
+
+    If a sum is finite, all its terms are.
+    """
     rows = max(1, CELLS // max(matrix.shape[1], 1))
-    return all(
-        bool(np.isfinite(matrix[start : start + rows]).all())
-        for start in range(0, len(matrix), rows)
-    )
+    parts = [matrix[start : start + rows] for start in range(0, len(matrix), rows)]
+    with np.errstate(invalid="ignore", over="ignore"):
+        return all(np.isfinite(part.sum()) or np.isfinite(part).all() for part in parts)

@@ -97,7 +97,7 @@ def test_all_folds_are_fitted_as_each(arguments, weighted):
     for number in range(len(folds)):
         alone = FLIC.fit(folds.training_set(records, number))
         np.testing.assert_allclose(
-            fitted.coefficients[number], coefficients(alone), atol=1e-8
+            np.asarray(fitted.coefficients)[number], coefficients(alone), atol=1e-8
         )
 
 
@@ -107,10 +107,12 @@ def test_several_outcomes_are_fitted_together():
     outcomes = np.stack([records.y, rng.permutation(records.y)])
     folds = Folds.leaving_out([[0], [1], [0], [1]])
     folds = replace(folds, outcome=np.array([0, 0, 1, 1]))
-    together = FLIC.fit_folds(replace(records, y=outcomes), folds).coefficients
+    made = FLIC.fit_folds(replace(records, y=outcomes), folds)
+    together = np.asarray(made.coefficients)
     single = Folds.leaving_out([[0], [1]])
     for half, y in enumerate(outcomes):
-        alone = FLIC.fit_folds(replace(records, y=y), single).coefficients
+        alone = FLIC.fit_folds(replace(records, y=y), single)
+        alone = np.asarray(alone.coefficients)
         np.testing.assert_allclose(together[2 * half : 2 * half + 2], alone, atol=1e-9)
 
 

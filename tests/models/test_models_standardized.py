@@ -92,7 +92,7 @@ def test_folds_together_are_fitted_as_each(outcome, right, weighted, scheme):
         expected = np.array(list(alone.coefficients.values()))
         scale = np.maximum(np.abs(expected), 1e-3 * np.abs(expected).max())
         np.testing.assert_allclose(
-            fitted.coefficients[fit] / scale, expected / scale, atol=1e-6
+            np.asarray(fitted.coefficients)[fit] / scale, expected / scale, atol=1e-6
         )
         np.testing.assert_allclose(
             fitted.linear.penalty[fit], alone.linear.penalty[0], rtol=1e-9

@@ -463,6 +463,37 @@ class Computed(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
+class Learnt:
+    """Coefficients with NaN for columns without training rows, found when read.
+
+    Attributes
+    ----------
+    beta : numpy.ndarray, shape (fits, k p)
+        Coefficients of each column, for one class after the other if there are several.
+    X : numpy.ndarray, shape (n, p)
+    folds : Folds
+    """
+
+    beta: Matrix
+    X: Matrix
+    folds: Folds
+
+    def __len__(self) -> int:
+        return len(self.beta)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return np.asarray, (np.asarray(self),)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """Return the coefficients."""
+        empty = self.folds.empty_columns(self.X, None)
+        if empty is None:
+            return np.asarray(self.beta, dtype=dtype)
+        every = np.tile(empty, self.beta.shape[1] // max(self.X.shape[1], 1))
+        return np.asarray(np.where(every, np.nan, self.beta), dtype=dtype)
+
+
+@dataclass(frozen=True, eq=False)
 class FittedFolds:
     """The fits of a plan, all made together.
 
@@ -588,11 +619,9 @@ def by_linear_predictor(
                 eta[some] = own @ beta[numbers[start]]
         return mean(eta)
 
-    empty = folds.empty_columns(X, None)
-    learnt = beta if empty is None else np.where(empty, np.nan, beta)
     linear = LinearFits(beta, np.broadcast_to(penalty, beta.shape))
     return FittedFolds(
-        learnt,
+        Learnt(beta, X, folds),
         records.names,
         fits.converged,
         fits.separated,

@@ -35,12 +35,13 @@ from statcv.models.batched.logit_problem import (
     Penalties,
     Problem,
     find_centre,
+    is_steep,
     logistic,
 )
 from statcv.models.batched.newton import refit_logit
 from statcv.models.batched.own_steps import climb, is_small
 from statcv.models.batched.passes import fit_by_passes
-from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+from statcv.models.batched.wide import fit_wide
 
 # ---- gradients near the fit to all records, by their power series ----
 
@@ -249,7 +250,11 @@ def sure_logit_fits(
     fits = FoldFits.empty(len(folds), records.X.shape[1])
     made = None
     if penalties is None:
-        made = fit_by_passes(records, folds, model.ridge(records))
+        ridge = model.ridge(records)
+        wide = fit_wide(records, folds, ridge)
+        if wide is not None and wide[1].all():
+            return replace(fits, coefficients=wide[0], converged=wide[1])
+        made = fit_by_passes(records, folds, ridge)
     if made is not None:
         fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]
     centre = None if made is not None else find_centre(model, records)
@@ -416,12 +421,11 @@ def _not_separated(
     sure = np.asarray(centre.largest + moved < LARGE)
     if sure.all():
         return sure
-    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(2))
     total = block.total(centre.weights)
 
     def steep(some: NDArray[np.intp], moved: Matrix) -> NDArray[np.bool_]:
         furthest = bound[some] * reach**2 * np.exp(moved)
-        return np.asarray(total[some] * furthest < least)
+        return is_steep(total[some], furthest)
 
     rest = np.flatnonzero(~sure)
     moved = np.sqrt(squares_of(theta[rest] - at[rest])) * reach
@@ -439,5 +443,5 @@ def _not_separated(
             used = centre.X[block.counted(place) * centre.weights > 0]
             across = used @ inverse.matrices[number]
             furthest = np.einsum("ij,ij->i", across, used).max()
-            sure[place] = regular[number] and total[place] * furthest < least
+            sure[place] = regular[number] and is_steep(total[place], furthest)
     return sure

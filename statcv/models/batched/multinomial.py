@@ -31,6 +31,7 @@ from statcv.models.batched.folds import (
     FittedFolds,
     FoldFits,
     Folds,
+    Learnt,
     Numbers,
 )
 from statcv.models.batched.logit_problem import Penalties
@@ -350,9 +351,7 @@ def fit_class_folds(
         eta = [np.einsum("ij,ij->i", X, beta[numbers, k]) for k in range(classes)]
         return softmax(np.stack(eta, axis=1))
 
-    empty, learnt = folds.empty_columns(records.X, None), fits.coefficients
-    if empty is not None:
-        learnt = np.where(np.tile(empty, len(free)), np.nan, learnt)
+    learnt = Learnt(fits.coefficients, records.X, folds)
     columns = beta.transpose(0, 2, 1)
     strengths = np.broadcast_to(ridge if own is None else own, columns.shape[:2])
     linear = LinearFits(columns, strengths)

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
-from statcv.models.batched.folds import FittedFolds, Folds
+from statcv.models.batched.folds import FittedFolds, Folds, Learnt
 from statcv.models.newton import Optimum
+from statcv.models.threads import shared
 
 ROUNDING = 1e-9  # of linear predictors, from rounding of products of records
 WIDE = 4  # columns that are decomposed at once, in units of the records
+PARTS = 4  # of the columns, whose products threads share where they are small
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +155,8 @@ class Expanded:
         made = made.reshape(fits, classes, -1)
         if given.intercept is not None:
             made[:, :, given.intercept] = by_class[:, :, 0]
-        empty = self.folds.empty_columns(given.X, None)
-        if empty is not None:
-            made[np.repeat(empty[:, None], classes, axis=1)] = np.nan
-        return np.asarray(made.reshape(fits, -1), dtype=dtype)
+        learnt = Learnt(made.reshape(fits, -1), given.X, self.folds)
+        return np.asarray(learnt, dtype=dtype)
 
 
 def row_space(records: TrainingSet, ridge: Matrix) -> RowSpace | None:
@@ -222,7 +222,13 @@ def _by_products(
     """
     from scipy.linalg import lapack
 
-    products = X @ X.T
+    def of_some(columns: NDArray[np.intp]) -> Matrix:
+        some = X[:, columns[0] : columns[-1] + 1]
+        return np.asarray(some @ some.T)  # a matrix and its transpose: half the work
+
+    n, p = X.shape
+    parts = np.array_split(np.arange(p), max(1, min(PARTS, p // (4 * n))))
+    products = np.sum(shared(of_some, parts, n * n * p / len(parts) / 4), axis=0)
     if place is not None:
         products -= np.outer(X[:, place], X[:, place])
     longest = float(products.diagonal().max())
