@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -276,19 +276,25 @@ class Passes:
         records = np.arange(own.start, own.stop) if isinstance(own, slice) else own
         size = max(self.rows_at_once(1), 2 * p)  # so that adding products costs little
         sums = np.zeros((len(self._pairs), p, p), self.X.dtype)
-        room = np.empty((2, min(size, len(records)), p), self.X.dtype)
+        room = np.empty((min(size, len(records)), p), self.X.dtype)
         for start in range(0, len(records), size):
             some = records[start : start + size]
+            rows = room[: len(some)]
             if isinstance(own, slice):
                 X = self.X[some[0] : some[-1] + 1]
             else:
-                X = np.take(self.X, some, axis=0, out=room[1, : len(some)], mode="clip")
+                X = np.take(self.X, some, axis=0, out=rows, mode="clip")
             curved = self.family.curvature(beta @ X.T)
             if self.weights is not None:
                 curved *= self.weights[some]
             if counts is not None:
                 curved *= counts[start : start + size]
-            _add_products(sums, X, curved, room[0])
+            factors = _factors(X, curved, rows)
+            for total, (left, right) in zip(sums, factors, strict=True):
+                if start == 0:
+                    np.matmul(left, right, out=total)
+                else:
+                    total += left @ right
         return sums
 
     @property
@@ -357,12 +363,16 @@ def _added(parts: list[Matrix]) -> Matrix:
     return total
 
 
-def _add_products(sums: Matrix, X: Matrix, curved: Matrix, room: Matrix) -> None:
-    """Add products of the rows of X, weighted, to the sums for each two classes."""
-    if len(sums) == 1 and (curved >= 0).all():
-        room = room[: len(X)]
+def _factors(
+    X: Matrix, curved: Matrix, room: Matrix
+) -> Iterator[tuple[Matrix, Matrix]]:
+    """Yield two factors of the weighted products of rows, for each two classes.
+
+    ``room`` is for one of them, and may be that of the rows themselves.
+    """
+    if len(curved) == 1 and (curved >= 0).all():
         np.multiply(X, np.sqrt(curved[0])[:, None], out=room, casting="same_kind")
-        sums[0] += room.T @ room  # half the work of two different matrices
+        yield room.T, room  # half the work of two different matrices
         return
-    for pair, own in zip(sums, curved, strict=True):
-        pair += (X.T * own) @ X
+    for own in curved:
+        yield X.T * own, X
