@@ -27,7 +27,8 @@ STEPS = 30
 FAR = 1.0  # a step that moves a linear predictor by more is shortened or extended,
 SECTIONS = 4  # by so many steps along it, until
 SETTLED = 0.1  # its length changes by less
-CLOSE = 1e-3  # a step that moves no linear predictor by more may be the last
+CLOSE = 1e-2  # a step that moves no linear predictor by more may be the last
+ROUNDING = 1e-9  # of linear predictors, at most
 NOTHING = 1e-30  # in place of a weight of 0
 
 
@@ -144,54 +145,52 @@ class Wide:
         sure : numpy.ndarray of bool, shape (m,)
             Whether each optimum is found, and far from separation.
         """
-        used = self.weights > 0
-        inside, eta = np.zeros_like(self.weights), np.zeros_like(self.weights)
-        intercept, near = np.zeros(len(eta)), np.zeros(len(eta), dtype=bool)
+        multiples, intercept = np.zeros_like(self.weights), np.zeros(len(self.weights))
+        used, near = self.weights > 0, np.zeros(len(self.weights), dtype=bool)
+        furthest = np.full(len(self.weights), np.inf)
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
-                change, risen, moved, variance = self._step(inside, eta)
-                furthest = np.abs(moved * used).max(axis=1)
-                if furthest.max() > FAR:
-                    length = self._length(inside, eta, change, risen, moved)
-                    change, moved = change * length, moved * length
-                    risen = risen * length[:, 0]
-                inside, eta = inside + change, eta + moved
-                intercept = intercept + risen
-                last = furthest <= CLOSE
-                if last.any():
-                    near = last & (self._left(furthest, variance) <= ACCURACY)
+                eta = self._across(multiples) + intercept[:, None]
+                share = 1 / (1 + np.exp(self.sign * eta))
+                against = self.weights * share
+                residual = against * self.sign - multiples
+                variance = against * (1 - share) + NOTHING
+                if furthest.min() <= CLOSE:
+                    near = self._left(multiples, residual, variance) <= ACCURACY
                 if near.all():
                     break
+                change, risen = self._step(multiples, residual, variance)
+                moved = self._across(change) + risen[:, None]
+                furthest = np.abs(moved * used).max(axis=1)
+                if furthest.max() > FAR:
+                    length = self._length(multiples, eta, change, risen, moved)
+                    change, risen = change * length, risen * length[:, 0]
+                multiples, intercept = multiples + change, intercept + risen
+            reach = self._reach(variance)
         every = np.zeros((len(eta), self.n))
-        np.put_along_axis(every, self.rows, inside * used, axis=1)
-        steep = is_steep(self.weights.sum(axis=1), self._reach(variance) ** 2)
-        return every, intercept, near & steep
+        np.put_along_axis(every, self.rows, multiples * used, axis=1)
+        return every, intercept, near & is_steep(self.weights.sum(axis=1), reach**2)
 
-    def _step(self, multiples: Matrix, eta: Matrix) -> tuple[Matrix, ...]:
-        """Return Newton's step of the multiples, the intercept and the predictors.
-
-        The variances of the outcomes come fourth.
-        """
+    def _step(
+        self, multiples: Matrix, residual: Matrix, variance: Matrix
+    ) -> tuple[Matrix, Matrix]:
+        """Return Newton's step of the multiples and the intercept."""
         from scipy.linalg import lapack
 
-        share = 1 / (1 + np.exp(self.sign * eta))
-        against = self.weights * share
-        residual = against * self.sign - multiples
-        variance = against * (1 - share) + NOTHING
-        solved = np.ones((len(eta), 2, eta.shape[1]))
+        fits, records = residual.shape
+        solved = np.ones((fits, 2, records))
         np.divide(residual, variance, out=solved[:, 0])
         matrices = self.products.copy()
-        matrices.reshape(len(eta), -1)[:, :: eta.shape[1] + 1] += 1 / variance
+        matrices.reshape(fits, -1)[:, :: records + 1] += 1 / variance
         for place, one in enumerate(matrices):  # each is its own transpose
             made = lapack.dposv(one.T, solved[place].T, overwrite_a=True)
             solved[place] = np.nan if made[2] else made[1].T
         change, by_intercept = solved[:, 0], solved[:, 1]
-        risen = np.zeros(len(eta))
-        if self.intercept:  # the multiples add up to 0
-            risen = (change + multiples).sum(axis=1) / by_intercept.sum(axis=1)
-            change = change - risen[:, None] * by_intercept
-        moved = self._across(change) + risen[:, None]
-        return change, risen, moved, variance
+        if not self.intercept:
+            return change, np.zeros(fits)
+        # the multiples add up to 0
+        risen = (change + multiples).sum(axis=1) / by_intercept.sum(axis=1)
+        return change - risen[:, None] * by_intercept, risen
 
     def _across(self, multiples: Matrix) -> Matrix:
         """Return the linear predictors that multiples make, but for the intercept."""
@@ -238,12 +237,16 @@ class Wide:
         """
         return np.asarray(2 * np.sqrt(self.longest) + 1 / np.sqrt(variance.sum(axis=1)))
 
-    def _left(self, furthest: Matrix, variance: Matrix) -> Matrix:
-        """Bound what a step left of the way of some linear predictor, shape (m,).
+    def _left(self, multiples: Matrix, residual: Matrix, variance: Matrix) -> Matrix:
+        """Bound the distance of each linear predictor from the optimum, shape (m,).
 
-        On the way variances change by a factor of exp(furthest) at most, so that the
-        residuals of a record after it are at most its variance times furthest²/2 times
-        that factor.
+        To first order it is what a step by the Hessian makes of the gradient, in which
+        residuals are multiples of the records, and their sum that of the intercept. It
+        is infinite where rounding of large products costs more digits than it may.
         """
-        size = np.sqrt(variance.sum(axis=1)) * furthest**2 / 2
-        return np.asarray(self._reach(variance) * size * np.exp(2 * furthest))
+        reach = self._reach(variance)
+        left = np.sqrt(np.einsum("bk,bk->b", residual, residual / variance))
+        if self.intercept:
+            left += reach * np.abs(multiples.sum(axis=1))
+        rounding = np.finfo(float).eps * self.longest * np.abs(multiples).sum(axis=1)
+        return np.where(rounding <= ROUNDING, reach * left, np.inf)
