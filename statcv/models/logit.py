@@ -22,8 +22,12 @@ from statcv.models.batched.folds import (
     Folds,
     by_linear_predictor,
 )
-from statcv.models.batched.logit import fit_logit_folds, sure_logit_fits
-from statcv.models.batched.logit_problem import Penalties, find_centre
+from statcv.models.batched.logit import (
+    Penalties,
+    find_centre,
+    fit_logit_folds,
+    sure_logit_fits,
+)
 from statcv.models.batched.multinomial import class_regression, fit_class_folds
 from statcv.models.batched.own_matrices import (
     Classes,

@@ -16,8 +16,7 @@ from statcv.models.base import (
     without_column,
 )
 from statcv.models.batched.folds import FittedFolds, Folds, Numbers
-from statcv.models.batched.neighbors import Neighborhood
-from statcv.models.batched.own_neighbors import fit_own_neighbors
+from statcv.models.batched.neighbors import Neighborhood, fit_own_neighbors
 
 WEIGHTS = ("uniform", "distance")
 

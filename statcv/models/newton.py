@@ -18,6 +18,7 @@ FLOOR = 1e-14  # or below this share of the objective at the start
 CONDITION = 1e6  # about that of a matrix that is solved as it is
 EXTREME = 1e-9  # a fitted probability this near 0 or 1 may mean separation,
 MOVING = 0.1  # and does where linear predictors still moved by this at the end
+LARGE = 15.0  # linear predictors that are all smaller are those of no separation
 
 
 class Objective(Protocol):
@@ -104,6 +105,25 @@ def minimise(beta: Matrix, X: Matrix, objective: Objective) -> Optimum:
         more = objective.newton(here.eta, here.beta)
         separated = bool(np.abs(X @ more).max() > MOVING)
     return Optimum(here.beta, converged or separated, separated)
+
+
+def is_steep(
+    total: Matrix | float, furthest: Matrix | float, classes: int = 2
+) -> NDArray[np.bool_]:
+    """Return whether `minimise` would not call fits separated.
+
+    It would if a step with negligible gain still moved a linear predictor.
+
+    Parameters
+    ----------
+    total : float or numpy.ndarray
+        The sum of the weights of each fit.
+    furthest : float or numpy.ndarray
+        The most that x H⁻¹ x is for a record x and the Hessian H, at the end.
+    classes : int
+    """
+    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
+    return np.asarray(total * furthest < least)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from statcv.models.batched import downdate as products
 from statcv.models.batched import folds as together
 from statcv.models.batched.downdate import by_counts, by_lists
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit import _not_separated, fit_logit_folds
-from statcv.models.batched.logit_problem import (
+from statcv.models.batched.logit.fits import _not_separated, fit_logit_folds
+from statcv.models.batched.logit.problem import (
     Problem,
     _inverse_root,
     _whitening,

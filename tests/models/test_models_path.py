@@ -13,8 +13,8 @@ from statcv.models import Logit, TrainingSet
 from statcv.models.batched import folds as together
 from statcv.models.batched.downdate import Factored, symmetric_inverse
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit import fit_logit_folds
-from statcv.models.batched.logit_path import _ahead, fit_logit_path
+from statcv.models.batched.logit.fits import fit_logit_folds
+from statcv.models.tuning.logit_path import _ahead, fit_logit_path
 
 DEFAULT = np.logspace(-4, 4, 20)
 

@@ -15,9 +15,9 @@ import statcv as scv
 from statcv.errors import CollinearityWarning, ModelError
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import row_space as module
-from statcv.models.batched import wide
 from statcv.models.batched.downdate import Factored
 from statcv.models.batched.folds import Folds
+from statcv.models.batched.logit import wide
 from statcv.models.batched.row_space import Expanded, row_space
 
 pytestmark = pytest.mark.filterwarnings(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from statcv.folds.ragged import Ragged
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit import NearCentre, Series, fit_logit_folds
-from statcv.models.batched.logit_problem import Problem, find_centre
+from statcv.models.batched.logit.fits import NearCentre, Series, fit_logit_folds
+from statcv.models.batched.logit.problem import Problem, find_centre
 
 
 def sample(seed, n, p, weighted=False):

@@ -6,7 +6,7 @@ import pytest
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched import Folds
 from statcv.models.batched.folds import FoldFits
-from statcv.models.batched.newton import refit_logit, solve_all_well
+from statcv.models.batched.logit.newton import refit_logit, solve_all_well
 from statcv.models.logit import expit
 from statcv.models.newton import solve_well
 

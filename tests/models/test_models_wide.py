@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import wide
 from statcv.models.batched.folds import Folds, permuted_folds
-from statcv.models.batched.wide import fit_wide
+from statcv.models.batched.logit import wide
+from statcv.models.batched.logit.wide import fit_wide
 
 
 def sample(seed, n, p, *, intercept=True, weighted=False):

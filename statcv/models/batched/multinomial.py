@@ -34,7 +34,7 @@ from statcv.models.batched.folds import (
     Learnt,
     Numbers,
 )
-from statcv.models.batched.logit_problem import Penalties
+from statcv.models.batched.logit import Penalties
 from statcv.models.batched.own_matrices import (
     Classes,
     InBasis,
@@ -53,7 +53,7 @@ from statcv.models.multinomial import (
     solve_classes,
     with_others,
 )
-from statcv.models.newton import EXTREME, FLOOR, MOVING, TOLERANCE, column_units
+from statcv.models.newton import EXTREME, column_units, is_steep
 from statcv.models.spread import diagonal
 
 CONDITION = 1e10  # the largest condition number of the Hessian
@@ -496,7 +496,6 @@ def _not_separated(problem: ClassProblem, theta: Matrix) -> NDArray[np.bool_]:
     large = -np.log(EXTREME * centre.classes) - 1
     moved = np.sqrt(((theta - centre.theta) ** 2).sum(axis=1)) * centre.reach
     sure = np.asarray(centre.widest + 2 * moved < large)
-    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(centre.classes))
     for place in np.flatnonzero(~sure).tolist():
         one = problem.part(np.array([place]))
         eta = one.linear(theta[place : place + 1])[0]
@@ -512,5 +511,5 @@ def _not_separated(problem: ClassProblem, theta: Matrix) -> NDArray[np.bool_]:
             squares = np.einsum("ij,ij->i", rows @ inverse.matrices[0], rows)
             furthest = max(furthest, float(squares.max()))
         regular = inverse.norm[0] <= SINGULAR
-        sure[place] = regular and counts.sum() * furthest < least
+        sure[place] = regular and is_steep(counts.sum(), furthest, centre.classes)
     return sure

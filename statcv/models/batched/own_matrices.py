@@ -27,15 +27,14 @@ from statcv.models.batched.folds import (
     Folds,
     Numbers,
 )
-from statcv.models.batched.logit_problem import Penalties
+from statcv.models.batched.logit import Penalties
 from statcv.models.likelihood import LinearFits
-from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+from statcv.models.newton import LARGE, is_steep
 
 SHARED = 16  # so many folds at least are worth a fit to all records in their basis
 COLUMNS = 200  # more are fitted fold by fold
 HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
 BOUNDED = 40  # and where a ridge sees to it that there is an optimum
-LARGE = 15.0  # a linear predictor beyond which separation is looked for
 GROWTH = 1e4  # of the inverse Hessian of least squares, where a fold is fitted alone
 
 
@@ -510,8 +509,7 @@ class Classes:
             squares = np.where(some.weights > 0, squares, 0.0)
             furthest = np.maximum(furthest, squares.max(axis=1))
         classes = max(eta.shape[1], 2)
-        least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
-        steep = some.weights.sum(axis=1) * furthest < least
+        steep = is_steep(some.weights.sum(axis=1), furthest, classes)
         sure[rest] = steep & (inverse.norm <= SINGULAR)
         return sure
 

@@ -22,7 +22,6 @@ from statcv.models.batched.folds import (
     by_linear_predictor,
     fit_all_folds,
 )
-from statcv.models.batched.logit_path import fit_logit_path
 from statcv.models.batched.row_space import row_space
 from statcv.models.likelihood import LinearFits, joined_fits
 from statcv.models.logit import expit
@@ -35,6 +34,7 @@ from statcv.models.tuning.grid import (
     is_number,
 )
 from statcv.models.tuning.inner import InnerScheme
+from statcv.models.tuning.logit_path import fit_logit_path
 from statcv.models.tuning.nested import Nested, nest
 from statcv.models.tuning.scoring import Scorer, choose, way_of
 

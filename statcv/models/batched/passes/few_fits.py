@@ -23,7 +23,7 @@ from statcv.models.batched.passes.quasi_newton import (
 )
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle, Triangles
-from statcv.models.newton import FLOOR, MOVING, TOLERANCE
+from statcv.models.newton import is_steep
 from statcv.models.threads import shared
 
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
@@ -410,8 +410,7 @@ def _not_separated(problem: FewFits, theta: Matrix) -> NDArray[np.bool_]:
     rest = np.flatnonzero(~sure)
     if len(rest):
         classes = max(passes.family.width, 2)
-        least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(classes))
         total = len(passes.X) if passes.weights is None else passes.weights.sum()
         norm = problem.part(rest).own_hessians(theta[rest]).norm
-        sure[rest] = total * norm * problem.reach**2 < least
+        sure[rest] = is_steep(total, norm * problem.reach**2, classes)
     return sure

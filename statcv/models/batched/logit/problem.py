@@ -21,7 +21,7 @@ from statcv.models.batched.downdate import (
     symmetric_inverse,
 )
 from statcv.models.batched.folds import CELLS, Block
-from statcv.models.newton import FLOOR, MOVING, TOLERANCE, column_units
+from statcv.models.newton import column_units
 
 NEWTON_STEPS = 30
 CLOSE = 1e-3  # the decrement of the last step, which leaves about its square
@@ -238,22 +238,6 @@ def _newton(
             return beta, weights * (1 - np.tanh(X @ beta / 2) ** 2) / 4
         before = decrement
     return None
-
-
-def is_steep(total: Matrix, furthest: Matrix) -> NDArray[np.bool_]:
-    """Return whether a fit of its own would not be called separated, (m,).
-
-    It would be if a step with negligible gain still moved a linear predictor.
-
-    Parameters
-    ----------
-    total : numpy.ndarray, shape (m,)
-        The sum of the weights.
-    furthest : numpy.ndarray, shape (m,)
-        The most that x H⁻¹ x is for a record x and the Hessian H.
-    """
-    least = (MOVING / 2) ** 2 / (2 * (TOLERANCE + FLOOR) * np.log(2))
-    return np.asarray(total * furthest < least)
 
 
 Penalties = Callable[[NDArray[np.intp]], Matrix]  # from fits to matrices, (m, p, p)

@@ -29,19 +29,19 @@ from statcv.models.batched.chord import (
 )
 from statcv.models.batched.downdate import Factored, Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
-from statcv.models.batched.logit_problem import (
+from statcv.models.batched.logit.few_coefficients import climb, is_small
+from statcv.models.batched.logit.newton import refit_logit
+from statcv.models.batched.logit.problem import (
     ALONE,
     Centre,
     Penalties,
     Problem,
     find_centre,
-    is_steep,
     logistic,
 )
-from statcv.models.batched.newton import refit_logit
-from statcv.models.batched.own_steps import climb, is_small
+from statcv.models.batched.logit.wide import fit_wide
 from statcv.models.batched.passes import fit_by_passes
-from statcv.models.batched.wide import fit_wide
+from statcv.models.newton import LARGE, is_steep
 
 # ---- gradients near the fit to all records, by their power series ----
 
@@ -197,7 +197,6 @@ def _orders(q: int, factors: int) -> Matrix:
 
 HESSIANS = 8  # of its own that a fold gets, where separation may go on for ever,
 BOUNDED = 40  # and where a ridge sees to it that there is an optimum
-LARGE = 15.0  # a linear predictor beyond which separation is looked for
 
 
 def fit_logit_folds(model: RidgeModel, records: TrainingSet, folds: Folds) -> FoldFits:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit_problem import is_steep
+from statcv.models.newton import is_steep
 
 FITS = 10  # at most, since fits around that to all records are quicker for more,
 RECORDS = 4  # of training for each column, and so many

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet, refuse_missing
 from statcv.models.batched.downdate import Inverse, Shared, inverted
 from statcv.models.batched.folds import Block, FoldFits, Folds
-from statcv.models.batched.logit import settle
-from statcv.models.batched.logit_problem import Centre, Problem, find_centre
-from statcv.models.batched.newton import refit_logit
+from statcv.models.batched.logit.fits import settle
+from statcv.models.batched.logit.newton import refit_logit
+from statcv.models.batched.logit.problem import Centre, Problem, find_centre
 from statcv.models.logit import Logit
 from statcv.models.spread import diagonal
 

@@ -17,9 +17,9 @@ from statcv.folds import Ragged
 from statcv.formula import Learnt
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, FittedFolds, Folds, Numbers
-from statcv.models.batched.neighbors import LONGER, Neighborhood, Vote
+from statcv.models.batched.neighbors.fits import LONGER, Neighborhood, Vote
+from statcv.models.batched.neighbors.search import Nearby, is_tall
 from statcv.models.batched.own_matrices import weights_of
-from statcv.models.batched.search import Nearby, is_tall
 
 NOISE = 16 * float(np.finfo(float).eps)  # of a sum, for each of its parts
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix
 from statcv.models.batched.chord import FAR, SINGULAR, squares_of
 from statcv.models.batched.downdate import Inverse
-from statcv.models.batched.logit_problem import Problem
+from statcv.models.batched.logit.problem import Problem
 
 COLUMNS = 10  # so many coefficients are few
 SMALL = 2**16  # records × coefficients of all fits, of which Hessians are cheap

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statcv.models import Logit, TrainingSet
-from statcv.models.batched import own_steps
 from statcv.models.batched.folds import Folds
-from statcv.models.batched.logit import fit_logit_folds
-from statcv.models.batched.logit_problem import Problem, find_centre
-from statcv.models.batched.own_steps import climb, is_small
+from statcv.models.batched.logit import few_coefficients
+from statcv.models.batched.logit.few_coefficients import climb, is_small
+from statcv.models.batched.logit.fits import fit_logit_folds
+from statcv.models.batched.logit.problem import Problem, find_centre
 
 
 def sample(seed, n, p, strength=1.0):
@@ -95,6 +95,6 @@ def test_fits_without_an_optimum_are_not_done():
 def test_it_is_what_fixed_matrices_lead_to(monkeypatch, C, k):
     records, folds = sample(2, 60, 3, strength=2.0), folds_of(60, k)
     own = fit_logit_folds(Logit(C=C), records, folds).coefficients
-    monkeypatch.setattr(own_steps, "SMALL", 0)
+    monkeypatch.setattr(few_coefficients, "SMALL", 0)
     fixed = fit_logit_folds(Logit(C=C), records, folds).coefficients
     np.testing.assert_allclose(own, fixed, atol=1e-9)

@@ -20,7 +20,7 @@ from statcv.errors import ModelError
 from statcv.folds import Ragged
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import CELLS, Folds, Numbers
-from statcv.models.batched.search import (
+from statcv.models.batched.neighbors.search import (
     Find,
     Nearby,
     Products,
