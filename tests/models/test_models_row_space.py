@@ -140,6 +140,21 @@ def test_records_there_twice_make_the_space_smaller():
     np.testing.assert_allclose(space.rows @ space.rows.T, free @ free.T, atol=1e-10)
 
 
+@pytest.mark.parametrize("C", [1.0, 1e4, 1e8])
+def test_records_there_twice_are_fitted_under_any_penalty(C):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        records = sample(seed, 12, 14)
+        records.X[:, 1:] *= rng.lognormal(size=13)
+        times = np.r_[1, 1, rng.integers(0, 3, size=10)]
+        rows = np.repeat(np.arange(12), times)
+        several = replace(records, X=records.X[rows], y=records.y[rows])
+        weighted = replace(records, weights=times.astype(float))
+        found, expected = (Logit(C=C).fit(one) for one in (several, weighted))
+        made, alike = found.predict(records.X), expected.predict(records.X)
+        np.testing.assert_allclose(made, alike, atol=1e-7)
+
+
 def test_columns_of_large_numbers_are_decomposed_with_all_digits(monkeypatch):
     records = sample(2, 25, 300)
     scale = 1e7

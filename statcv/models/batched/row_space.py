@@ -239,7 +239,12 @@ def _by_products(
 
 
 def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
-    """Rotate the rows by orthogonal decompositions of some columns at a time."""
+    """Rotate the rows by orthogonal decompositions of some columns at a time.
+
+    The last one has pivots, and is as short as the records are independent.
+    """
+    from scipy.linalg import qr
+
     n, p = X.shape
     triangle = np.empty((0, n))
     for start in range(0, p, WIDE * n):
@@ -248,7 +253,12 @@ def _by_blocks(X: Matrix, place: int | None) -> tuple[Matrix, NDArray[np.intp]]:
             some = np.delete(some, place - start, axis=1)
         stacked = np.vstack([triangle, some.T])
         triangle = np.asarray(np.linalg.qr(stacked, mode="r"))
-    return np.ascontiguousarray(triangle.T), np.arange(n)
+    turned, order = qr(triangle, mode="r", pivoting=True)
+    size = np.abs(turned.diagonal())
+    rank = np.count_nonzero(size > np.finfo(float).eps * n * size.max(initial=0.0))
+    rows = np.empty((n, rank))
+    rows[order] = turned[:rank].T
+    return rows, order.astype(np.intp)
 
 
 def in_row_space(

@@ -9,7 +9,6 @@ of the records in place of one of the columns (Zhu & Hastie 2005; Rasmussen & Wi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,9 @@ from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.folds import Folds
 from statcv.models.newton import is_steep
 
-FITS = 10  # at most, since fits around that to all records are quicker for more,
-RECORDS = 4  # of training for each column, and so many
-WORK = 4e7  # for the product of fits, fourth powers of records and inverse columns
+FITS = 10  # at most; steps from the fit to all records are quicker for more fits,
+RECORDS = 4  # for more training records for each column,
+WORK = 4e7  # and if fits times records to the fourth, over columns, is more
 STEPS = 30
 FAR = 1.0  # a step that moves a linear predictor by more is shortened or extended,
 SECTIONS = 4  # by so many steps along it, until
@@ -104,6 +103,8 @@ class Wide:
         1 for the positive class and -1 for the other.
     products : numpy.ndarray, shape (m, k, k)
         Products of the records, over the penalty.
+    longest : float
+        The largest product of a record with itself, held-out records included.
     n : int
         Number of all records.
     intercept : bool
@@ -114,6 +115,7 @@ class Wide:
     weights: Matrix
     sign: Matrix
     products: Matrix
+    longest: float
     n: int
     intercept: bool
 
@@ -128,12 +130,8 @@ class Wide:
         for place, some in enumerate(rows):
             own[place] = products.take(some, axis=0).take(some, axis=1)
         used = np.take_along_axis(weights, rows, axis=1)
-        return cls(rows, used, 2.0 * y[rows] - 1, own, weights.shape[1], intercept)
-
-    @cached_property
-    def longest(self) -> Matrix:
-        """The largest product of a record with itself, shape (m,)."""
-        return np.asarray(np.einsum("bii->bi", self.products).max(axis=1))
+        longest, n = float(products.diagonal().max(initial=0.0)), weights.shape[1]
+        return cls(rows, used, 2.0 * y[rows] - 1, own, longest, n, intercept)
 
     def solve(self) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
         """Search for the optima by Newton's method.
