@@ -179,7 +179,7 @@ def _stratification(seed: int, number: int) -> pd.DataFrame:
 
 
 TABLES = {
-    "performance": Table(148, performance),
+    "performance": Table(297, performance),
     "stratification": Table(1000, stratification),
 }
 PAPER = Paper("geroldinger2023", TABLES)
