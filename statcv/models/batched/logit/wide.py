@@ -154,7 +154,8 @@ class Wide:
                 residual = against * self.sign - multiples
                 variance = against * (1 - share) + NOTHING
                 if furthest.min() <= CLOSE:
-                    near = self._left(multiples, residual, variance) <= ACCURACY
+                    left = self._left(multiples, residual, variance)
+                    near = (left <= ACCURACY) | (furthest <= ACCURACY) & (left < np.inf)
                 if near.all():
                     break
                 change, risen = self._step(multiples, residual, variance)
