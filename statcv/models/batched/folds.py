@@ -15,6 +15,7 @@ from statcv.folds import FoldPlan, Ragged
 from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.likelihood import LinearFits
+from statcv.models.memory import keep_memory
 
 Numbers = NDArray[np.intp]
 
@@ -581,6 +582,7 @@ def fit_all_folds(
         return None
     if folds.matrices is not None and not able.own_matrices:
         return None
+    keep_memory()
     return cast(FoldsModel, model).fit_folds(records, folds)
 
 
