@@ -30,6 +30,7 @@ Matrix = NDArray[np.float64]
 
 CELLS = 2**16  # of the rows that are read from all columns together, and
 LEAST = 2**11  # rows that are read from a column at once
+TOGETHER = 2**9  # columns of a table that are read together
 
 
 class Terms:
@@ -288,7 +289,9 @@ def _multiply(
         table = columns.table()
     if table is not None:
         matrix[:, :constant] = 1
-        matrix[:, constant:] = table
+        for start in range(0, table.shape[1], TOGETHER):
+            block = table[:, start : start + TOGETHER]
+            matrix[:, constant + start :][:, : block.shape[1]] = block
         return matrix
     products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}
