@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,20 +62,18 @@ class Triangle:
         solved, _ = solve(self.lower, right, lower=0)
         return np.asarray(solved.T / self.scale)
 
+    @cached_property
+    def by_vector(self) -> Any:
+        """The function of BLAS that solves equations of the triangle."""
+        from scipy.linalg.blas import dtrsv, strsv
+
+        return strsv if self.lower.dtype == np.float32 else dtrsv
+
     @property
     def size(self) -> float:
         """The norm of the inverse of the scaled matrix."""
         half = np.linalg.inv(np.triu(self.lower).astype(float))
         return float(np.linalg.norm(half @ half.T))
-
-    def times(self, vector: Matrix) -> Matrix:
-        """Multiply a vector, shape (q,), by the inverse of the matrix."""
-        from scipy.linalg.blas import dtrsv, strsv
-
-        solve = strsv if self.lower.dtype == np.float32 else dtrsv
-        right = (vector / self.scale).astype(self.lower.dtype)
-        half = solve(self.lower, right, trans=1, overwrite_x=1)
-        return np.asarray(solve(self.lower, half, overwrite_x=1) / self.scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,11 +99,26 @@ class Triangles:
         if self.multiple is not None and self.triangles[0] is not None:
             solved = self.triangles[0].solve(vectors * self.scale)
             return np.asarray(solved * (self.scale * self.multiple))
-        made = np.full(vectors.shape, np.nan)
-        for fit, triangle in enumerate(self.triangles):
+        made = vectors * self._units
+        for row, triangle in zip(made, self.triangles, strict=True):
             if triangle is not None:
-                made[fit] = triangle.times(vectors[fit] * self.scale) * self.scale
+                lower, solve = triangle.lower, triangle.by_vector
+                half = solve(lower, row.astype(lower.dtype), trans=1, overwrite_x=1)
+                row[:] = solve(lower, half, overwrite_x=1)
+        made *= self._units
         return made
+
+    @cached_property
+    def _units(self) -> Matrix:
+        """What coordinates of each triangle are multiplied by; NaN without one."""
+        return np.array(
+            [
+                np.full(len(self.scale), np.nan)
+                if one is None
+                else self.scale / one.scale
+                for one in self.triangles
+            ]
+        )
 
     def part(self, chosen: NDArray[Any]) -> Triangles:
         """Return the inverses of some of the fits."""
