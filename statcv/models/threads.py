@@ -6,12 +6,10 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeVar
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 T = TypeVar("T")
 Made = TypeVar("Made")
@@ -22,8 +20,9 @@ WORTH = 4e6  # operations of a part that is worth a thread
 class _Allowed(threading.local):
     """The threads that the work of this thread may use."""
 
-    number = 1
-    pool: ThreadPoolExecutor | None = None
+    def __init__(self) -> None:
+        self.number = 1
+        self.helpers: list[SimpleQueue[Any]] = []
 
 
 _allowed = _Allowed()
@@ -46,14 +45,14 @@ def usual_threads() -> int:
 @contextmanager
 def allow_threads(number: int) -> Iterator[None]:
     """Allow a number of threads, this one among them, to the work inside."""
-    before = _allowed.number, _allowed.pool
-    _allowed.number, _allowed.pool = number, None
+    before = _allowed.number, _allowed.helpers
+    _allowed.number, _allowed.helpers = number, []
     try:
         yield
     finally:
-        if _allowed.pool is not None:
-            _allowed.pool.shutdown()
-        _allowed.number, _allowed.pool = before
+        for asked in _allowed.helpers:
+            asked.put(None)
+        _allowed.number, _allowed.helpers = before
 
 
 def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[Made]:
@@ -77,27 +76,49 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
     hands = min(_allowed.number, len(items), int(cost * len(items) / WORTH))
     if hands < 2:
         return [work(item) for item in items]
-    pool = _pool()
     made: list[Made | None] = [None] * len(items)
-    heeded = np.geterr()
+    errors = SimpleQueue[BaseException | None]()
 
     def do(hand: int) -> None:
-        with np.errstate(**heeded), allow_threads(1):
-            for place in range(hand, len(items), hands):
-                made[place] = work(items[place])
+        for place in range(hand, len(items), hands):
+            made[place] = work(items[place])
 
-    others = [pool.submit(do, hand) for hand in range(1, hands)]
+    heeded = np.geterr()
+    for hand, helper in enumerate(_helpers()[: hands - 1], start=1):
+        helper.put((do, hand, heeded, errors))
+    allowed, _allowed.number = _allowed.number, 1
     try:
         do(0)
     finally:
-        for other in others:
-            other.result()
+        _allowed.number = allowed
+        met = [errors.get() for _ in range(hands - 1)]
+    for error in met:
+        if error is not None:
+            raise error
     return made  # type: ignore[return-value]
 
 
-def _pool() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor
+def _help(asked: SimpleQueue[Any]) -> None:
+    """Do what is asked, and answer with the error that was met, or None."""
+    for do, hand, heeded, errors in iter(asked.get, None):
+        met = None
+        try:
+            with np.errstate(**heeded):
+                do(hand)
+        except BaseException as error:
+            met = error
+        errors.put(met)
+        del do, errors, met  # and with them the arrays that they use
 
-    if _allowed.pool is None:
-        _allowed.pool = ThreadPoolExecutor(_allowed.number - 1)
-    return _allowed.pool
+
+def _helpers() -> list[SimpleQueue[Any]]:
+    """Return where each of the other threads is asked for work.
+
+    An executor takes twice as long to hand it over.
+    """
+    while len(_allowed.helpers) < _allowed.number - 1:
+        asked = SimpleQueue[Any]()
+        helper = threading.Thread(target=_help, args=[asked], daemon=True)
+        helper.start()
+        _allowed.helpers.append(asked)
+    return _allowed.helpers
