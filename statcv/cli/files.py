@@ -1,4 +1,4 @@
-"""A data set by its name, or a file by its path."""
+"""Data sets by their names, and files by their paths."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import warnings
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
+from statcv.errors import ArgumentError, DataError, reason, suggestion
 
-from statcv import datasets
-from statcv.errors import DataError, reason, suggestion
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from statcv.sites import SitesPlan
 
 SUFFIXES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 
 
 def read_data(name: str) -> pd.DataFrame:
     """Return a data set by its name, or a file by its path."""
+    from statcv import datasets
+
     how = datasets.available_data().set_index("name")["how"]
     if name in how.index:
         fetch = getattr(datasets, f"fetch_{name}", None)
@@ -39,6 +43,8 @@ def read_data(name: str) -> pd.DataFrame:
 
 
 def _read_file(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     name, content = path.name.lower(), BytesIO(path.read_bytes())
     if name.endswith(".parquet"):
         return pd.read_parquet(content, engine="pyarrow")
@@ -60,6 +66,8 @@ def _read_file(path: Path) -> pd.DataFrame:
 
 def _first_line(content: BytesIO, layout: Mapping[str, Any]) -> list[str]:
     """Return the names in the first line, as written."""
+    import pandas as pd
+
     line = pd.read_csv(content, header=None, nrows=1, dtype=str, **layout)
     content.seek(0)
     return [str(name) for name in line.iloc[0].fillna("")]
@@ -94,7 +102,9 @@ def _refuse_decimal_commas(column: pd.Series[Any], name: str) -> None:
     DataError
         If every value is a number, and some are written with a decimal comma.
     """
-    if pd.api.types.is_numeric_dtype(column.dtype):
+    from pandas.api.types import is_numeric_dtype
+
+    if is_numeric_dtype(column.dtype):
         return
     values = column.dropna().astype(str).str.strip()
     with_comma = values[values.str.fullmatch(r"[+-]?\d*,\d+([eE][+-]?\d+)?")]
@@ -104,3 +114,20 @@ def _refuse_decimal_commas(column: pd.Series[Any], name: str) -> None:
             f"column {name!r} is text, since its numbers are written with a comma "
             f"(first: {with_comma.iloc[0]!r}); write them with a point."
         )
+
+
+def read_plan(path: Path) -> SitesPlan:
+    """Return the plan in a file.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no file.
+    """
+    from statcv.sites import SitesPlan
+    from statcv.sites.transports.exchange import read
+
+    text = read(path)
+    if text is None:
+        raise ArgumentError(f"there is no file {path}.")
+    return SitesPlan.from_json(text)

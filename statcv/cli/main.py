@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_comparison, write_result, write_table
+from statcv.cli.files import read_data
 from statcv.cli.parser import make_parser
 from statcv.cli.sites import SITES
 from statcv.errors import (
@@ -112,7 +113,7 @@ def _warnings_as_notes() -> Iterator[None]:
 
 
 def _cv(options: argparse.Namespace) -> None:
-    data = _read_data(options.data)
+    data = read_data(options.data)
     if options.out:
         make_folder(options.out)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
@@ -133,7 +134,7 @@ def _report(options: argparse.Namespace) -> None:
 
     check_path(options.out)
     check_style(options.style, options.by)
-    data = _read_data(options.data)
+    data = read_data(options.data)
     result = _fit(options, data, {"checkpoint": options.checkpoint})
     style, by, level = options.style, options.by, options.level
     written = result.report(options.out, style=style, by=by, level=level)
@@ -144,7 +145,7 @@ def _report(options: argparse.Namespace) -> None:
 def _evaluate(options: argparse.Namespace) -> None:
     from statcv.verbs.from_predictions import from_predictions
 
-    data = _read_data(options.data)
+    data = read_data(options.data)
     if options.out:
         make_folder(options.out)
     call = {name: getattr(options, name) for name in PREDICTIONS}
@@ -160,7 +161,7 @@ def _evaluate(options: argparse.Namespace) -> None:
 def _compare(options: argparse.Namespace) -> None:
     from statcv.results.comparison.comparison import make_comparison
 
-    data = _read_data(options.data)
+    data = read_data(options.data)
     (name, change), *others = _changes(options, data).items()
     if options.out:
         make_folder(options.out)
@@ -253,7 +254,7 @@ def _folds(options: argparse.Namespace) -> None:
         return
     if options.data is None:
         raise ArgumentError("statcv folds needs DATA, unless --sql can do without.")
-    data = _read_data(options.data)
+    data = read_data(options.data)
     plan = fold_plan(options.outcome, data, **call)
     if options.sql:
         _refuse_beside_sql(options, ["out", "duplicates"], "leave it out")
@@ -302,7 +303,7 @@ def _stratifier_of(options: argparse.Namespace) -> Any:
         if getattr(options, name) is not None:
             flag = "-k" if name == "k" else f"--{name.replace('_', '-')}"
             raise ArgumentError(f"{flag} means nothing beside --plan, which says it.")
-    return FoldPlan.from_frame(_read_data(options.plan)).stratifier
+    return FoldPlan.from_frame(read_data(options.plan)).stratifier
 
 
 def _is_binned(stratify: Any) -> bool:
@@ -364,12 +365,6 @@ def _refuse_beside_sql(
 # ---- statcv data ----
 
 
-def _read_data(name: str) -> pd.DataFrame:
-    from statcv.cli.files import read_data
-
-    return read_data(name)
-
-
 def _data(options: argparse.Namespace) -> None:
     from statcv.datasets import available_data
 
@@ -384,7 +379,7 @@ def _data(options: argparse.Namespace) -> None:
         raise ArgumentError(f"{name!r} needs no download; leave --fetch out.")
     if download and not (options.fetch or listed.loc[name, "here"]):
         raise ArgumentError(f"{name!r} is not here yet: add --fetch to download it.")
-    table = _read_data(name)
+    table = read_data(name)
     if options.out:
         print(f"Written: {write_table(options.out, table)}")
         return

@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from statcv.cli.export import make_folder, write_sites_result, write_table
+from statcv.cli.files import read_data, read_plan
 from statcv.cli.sites_trees import grower, need_trees, trees_of
 from statcv.errors import ArgumentError, DataError, SiteError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from statcv.sites import Entry, SitesPlan
+    from statcv.sites import Entry
     from statcv.sites.transports.homes import Home
     from statcv.sites.transports.parties import CoordinatorParty, SiteParty
     from statcv.sites.trees import Grow
@@ -96,23 +97,6 @@ def _ridge(options: argparse.Namespace) -> Any:
     return Logit(C=options.C)
 
 
-def read_plan(path: Path) -> SitesPlan:
-    """Return the plan in a file.
-
-    Raises
-    ------
-    ArgumentError
-        If there is no file.
-    """
-    from statcv.sites import SitesPlan
-    from statcv.sites.transports.exchange import read
-
-    text = read(path)
-    if text is None:
-        raise ArgumentError(f"there is no file {path}.")
-    return SitesPlan.from_json(text)
-
-
 def _disclose(options: argparse.Namespace) -> None:
     from statcv.sites import disclosure_sheet
     from statcv.sites.disclosure import UNGUARDED
@@ -181,8 +165,6 @@ def _tell_key(what: str, home: Home) -> None:
 
 def _records(site: str, name: str | None) -> pd.DataFrame:
     """Return the records of a site, or raise an error without any value of them."""
-    from statcv.cli.files import read_data
-
     if name is None:
         raise SiteError(f"site {site}: the home does not say which file has its data.")
     try:
@@ -298,7 +280,12 @@ def _audit(options: argparse.Namespace) -> None:
     from statcv.sites import audit_logs
 
     plan = read_plan(options.plan or options.logs[0].parent / "plan.json")
-    logs = dict(map(_read_log, options.logs))
+    logs: dict[str, list[Entry]] = {}
+    for file in options.logs:
+        site, entries = _read_log(file)
+        if site in logs:
+            raise SiteError(f"{file} is a second log of site {site}; give one of each.")
+        logs[site] = entries
     rounds = audit_logs(plan, logs)
     print(
         f"Sites {listed(sorted(logs))}: {rounds} rounds were published as they "

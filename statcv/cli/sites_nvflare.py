@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from statcv.cli.files import read_data, read_plan
+
 HOST, PORT, DAYS = "localhost", 8002, 90
 
 
@@ -98,8 +100,6 @@ def _server(options: argparse.Namespace) -> None:
 
 
 def _client(options: argparse.Namespace) -> None:
-    from statcv.cli.files import read_data
-    from statcv.cli.sites import read_plan
     from statcv.sites.transports.nvflare import take_part
 
     answer = options.answer.read_bytes() if options.answer else None
@@ -109,7 +109,6 @@ def _client(options: argparse.Namespace) -> None:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from statcv.cli.sites import read_plan
     from statcv.sites.transports.nvflare import run_plan
 
     plan = read_plan(options.plan)

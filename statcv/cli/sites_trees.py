@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from statcv.cli.files import read_plan
 from statcv.errors import ArgumentError
 
 if TYPE_CHECKING:
@@ -103,7 +104,6 @@ def need_trees(plan: SitesPlan) -> None:
 
 
 def _serve(options: argparse.Namespace) -> None:
-    from statcv.cli.sites import read_plan
     from statcv.cli.sites_nvflare import ending_by_signal, tell
     from statcv.errors import SiteError
     from statcv.sites.plan import MINIMUM_SITES

@@ -232,6 +232,8 @@ def test_a_run_by_steps(run: Run) -> None:
     assert ran == Ran(0, f"Sites A, B, C: {rounds}", "")
     line = one_line(run("sites", "audit", *logs[1:], "--plan", "plan.json"))
     assert "the logs of sites B, C; in that of B sites A, B, C take part" in line
+    line = one_line(run("sites", "audit", *logs, logs[0], "--plan", "plan.json"))
+    assert line == f"statcv: {logs[0]} is a second log of site A; give one of each."
     frame = data()["A"]
     frame.iloc[1:].to_csv("A.csv", index=False)
     (log,) = Path("home_of_A").glob("plan-*/log.jsonl")
