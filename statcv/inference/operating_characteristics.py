@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 FILE = "inference_study.csv"
 DEFAULTS = "inference_defaults.csv"
-SIGNAL = (0.5, 0.7, 0.85)
 FOLDS = {"stratified_kfold": " in 10 folds", "repeated_kfold": " in 10 × 10 folds"}
 LEAST = 40  # smallest number of data sets with a value for which a share is reported
 MOST = 0.5  # smallest share of data sets with a value: fewer would be a selection

@@ -27,13 +27,13 @@ from statcv.inference import (
     metric_of,
     resolve_how,
 )
+from statcv.inference.estimates.constants import constants_of
+from statcv.inference.estimates.mean_model import mean_model_hand_till
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.no_skill import (
     NoSkill,
     Rivals,
-    constants_of,
     is_suspect,
-    mean_model_hand_till,
     no_skill,
     no_skill_table,
 )

@@ -42,11 +42,6 @@ if TYPE_CHECKING:
 # ---- records and fits ----
 
 
-def split_names(plan: FoldPlan) -> pd.DataFrame:
-    """Return the repeat, from 1, and the fold's name of each split."""
-    return pd.DataFrame(_names(plan, np.arange(plan.n_splits)), copy=False)
-
-
 def _names(plan: FoldPlan, splits: NDArray[np.intp]) -> dict[str, NDArray[Any]]:
     """Return the repeat, from 1, and the fold's name of some splits."""
     each = [np.asarray(names) for names in plan.labels]

@@ -24,7 +24,7 @@ from statcv.sites.variation import MOMENTS, Published, n_buckets
 
 Floats = NDArray[np.float64]
 
-JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = PHASES = (
+JOIN, FIT, GROW, SCORE, CALIBRATE, SLOPE, VARY, END = (
     "join",
     "fit",
     "grow",

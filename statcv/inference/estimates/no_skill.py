@@ -12,102 +12,28 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Setup
 from statcv.errors import MetricError
-from statcv.folds import FoldPlan
+from statcv.inference.estimates.constants import ROUNDING, Constants
 from statcv.inference.estimates.fold_counts import (
     AgainstConstant,
     ClassesAgainstConstant,
     FoldCounts,
 )
-from statcv.inference.estimates.values import (
-    pooled_values,
-    values_by_repeat,
-    values_by_split,
-)
+from statcv.inference.estimates.values import values_by_repeat, values_by_split
 from statcv.inference.scores import Scores
 from statcv.metrics import METRICS, Metric
-from statcv.models import TrainingSet, fitted_to_constant, predicted_without
-from statcv.models.thresholds import RULES, Thresholded, best_thresholds
-
-
-def mean_model_hand_till(
-    scores: Scores, plan: FoldPlan, weights: NDArray[Any] | None = None
-) -> float:
-    """Return Hand and Till's pooled auROC of the class shares in the training sets.
-
-    A difference from 0.5 is distributional bias. Under leave-one-out the value is 0,
-    since the training share of the held-out record's class is the smaller one.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions of several classes.
-    plan : FoldPlan
-        The fold plan.
-    weights : numpy.ndarray, shape (n,), optional
-        Weights of the records in the fits; in rebalanced training sets the classes have
-        equal totals of these as well.
-
-    Returns
-    -------
-    float
-        The mean over the repeats that hold out every class; NaN if no repeat does.
-
-    References
-    ----------
-    Austin, Pe'er & Korem (2024); Hand & Till (2001), Machine Learning 45:171.
-    """
-    weighed = np.ones(plan.n) if weights is None or plan.rebalanced else weights
-    fits, total = plan.fits, plan.training_means(weighed)
-    shares = [
-        fits.mean_by_split(fits.training_means(weighed * (scores.y == code)) / total)
-        for code in range(scores.n_classes)
-    ]
-    alone = np.column_stack(shares)[scores.split]
-    values = pooled_values(replace(scores, predicted=alone), METRICS["auroc_hand_till"])
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
-
-
-def mean_model_concordance(scores: Scores) -> float:
-    """Return the pooled concordance of the training means of a continuous outcome.
-
-    Under leave-one-out it is 0, since the training mean falls as the held-out value
-    rises.
-
-    Parameters
-    ----------
-    scores : Scores
-        The held-out predictions of a continuous outcome.
-
-    Returns
-    -------
-    float
-        The mean over the repeats that hold out different values; NaN if no repeat does.
-    """
-    alone = scores.baseline[scores.split]
-    values = pooled_values(replace(scores, predicted=alone), METRICS["concordance"])
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
-
-
-# ---- the metrics of a model without predictors ----
 
 Floats = NDArray[np.float64]
 
 MATERIAL = 0.1  # share of the way from no skill to perfect that is reported
-ROUNDING = 1e-9  # differences up to this are rounding error
 ORDERS = 20  # random orders of equal predictions
 CELLS = 2**20  # predictions in random orders that are ranked at once
 ENOUGH = 4000  # predictions that are examined first
-SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
 
 
 @dataclass(frozen=True)
@@ -173,63 +99,6 @@ class NoSkill:
             f"{self.metric.label} {self.found:.3f} where no skill is {self.value:.3f} "
             f"({abs(self.bias):.3f} too {way})"
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Constants:
-    """The constants that the fits predict without predictors.
-
-    Attributes
-    ----------
-    by_split : numpy.ndarray, shape (splits,) or (splits, classes)
-        The prediction of each split.
-    overall : numpy.ndarray, shape () or (classes,)
-        The prediction of a fit to all records.
-    cuts : numpy.ndarray, shape (splits + 1,), or None
-        The threshold of each split, and of the fit to all records.
-    shifts : tuple of float
-        Constants that are added one after the other, since a score of 0 favours neither
-        class.
-    own : bool
-        Whether the model itself has no predictors, so that these are its predictions.
-    """
-
-    by_split: Floats
-    overall: Floats
-    cuts: Floats | None = None
-    shifts: tuple[float, ...] = (0.0,)
-    own: bool = False
-
-    def at_no_skill(self, scores: Scores, shift: float) -> Scores:
-        """Return the scores with the same prediction for all records."""
-        mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
-        shape = (len(scores.row), *self.overall.shape)
-        cuts = scores.threshold
-        return scores.predicting(
-            np.broadcast_to(self.overall + shift, shape),
-            baseline=np.full(scores.n_splits, mean),
-            threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
-        )
-
-    def under_folds(self, scores: Scores, shift: float) -> Scores:
-        """Return the scores with the same prediction for all records of a split."""
-        if self.own:
-            return scores
-        cuts = scores.threshold
-        return scores.predicting(
-            (self.by_split + shift)[scores.split],
-            threshold=cuts if self.cuts is None else self.cuts[scores.split],
-        )
-
-    @cached_property
-    def same(self) -> bool:
-        """Whether all fits predict the same, so that the folds cause no bias."""
-        if self.own:
-            return False
-        with np.errstate(invalid="ignore"):  # infinite decision values
-            spread = np.ptp(self.by_split, axis=0).max()
-        cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
-        return bool(spread <= ROUNDING and cuts <= ROUNDING)
 
 
 def no_skill_table(rows: Sequence[NoSkill]) -> pd.DataFrame:
@@ -571,91 +440,3 @@ def _value(metric: Metric, scores: Scores, how: str) -> float:
         return float(values[0])
     known = values[~np.isnan(values)]
     return float(known.mean()) if len(known) else math.nan
-
-
-# ---- the constants ----
-
-
-def constants_of(setup: Setup, held: Held) -> Constants | None:
-    """Return the constants that the fits of a plan predict without predictors.
-
-    Parameters
-    ----------
-    setup : Setup
-        The design, the plan and the model, with its class weights and threshold.
-    held : Held
-        The held-out predictions.
-
-    Returns
-    -------
-    Constants or None
-        None if no fit was trained on these records.
-    """
-    if not setup.plan.n_train.any():
-        return None
-    plan, model, y = setup.plan, setup.model, setup.design.y
-    kind = setup.design.outcome.kind
-    margins = None
-    if kind == "binary" and not held.probabilities:
-        margins = _margins(setup)
-    if margins is not None:
-        by_fit, at_all = margins
-        shifts = (0.0, 1e-6, -1e-6)
-        return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
-    levels = range(len(setup.design.outcome.levels))
-    values = [y] if kind == "continuous" else [y == code for code in levels]
-    if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
-        shares = [plan.training_means(one) for one in values]
-        of_all = [one.mean() for one in values]
-    else:
-        weights = setup.weights
-        total = plan.training_means(weights)
-        shares = [plan.training_means(weights * one) / total for one in values]
-        of_all = [np.average(one, weights=weights) for one in values]
-    table = np.vstack([np.array(shares).T, of_all])
-    predicted = predicted_without(model, table)
-    overall = predicted[-1]
-    cuts = None
-    if isinstance(model, Thresholded):
-        chosen = _rule_on_constants(model, table, predicted)
-        cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
-    by_split = plan.fits.mean_by_split(predicted[:-1])
-    own = predicted.ndim == 1 and not model.capabilities.uses_predictors
-    if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
-        overall = np.asarray(fitted)
-    return Constants(by_split, np.asarray(overall), cuts, own=own)
-
-
-def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
-    """Return the threshold that the rule chooses if all predictions are equal."""
-    y = np.tile([0, 1], (len(shares), 1))
-    pair = np.column_stack([predicted, predicted])
-    return best_thresholds(RULES[model.rule], y, pair, shares)
-
-
-def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
-    """Return the decision values of fits to a constant, one per class composition.
-
-    They are None if the estimator cannot be fitted to a constant, or if the fits would
-    take too long. This is judged by their number and size, not by the clock, so that
-    the same call always gives the same warnings.
-    """
-    plan, y = setup.plan, setup.design.y
-    if setup.weights is not None or plan.weighting is not None:
-        return None
-    counts, _ = plan.counts(y, 2)
-    kinds, first, of = np.unique(counts, axis=0, return_index=True, return_inverse=True)
-    fits = len(kinds) + 1
-    if fits > SHARE * plan.n_fits and fits * plan.n > RECORDS:
-        return None
-    found = [fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first]
-    found.append(fitted_to_constant(setup.model, setup.records))
-    if any(value is None for value in found):
-        return None
-    values = np.array(found, dtype=float)
-    return values[of.ravel()], values[-1]
-
-
-def _training(setup: Setup, plan: FoldPlan, fit: int) -> TrainingSet:
-    records, rows = setup.records, plan.train(int(fit))
-    return replace(records, X=records.X[rows], y=records.y[rows], weights=None)

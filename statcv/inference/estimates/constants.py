@@ -1,0 +1,162 @@
+"""The constants that the fits of a plan predict without predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from statcv.engine import Held, Setup
+from statcv.folds import FoldPlan
+from statcv.inference.scores import Scores
+from statcv.models import TrainingSet, fitted_to_constant, predicted_without
+from statcv.models.thresholds import RULES, Thresholded, best_thresholds
+
+Floats = NDArray[np.float64]
+
+ROUNDING = 1e-9  # differences of predictions up to this are rounding error
+SHARE, RECORDS = 0.05, 2000  # limits to the extra fits: their share, or their records
+
+
+@dataclass(frozen=True, eq=False)
+class Constants:
+    """The constants that the fits predict without predictors.
+
+    Attributes
+    ----------
+    by_split : numpy.ndarray, shape (splits,) or (splits, classes)
+        The prediction of each split.
+    overall : numpy.ndarray, shape () or (classes,)
+        The prediction of a fit to all records.
+    cuts : numpy.ndarray, shape (splits + 1,), or None
+        The threshold of each split, and of the fit to all records.
+    shifts : tuple of float
+        Constants that are added one after the other, since a score of 0 favours neither
+        class.
+    own : bool
+        Whether the model itself has no predictors, so that these are its predictions.
+    """
+
+    by_split: Floats
+    overall: Floats
+    cuts: Floats | None = None
+    shifts: tuple[float, ...] = (0.0,)
+    own: bool = False
+
+    def at_no_skill(self, scores: Scores, shift: float) -> Scores:
+        """Return the scores with the same prediction for all records."""
+        mean = float(scores.y.mean()) if self.overall.ndim else float(self.overall)
+        shape = (len(scores.row), *self.overall.shape)
+        cuts = scores.threshold
+        return scores.predicting(
+            np.broadcast_to(self.overall + shift, shape),
+            baseline=np.full(scores.n_splits, mean),
+            threshold=cuts if self.cuts is None else np.full(shape[0], self.cuts[-1]),
+        )
+
+    def under_folds(self, scores: Scores, shift: float) -> Scores:
+        """Return the scores with the same prediction for all records of a split."""
+        if self.own:
+            return scores
+        cuts = scores.threshold
+        return scores.predicting(
+            (self.by_split + shift)[scores.split],
+            threshold=cuts if self.cuts is None else self.cuts[scores.split],
+        )
+
+    @cached_property
+    def same(self) -> bool:
+        """Whether all fits predict the same, so that the folds cause no bias."""
+        if self.own:
+            return False
+        with np.errstate(invalid="ignore"):  # infinite decision values
+            spread = np.ptp(self.by_split, axis=0).max()
+        cuts = 0.0 if self.cuts is None else float(np.ptp(self.cuts[:-1]))
+        return bool(spread <= ROUNDING and cuts <= ROUNDING)
+
+
+def constants_of(setup: Setup, held: Held) -> Constants | None:
+    """Return the constants that the fits of a plan predict without predictors.
+
+    Parameters
+    ----------
+    setup : Setup
+        The design, the plan and the model, with its class weights and threshold.
+    held : Held
+        The held-out predictions.
+
+    Returns
+    -------
+    Constants or None
+        None if no fit was trained on these records.
+    """
+    if not setup.plan.n_train.any():
+        return None
+    plan, model, y = setup.plan, setup.model, setup.design.y
+    kind = setup.design.outcome.kind
+    margins = None
+    if kind == "binary" and not held.probabilities:
+        margins = _margins(setup)
+    if margins is not None:
+        by_fit, at_all = margins
+        shifts = (0.0, 1e-6, -1e-6)
+        return Constants(plan.fits.mean_by_split(by_fit), at_all, shifts=shifts)
+    levels = range(len(setup.design.outcome.levels))
+    values = [y] if kind == "continuous" else [y == code for code in levels]
+    if setup.weights is None or plan.rebalanced:  # classes then always weigh the same
+        shares = [plan.training_means(one) for one in values]
+        of_all = [one.mean() for one in values]
+    else:
+        weights = setup.weights
+        total = plan.training_means(weights)
+        shares = [plan.training_means(weights * one) / total for one in values]
+        of_all = [np.average(one, weights=weights) for one in values]
+    table = np.vstack([np.array(shares).T, of_all])
+    predicted = predicted_without(model, table)
+    overall = predicted[-1]
+    cuts = None
+    if isinstance(model, Thresholded):
+        chosen = _rule_on_constants(model, table, predicted)
+        cuts = np.append(plan.fits.mean_by_split(chosen[:-1]), chosen[-1])
+    by_split = plan.fits.mean_by_split(predicted[:-1])
+    own = predicted.ndim == 1 and not model.capabilities.uses_predictors
+    if own and (fitted := fitted_to_constant(model, setup.records)) is not None:
+        overall = np.asarray(fitted)
+    return Constants(by_split, np.asarray(overall), cuts, own=own)
+
+
+def _rule_on_constants(model: Thresholded, shares: Floats, predicted: Floats) -> Floats:
+    """Return the threshold that the rule chooses if all predictions are equal."""
+    y = np.tile([0, 1], (len(shares), 1))
+    pair = np.column_stack([predicted, predicted])
+    return best_thresholds(RULES[model.rule], y, pair, shares)
+
+
+def _margins(setup: Setup) -> tuple[Floats, Floats] | None:
+    """Return the decision values of fits to a constant, one per class composition.
+
+    They are None if the estimator cannot be fitted to a constant, or if the fits would
+    take too long. This is judged by their number and size, not by the clock, so that
+    the same call always gives the same warnings.
+    """
+    plan, y = setup.plan, setup.design.y
+    if setup.weights is not None or plan.weighting is not None:
+        return None
+    counts, _ = plan.counts(y, 2)
+    kinds, first, of = np.unique(counts, axis=0, return_index=True, return_inverse=True)
+    fits = len(kinds) + 1
+    if fits > SHARE * plan.n_fits and fits * plan.n > RECORDS:
+        return None
+    found = [fitted_to_constant(setup.model, _training(setup, plan, f)) for f in first]
+    found.append(fitted_to_constant(setup.model, setup.records))
+    if any(value is None for value in found):
+        return None
+    values = np.array(found, dtype=float)
+    return values[of.ravel()], values[-1]
+
+
+def _training(setup: Setup, plan: FoldPlan, fit: int) -> TrainingSet:
+    records, rows = setup.records, plan.train(int(fit))
+    return replace(records, X=records.X[rows], y=records.y[rows], weights=None)
