@@ -64,11 +64,11 @@ def fit_wide(
            [ 2.014, -0.575,  0.192, -0.384, -0.192]])
     """
     n, p = records.X.shape
-    free = np.flatnonzero(ridge == 0).tolist()
     most = n - int(folds.out.sizes.min(initial=n))
     few = len(folds) <= FITS and most <= RECORDS * p
     if folds.outcome is not None or not few or len(folds) * most**4 > WORK * p:
         return None
+    free = np.flatnonzero(ridge == 0).tolist()
     if free not in ([], [records.intercept]):
         return None
     penalised = np.ones(p, dtype=bool)
