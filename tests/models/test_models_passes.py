@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from statcv.errors import FoldWarning
@@ -93,6 +93,7 @@ def largest_difference(made, model, records, folds):
     weighted=st.booleans(),
     rounded=st.booleans(),
 )
+@example(seed=23, scheme="tenths twice", p=5, weighted=True, rounded=True)  # slow ends
 def test_large_folds_are_fitted_as_each(kind, C, seed, scheme, p, weighted, rounded):
     records = sample(seed, 400, p, kind, weighted=weighted)
     folds, model = folds_of(scheme, records, seed), Logit(C=C)

@@ -84,7 +84,7 @@ class TwoClasses:
     basis = np.ones((1, 1))
     moderate = 15.0
     quadratic = False
-    accuracy = 2e-10  # 5e-11 of probabilities
+    accuracy = 1e-10  # 2.5e-11 of probabilities
 
     def pull(self, eta: Matrix, rows: slice) -> None:
         """Put residuals in the place of linear predictors."""
@@ -144,7 +144,7 @@ class Classes:
     y: NDArray[np.intp]
     basis: Matrix
     quadratic = False
-    accuracy = 2e-10  # 5e-11 of probabilities
+    accuracy = 1e-10  # 2.5e-11 of probabilities
 
     @property
     def width(self) -> int:
