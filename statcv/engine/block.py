@@ -67,8 +67,13 @@ class Block:
 
     @property
     def has_one_predictor(self) -> bool:
-        """Whether each fit has one linear predictor, and no penalty of Firth."""
-        return self.beta.ndim == 2 and self.likelihood != Bernoulli(firth=True)
+        """Whether each fit has one linear predictor."""
+        return self.beta.ndim == 2
+
+    @property
+    def is_firth(self) -> bool:
+        """Whether the likelihood has the penalty of Firth."""
+        return self.likelihood == Bernoulli(firth=True)
 
     # ---- weights ----
 
@@ -160,8 +165,9 @@ class Block:
         Each record has to be left out by one fit, and to have its weight in others.
         """
         fits, n = self.times.shape
-        few = n < MANY or not 1 < fits <= FEW
-        if few or self.rows.own is not None or not self.has_one_predictor:
+        if n < MANY or not 1 < fits <= FEW or self.rows.own is not None:
+            return None
+        if not self.has_one_predictor or self.is_firth:
             return None
         if self.class_weights is not None or self.times.dtype != bool:
             return None
@@ -204,7 +210,7 @@ class Block:
     @cached_property
     def pull(self) -> Floats:
         """The derivative of the log-likelihood by each linear predictor."""
-        if self.beta.ndim == 2:
+        if self.has_one_predictor:
             pull = np.empty(self.times.shape)
             for some in self._pieces():
                 eta = self.rows.part(some).along(self.beta)
@@ -286,7 +292,7 @@ class Block:
             The derivatives of each function by the linear predictors.
         """
         targets = [np.zeros_like(self.beta) for _ in slopes]
-        if self.beta.ndim == 2 and self._reads_all(row):
+        if self.has_one_predictor and self._reads_all(row):
             by_row = np.zeros((len(slopes), len(self.y)))
             for one, slope in zip(by_row, slopes, strict=True):
                 one[row] = slope
@@ -309,6 +315,8 @@ class Block:
     ) -> None:
         """Add, in place, derivatives by the weight of each record, over the fits.
 
+        The fits have one linear predictor each.
+
         Parameters
         ----------
         totals : numpy.ndarray, shape (m, n)
@@ -317,6 +325,11 @@ class Block:
         one_step : bool
             Whether changes are as long as a Newton step without the record.
         """
+        if self.is_firth:
+            for fit in range(len(self.numbers)):
+                moved = self._changes_of_firth(fit, np.stack([t[fit] for t in targets]))
+                totals += moved / (1 - self.leverage[fit]) if one_step else moved
+            return
         solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
         for some in self._pieces():
@@ -334,13 +347,15 @@ class Block:
         """
         if self.beta.ndim == 3:
             return self._changes_of_classes(target)
-        if self.likelihood == Bernoulli(firth=True):
-            return np.stack([self._changes_of_firth(*of) for of in enumerate(target)])
+        if self.is_firth:
+            moved = [self._changes_of_firth(*of)[0] for of in enumerate(target[:, None])]
+            return np.stack(moved)
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
         return np.asarray(self.rows.along(solved) * self.pull)
 
-    def _changes_of_firth(self, fit: int, target: Floats) -> Floats:
-        own = self.rows.matrix(fit), self.y, self.counts[fit], self.beta[fit], target
+    def _changes_of_firth(self, fit: int, targets: Floats) -> Floats:
+        """Return the derivatives of functions of one fit, (m, n)."""
+        own = self.rows.matrix(fit), self.y, self.counts[fit], self.beta[fit], targets
         if self.uncorrected is None:
             return firth_changes(*own)
         return flic_changes(*own, self.uncorrected[fit])

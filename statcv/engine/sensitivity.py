@@ -145,7 +145,7 @@ class Sensitivity:
                 continue
             for total, target in zip(totals, targets, strict=True):
                 moved = block.changes(target)
-                if one_step and block.beta.ndim == 2:
+                if one_step and block.has_one_predictor:
                     moved = moved / (1 - block.leverage)
                 total += self._with_totals(block, moved).sum(axis=0)
         return list(map(Changes, totals))

@@ -99,9 +99,9 @@ def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
 
 
 def firth_changes(
-    X: Matrix, y: Matrix, weights: Matrix, beta: Matrix, target: Matrix
+    X: Matrix, y: Matrix, weights: Matrix, beta: Matrix, targets: Matrix
 ) -> Matrix:
-    """Return how a function of the estimate changes with the weight of each record.
+    """Return how functions of the estimate change with the weight of each record.
 
     The weight of a record enters its likelihood and the information, and so the
     leverages of all records.
@@ -112,25 +112,25 @@ def firth_changes(
     y, weights : numpy.ndarray, shape (n,)
     beta : numpy.ndarray, shape (p,)
         The estimate.
-    target : numpy.ndarray, shape (p,)
-        The derivative of the function by the coefficients.
+    targets : numpy.ndarray, shape (m, p)
+        The derivatives of the functions by the coefficients.
 
     Returns
     -------
-    numpy.ndarray, shape (n,)
-        The derivative by the relative weight of each record.
+    numpy.ndarray, shape (m, n)
+        The derivatives by the relative weight of each record.
     """
-    changes, used = np.zeros(len(X)), weights > 0
+    changes, used = np.zeros((len(targets), len(X))), weights > 0
     X, y, weights = X[used], y[used], weights[used]
     basis = orthonormal(X, weights)
     place = _Place.at(X @ basis, X @ beta, weights)
-    hessian = np.eye(basis.shape[1]) - place.excess
-    own = place.whitened(np.asarray(basis.T @ target))
-    toward = place.Z @ place.back(np.asarray(np.linalg.solve(hessian, own)))
+    hessian, Q = np.eye(basis.shape[1]) - place.excess, place.Q
+    own = place.whitened(np.asarray(basis.T @ targets.T))
+    toward = (place.Z @ place.back(np.asarray(np.linalg.solve(hessian, own)))).T
     pull = -place.tanh / 2 * toward
-    lost = np.einsum("ij,jk,ik->i", place.Q, (place.Q.T * pull) @ place.Q, place.Q)
+    lost = [((Q @ ((Q.T * one) @ Q)) * Q).sum(axis=1) for one in pull]
     direct = weights * (2 * y - 1 - place.tanh) / 2 * toward
-    changes[used] = direct + place.leverages * pull - lost
+    changes[:, used] = direct + place.leverages * pull - np.array(lost)
     return changes
 
 
@@ -211,14 +211,14 @@ def flic_changes(
     y: Matrix,
     weights: Matrix,
     beta: Matrix,
-    target: Matrix,
+    targets: Matrix,
     uncorrected: Matrix,
 ) -> Matrix:
-    """Return how a function of the corrected estimate changes, as `firth_changes` does.
+    """Return how functions of the corrected estimate change, as `firth_changes` does.
 
     Parameters
     ----------
-    X, y, weights, beta, target
+    X, y, weights, beta, targets
         As :func:`firth_changes` takes them, ``beta`` with the corrected intercept.
     uncorrected : numpy.ndarray, shape (p,)
         The estimate before its intercept was corrected.
@@ -226,10 +226,10 @@ def flic_changes(
     tanh = np.tanh(X @ beta / 2)
     variance = weights * (1 - tanh**2) / 4
     along = variance @ X / variance.sum()  # of the shift, 1 for the intercept
-    slope = float(target[int(np.argmax((X == 1.0).all(axis=0)))])
-    through = firth_changes(X, y, weights, uncorrected, target - slope * along)
+    slopes = targets[:, [int(np.argmax((X == 1.0).all(axis=0)))]]
+    through = firth_changes(X, y, weights, uncorrected, targets - slopes * along)
     direct = weights * (2 * y - 1 - tanh) / 2 / variance.sum()
-    return np.asarray(through + slope * direct)
+    return np.asarray(through + slopes * direct)
 
 
 @dataclass(frozen=True, eq=False)
