@@ -348,7 +348,9 @@ class Block:
         if self.beta.ndim == 3:
             return self._changes_of_classes(target)
         if self.is_firth:
-            moved = [self._changes_of_firth(*of)[0] for of in enumerate(target[:, None])]
+            moved = [
+                self._changes_of_firth(*of)[0] for of in enumerate(target[:, None])
+            ]
             return np.stack(moved)
         solved = np.einsum("bpq,bq->bp", self.inverse, target)
         return np.asarray(self.rows.along(solved) * self.pull)

@@ -40,9 +40,9 @@ from statcv.metrics.classification.of_table import (
     sensitivity_of,
     specificity_of,
 )
-from statcv.metrics.discrimination.concordance import concordance
+from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
 from statcv.metrics.discrimination.curves import auprc, auprc_in_random_order
-from statcv.metrics.discrimination.ranking import auroc
+from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.influence.concordance import concordance_derivative
 from statcv.metrics.influence.losses import (
@@ -72,6 +72,7 @@ from statcv.metrics.probabilities.recalibration import (
     calibration_intercept,
     calibration_slope,
     oe_ratio,
+    oe_ratio_by_group,
 )
 
 
@@ -110,6 +111,10 @@ def _trapezoid_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
 
 def _interpolated_in_random_order(y: ArrayLike, score: ArrayLike) -> float:
     return auprc_in_random_order(y, score, method="interpolated")
+
+
+def _concordance_by_group(*records: Any) -> Any:
+    return concordance_by_group(*records)[0]
 
 
 def _f1_macro(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
@@ -157,6 +162,7 @@ _ALL = (
         "binary",
         pairs="classes",
         no_skill=0.5,
+        by_group=auroc_by_group,
         derive=auroc_derivative,
     ),
     _ranks(
@@ -223,6 +229,7 @@ _ALL = (
         limits=(-1.0, 1.0),
         no_skill=0.0,
         perfect=1.0,
+        compares_classes=True,
         derive=discrimination_derivative,
     ),
     _of_risks(
@@ -232,6 +239,7 @@ _ALL = (
         target=1.0,
         limits=_REAL,
         pairs="slope",
+        compares_classes=True,
         derive=slope_derivative,
     ),
     _of_risks(
@@ -240,6 +248,7 @@ _ALL = (
         calibration_intercept,
         target=0.0,
         limits=_REAL,
+        compares_classes=True,
         derive=intercept_derivative,
     ),
     _of_risks(
@@ -248,6 +257,7 @@ _ALL = (
         oe_ratio,
         target=1.0,
         limits=(0.0, math.inf),
+        by_group=oe_ratio_by_group,
         derive=oe_derivative,
     ),
     _of_risks(
@@ -387,6 +397,7 @@ _ALL = (
         "continuous",
         pairs="numbers",
         no_skill=0.5,
+        by_group=_concordance_by_group,
         derive=concordance_derivative,
     ),
 )

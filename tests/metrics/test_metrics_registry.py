@@ -92,6 +92,39 @@ def test_the_mean_of_casewise_values_is_the_metric(metric, kind):
         assert values.mean() == pytest.approx(metric(y, prediction), rel=1e-15)
 
 
+def in_groups(metric, y, predicted, group, groups):
+    """Return the metric of each group by itself, NaN if it has no value there."""
+    values = np.full(groups, np.nan)
+    for number in np.unique(group):
+        own = group == number
+        if not metric.rank or len(np.unique(y[own])) > 1:
+            values[number] = metric(y[own], predicted[own])
+    return values
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    "metric", [m for m in METRICS.values() if m.by_group], ids=lambda m: m.name
+)
+def test_all_groups_together_have_the_values_of_each_by_itself(metric, seed):
+    rng = np.random.default_rng(seed)
+    y, predicted = sample(*metric.outcomes)
+    y, group = rng.permutation(y), rng.integers(20, size=30)  # some have one record
+    predicted = np.where(rng.uniform(size=30) < 0.1, 0.0, predicted)
+    found = metric.by_group(y, predicted, group, 21)  # and one has none
+    np.testing.assert_allclose(found, in_groups(metric, y, predicted, group, 21))
+
+
+@pytest.mark.parametrize(
+    "metric", [m for m in METRICS.values() if m.compares_classes], ids=lambda m: m.name
+)
+def test_metrics_that_compare_classes_have_no_value_without_one(metric):
+    rng = np.random.default_rng(0)
+    for n in range(1, 8):
+        assert np.isnan(metric(np.zeros(n), rng.uniform(size=n)))
+        assert np.isnan(metric(np.ones(n), rng.uniform(size=n)))
+
+
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)
 def test_a_threshold_is_passed_to_metrics_that_read_classes(metric):
     if "binary" not in metric.outcomes:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric, auroc_by_group, concordance_by_group
+from statcv.metrics import Metric
 
 Floats = NDArray[np.float64]
 
@@ -184,10 +184,10 @@ def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
 
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric over all held-out predictions of each repeat."""
-    if metric.is_auroc and not scores.overlapping:
+    if metric.by_group is not None and not scores.overlapping:
         y, repeats = scores.outcome, len(scores.by_repeat)
         read = readable(scores, metric, scores.predicted)
-        return auroc_by_group(y, read, scores.repeat_number, repeats)
+        return metric.by_group(y, read, scores.repeat_number, repeats)
     if metric.casewise is not None:
         losses = casewise(scores, metric)
         return np.array(
@@ -218,16 +218,13 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
-    if metric.is_auroc:
+    if metric.by_group is not None:
         y, read = scores.outcome, readable(scores, metric, scores.predicted)
-        return auroc_by_group(y, read, scores.split, scores.n_splits)
-    if metric.pairs == "numbers":
-        y = scores.outcome
-        return concordance_by_group(y, scores.predicted, scores.split, scores.n_splits)[
-            0
-        ]
+        return metric.by_group(y, read, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
-    admitted = scores.all_classes if ranks_classes(metric) else sizes > 0
+    compares = ranks_classes(metric) or metric.compares_classes
+    least = 2 if metric.uses_baseline else 1  # records
+    admitted = scores.all_classes if compares else sizes >= least
     for split in np.flatnonzero(admitted):
         where = slice(scores.starts[split], scores.starts[split + 1])
         values[split] = part(scores, metric, where).value(metric)

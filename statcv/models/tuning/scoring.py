@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from statcv.errors import MetricError
 from statcv.folds import SCHEMES
-from statcv.metrics import Metric, auroc_by_group, ranked_higher
+from statcv.metrics import Metric, ranked_higher
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Numbers
 from statcv.models.tuning.inner import InnerScheme
@@ -126,8 +126,8 @@ class Scorer:
     def _by_fold(self, read: Matrix) -> Matrix:
         """Return the metric in each inner fold."""
         nested, folds = self.nested, int(self.nested.first[-1])
-        if self.metric.is_auroc:
-            return auroc_by_group(nested.y, read, nested.fit, folds)
+        if self.metric.by_group is not None:
+            return self.metric.by_group(nested.y, read, nested.fit, folds)
         return self._values(read, np.arange(len(nested.fit)), nested.fit)
 
     def _values(self, read: Matrix, where: Numbers, group: Numbers) -> Matrix:
