@@ -23,6 +23,7 @@ Numbers = NDArray[np.intp]
 
 AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
+SHORT = 64  # predictions of a fit, so few that sums of many fits are computed at once
 FEW = 16  # fits, whose products with all rows cost less than gathering rows
 
 
@@ -145,6 +146,16 @@ class Block:
         for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
             for first in range(start, stop, step):
                 yield fit, slice(first, min(first + step, stop))
+
+    def _runs(self, owner: Numbers) -> Iterator[tuple[Numbers, Numbers, slice]]:
+        """Yield the predictions of many fits, with where those of each fit begin."""
+        begins = np.flatnonzero(np.diff(owner, prepend=-1))
+        ends = np.append(begins, len(owner))
+        step = max(1, AT_ONCE // (SHORT * max(self.rows.basis.shape[1], 1)))
+        for first in range(0, len(begins), step):
+            some = begins[first : first + step]
+            stop = ends[min(first + step, len(begins))]
+            yield owner[some], some - some[0], slice(int(some[0]), int(stop))
 
     def _pieces(self) -> Iterator[slice]:
         """Yield the records, as many at a time as stay in the cache."""
@@ -305,6 +316,13 @@ class Block:
                     apart[fits, np.arange(len(fits))] = one[some]
                     target += self.rows.part(some).sums(apart)
             return targets
+        if self.has_one_predictor and len(owner) < SHORT * len(self.numbers):
+            for fits, begins, some in self._runs(owner):
+                rows = self.rows.basis[row[some]]
+                for slope, target in zip(slopes, targets, strict=True):
+                    sums = np.add.reduceat(rows * slope[some, None], begins)
+                    target[fits] = self.rows.turned(sums, fits)
+            return targets
         for fit, some in self._parts(owner):
             for slope, target in zip(slopes, targets, strict=True):
                 target[fit] += self.rows.some(fit, row[some], slope[some])
@@ -326,8 +344,8 @@ class Block:
             Whether changes are as long as a Newton step without the record.
         """
         if self.is_firth:
-            for fit in range(len(self.numbers)):
-                moved = self._changes_of_firth(fit, np.stack([t[fit] for t in targets]))
+            for fit, own in enumerate(np.stack(targets, axis=1)):
+                moved = self._changes_of_firth(fit, own)
                 totals += moved / (1 - self.leverage[fit]) if one_step else moved
             return
         solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
@@ -337,23 +355,29 @@ class Block:
             for total, one in zip(totals, solved, strict=True):
                 total[some] += np.einsum("bn,bn->n", part.along(one), rate[:, some])
 
-    def changes(self, target: Floats) -> Floats:
-        """Return the derivative by the weight of each record in each fit, (fits, n).
+    def changes(self, targets: Sequence[Floats], one_step: bool) -> Iterator[Floats]:
+        """Yield the derivatives by the weight of each record in each fit, (fits, n).
 
         Parameters
         ----------
-        target : numpy.ndarray, shape (fits, p) or (fits, p, classes)
-            The derivative by the coefficients.
+        targets : sequence of numpy.ndarray, shape (fits, p) or (fits, p, classes)
+            The derivatives by the coefficients, of several functions.
+        one_step : bool
+            Whether changes are as long as a Newton step without the record, of fits
+            with one linear predictor.
         """
-        if self.beta.ndim == 3:
-            return self._changes_of_classes(target)
         if self.is_firth:
-            moved = [
-                self._changes_of_firth(*of)[0] for of in enumerate(target[:, None])
-            ]
-            return np.stack(moved)
-        solved = np.einsum("bpq,bq->bp", self.inverse, target)
-        return np.asarray(self.rows.along(solved) * self.pull)
+            each = enumerate(np.stack(targets, axis=1))
+            made = np.stack([self._changes_of_firth(*one) for one in each], axis=1)
+            for moved in made:
+                yield moved / (1 - self.leverage) if one_step else moved
+            return
+        for target in targets:
+            if not self.has_one_predictor:
+                yield self._changes_of_classes(target)
+                continue
+            solved = np.einsum("bpq,bq->bp", self.inverse, target)
+            yield self.rows.along(solved) * (self.reach if one_step else self.pull)
 
     def _changes_of_firth(self, fit: int, targets: Floats) -> Floats:
         """Return the derivatives of functions of one fit, (m, n)."""

@@ -73,7 +73,7 @@ class Rows:
         """Return a weighted sum of some rows of a fit, (p,) or (p, k)."""
         return self.turned(self.basis[rows].T @ weights, fit)
 
-    def turned(self, sums: Floats, fits: slice | int = slice(None)) -> Floats:
+    def turned(self, sums: Floats, fits: slice | int | Numbers = slice(None)) -> Floats:
         """Return sums over the rows of fits, from those over the basis."""
         if self.own is None:
             return sums

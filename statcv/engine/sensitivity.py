@@ -24,13 +24,14 @@ from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
 from statcv.formula import Learnt
 from statcv.models.batched import CELLS
-from statcv.models.likelihood import Likelihood, LinearFits
+from statcv.models.likelihood import Bernoulli, Likelihood, LinearFits
 from statcv.models.thresholds import training_times
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 BLOCK = 64  # cells of a block of fits, in units of CELLS
+FUNCTIONS = 16  # of Firth's fits whose changes are computed together
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
 
 
@@ -143,11 +144,9 @@ class Sensitivity:
                     return block.partition.changes(np.stack(targets))
                 block.add_changes(totals, targets, one_step)
                 continue
-            for total, target in zip(totals, targets, strict=True):
-                moved = block.changes(target)
-                if one_step and block.has_one_predictor:
-                    moved = moved / (1 - block.leverage)
-                total += self._with_totals(block, moved).sum(axis=0)
+            each = block.changes(targets, one_step)
+            for total, moved in zip(totals, each, strict=True):
+                total += self._summed(block, moved)
         return list(map(Changes, totals))
 
     @property
@@ -157,20 +156,29 @@ class Sensitivity:
         by_class = plan.response is not None and plan.response.by_class
         return self.fits.balanced is not None or (plan.rebalanced and by_class)
 
-    def _with_totals(self, block: Block, moved: Floats) -> Floats:
-        """Add what a record changes through the weights of its class, (fits, n)."""
+    def _summed(self, block: Block, moved: Floats) -> Floats:
+        """Sum derivatives over the fits, (n,), with the weights of the record's class.
+
+        Parameters
+        ----------
+        block : Block
+        moved : numpy.ndarray, shape (fits, n)
+            The derivatives by the weight of each record, without those.
+        """
         plan, given, y = self.setup.plan, self.setup.weights, self.setup.records.y
         if self.fits.balanced is not None:
             every = np.zeros_like(y, dtype=np.intp)
             through = by_class(block.trained, moved, every)
             through -= by_class(block.trained, moved, y)
             moved = moved + self.fits.balanced[block.numbers][:, None] * through
+        total = moved.sum(axis=0)
         if plan.rebalance is not None and plan.response and plan.response.by_class:
-            own = np.ones(plan.n) if given is None else given
-            through = by_class(own[None], moved, plan.response.codes)
-            through -= by_class(block.trained, moved, plan.response.codes)
-            moved = moved + through
-        return moved
+            codes = plan.response.codes
+            weights = np.ones((1, plan.n)) if given is None else given[None]
+            total += by_class(weights, moved.sum(axis=0)[None], codes)[0]
+            each = share_of_class(block.trained, moved, codes)
+            total -= (each.T @ block.trained)[codes, np.arange(plan.n)]
+        return np.asarray(total)
 
     # ---- blocks of fits that share the rows of a basis ----
 
@@ -189,6 +197,8 @@ class Sensitivity:
             order = np.argsort(rising, kind="stable")
             rising = rising[order]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
+        if self.likelihood == Bernoulli(firth=True):
+            width *= FUNCTIONS
         step = max(1, BLOCK * CELLS // max(width, 1))
         for first, end in pairwise([0, *ends]):
             for start in range(first, end, step):
@@ -311,7 +321,12 @@ def by_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats
     >>> by_class(weights, values, np.array([0, 0, 1]))
     array([[1., 3., 5.]])
     """
+    return np.asarray(weights * share_of_class(weights, values, codes)[:, codes])
+
+
+def share_of_class(weights: Floats, values: Floats, codes: NDArray[np.intp]) -> Floats:
+    """Return the sum of the values of each class over its weight, (m, classes)."""
     member = codes[:, None] == np.arange(codes.max(initial=0) + 1)
     sums, totals = values @ member, weights @ member
-    ratio = np.divide(sums, totals, out=np.zeros_like(sums), where=totals > 0)
-    return np.asarray(weights * ratio[:, codes])
+    found = np.zeros_like(sums)
+    return np.asarray(np.divide(sums, totals, out=found, where=totals > 0))
