@@ -77,8 +77,8 @@ class Metric:
         Whether a metric of probabilities has no value where a class is absent.
     by_group : callable, optional
         ``by_group(y, prediction, group, groups)``, the metric in each of many groups of
-        records at once, NaN where it has no value. None if groups are computed one by
-        one.
+        records at once, NaN where it has no value, with ``threshold`` as above. None if
+        groups are computed one by one.
     derive : callable, optional
         The function that returns the derivatives of the metric by the weights of the
         records and by their predictions, from which intervals without refits are made.
@@ -272,5 +272,6 @@ def _mean_over_orders(metric: Metric) -> Metric:
         name=f"{metric.name}{RANDOM_ORDER}",
         function=metric.in_random_order,
         in_random_order=None,
+        by_group=None,
         derive=None,
     )

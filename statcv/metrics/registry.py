@@ -19,6 +19,7 @@ from statcv.metrics.classification.classwise import (
     log_loss,
 )
 from statcv.metrics.classification.confusion import (
+    OfGroups,
     ber,
     f1,
     matthews,
@@ -94,6 +95,8 @@ def _of_classes(
     name: str, label: str, function: Callable[..., float], *outcomes: str, **more: Any
 ) -> Metric:
     more = {"higher": True, "reads": "classes", **more}
+    if "casewise" not in more:
+        more["by_group"] = OfGroups(more["derive"].of_table)
     return _metric(name, label, function, *(outcomes or _CLASSES), **more)
 
 

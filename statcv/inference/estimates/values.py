@@ -179,15 +179,24 @@ def fold_parts(scores: Scores, metric: Metric) -> list[Part]:
     ]
 
 
+def by_group(
+    scores: Scores, metric: Metric, group: NDArray[np.intp], groups: int
+) -> Floats:
+    """Return the metric in each of many groups of predictions at once."""
+    assert metric.by_group is not None
+    y, read = scores.outcome, readable(scores, metric, scores.predicted)
+    cuts = thresholds(scores, metric)
+    more = {} if cuts is None else {"threshold": cuts}
+    return metric.by_group(y, read, group, groups, **more)
+
+
 # ---- pooled ----
 
 
 def pooled_values(scores: Scores, metric: Metric) -> Floats:
     """Return the metric over all held-out predictions of each repeat."""
     if metric.by_group is not None and not scores.overlapping:
-        y, repeats = scores.outcome, len(scores.by_repeat)
-        read = readable(scores, metric, scores.predicted)
-        return metric.by_group(y, read, scores.repeat_number, repeats)
+        return by_group(scores, metric, scores.repeat_number, len(scores.by_repeat))
     if metric.casewise is not None:
         losses = casewise(scores, metric)
         return np.array(
@@ -219,8 +228,7 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
     if metric.by_group is not None:
-        y, read = scores.outcome, readable(scores, metric, scores.predicted)
-        return metric.by_group(y, read, scores.split, scores.n_splits)
+        return by_group(scores, metric, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
     compares = ranks_classes(metric) or metric.compares_classes
     least = 2 if metric.uses_baseline else 1  # records

@@ -8,6 +8,8 @@ threshold. A share of an empty set of records is undefined and NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, overload
 
 import numpy as np
@@ -292,6 +294,47 @@ def matthews(y: ArrayLike, p: ArrayLike, threshold: ArrayLike = 0.5) -> float:
     1.0
     """
     return matthews_of(_table(y, p, threshold))
+
+
+@dataclass(frozen=True)
+class OfGroups:
+    """A metric of the confusion matrix, in each of many groups of records at once.
+
+    Attributes
+    ----------
+    of_table : callable
+        The metric as a function of the counts of records by observed (row) and
+        predicted (column) class, shape (K, K).
+
+    Examples
+    --------
+    >>> y, p = [0, 1, 1, 1], [0.2, 0.9, 0.4, 0.7]
+    >>> OfGroups(sensitivity_of)(y, p, [0, 0, 1, 1], 3)
+    array([1. , 0.5, nan])
+    """
+
+    of_table: Callable[[Floats], float]
+
+    def __call__(
+        self,
+        y: ArrayLike,
+        p: ArrayLike,
+        group: ArrayLike,
+        groups: int,
+        threshold: ArrayLike = 0.5,
+    ) -> Floats:
+        """Return the metric in each group; NaN where it has no value."""
+        codes, p = outcome_and_prediction(y, p)
+        classes, own = 2 if p.ndim == 1 else p.shape[1], np.asarray(group)
+        chosen = predicted_class(p, threshold)
+        known = ~np.isnan(chosen)
+        cells = (own * classes + codes)[known] * classes + chosen[known].astype(np.intp)
+        counts = np.bincount(cells, minlength=groups * classes**2)
+        tables, of = np.unique(counts.reshape(groups, -1), axis=0, return_inverse=True)
+        square = tables.reshape(-1, classes, classes).astype(float)
+        values = np.array([self.of_table(one) for one in square])[of.ravel()]
+        values[own[~known]] = np.nan
+        return values
 
 
 def _table(y: ArrayLike, p: ArrayLike, threshold: ArrayLike) -> Floats:
