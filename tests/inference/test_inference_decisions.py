@@ -35,7 +35,8 @@ def test_chance_is_the_sum_over_held_out_records(monkeypatch, more):
     pool = Pool(res.scores, res.scores.sensitivity)
     _, slopes = module._as_held_out(pool, accuracy, "pooled")
     (moved,) = module._changes(pool, [slopes], nearly=False)
-    share = module._share_of_chance(pool, slopes, moved, nearly=False)
+    drawn = module._changes(pool, module._with_random_signs(pool, slopes), False)
+    share = module._share_of_chance(moved, drawn)
     row = pool.places[1]
     alone = [replace(slopes, values=slopes.values * (row == i)) for i in range(60)]
     squares = sum(

@@ -7,9 +7,10 @@ the training sets of other records, through their predictions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from statcv.metrics.influence.derivative import Placements
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
+TOGETHER = 2**22  # changes of records that are computed together, of many functions
 SIGNS = 12  # random ones for each record, which tell chance to about a sixth
 UNSEEN = 1e-5  # of a standard error, that changes no digit of it
 
@@ -352,33 +354,56 @@ def _through_fits(
     nearly: bool,
 ) -> list[Influences | str]:
     """Add the influences through the fits to those as held-out records."""
-    known = [one for one in found if not isinstance(one, str)]
-    changes = iter(_changes(pool, [slopes for _, slopes in known], nearly))
+    known = [
+        (one, decides)
+        for one, decides in zip(found, cuts, strict=True)
+        if not isinstance(one, str)
+    ]
+    drawn = [_with_random_signs(pool, of[1]) for of, decides in known if decides]
+    changes = _changes(pool, chain((of[1] for of, _ in known), *drawn), nearly)
+    moved = iter(list(islice(changes, len(known))))
     made: list[Influences | str] = []
     for one, decides in zip(found, cuts, strict=True):
         if isinstance(one, str):
             made.append(one)
             continue
-        (influences, slopes), moved = one, next(changes)
+        own = next(moved)
         if decides:
-            share = _share_of_chance(pool, slopes, moved, nearly)
-            moved = moved.times(np.sqrt(share))
-        sampled = None if moved.sample is None else moved
-        made.append(replace(influences, fits=moved.every, sampled=sampled))
+            own = own.times(np.sqrt(_share_of_chance(own, islice(changes, SIGNS))))
+        sampled = None if own.sample is None else own
+        made.append(replace(one[0], fits=own.every, sampled=sampled))
     return made
 
 
-def _changes(pool: Pool, slopes: list[Slopes], nearly: bool) -> list[Changes]:
-    """Return how functions of the predictions change through the fits."""
+def _changes(pool: Pool, slopes: Iterable[Slopes], nearly: bool) -> Iterator[Changes]:
+    """Yield how functions of the predictions change through the fits."""
     assert pool.sensitivity is not None
-    if not slopes:
-        return []
-    return pool.sensitivity.influences(
-        *pool.places, slopes, one_step=True, nearly=nearly
-    )
+    waiting, most = iter(slopes), max(SIGNS, TOGETHER // len(pool.scores.y))
+    while some := list(islice(waiting, most)):
+        yield from pool.sensitivity.influences(
+            *pool.places, some, one_step=True, nearly=nearly
+        )
 
 
-def _share_of_chance(pool: Pool, slopes: Slopes, moved: Changes, nearly: bool) -> float:
+def _with_random_signs(pool: Pool, slopes: Slopes) -> Iterator[Slopes]:
+    """Yield the derivatives by the predictions with signs drawn by record or cluster.
+
+    Parameters
+    ----------
+    pool : Pool
+    slopes : Slopes
+        The derivatives by the predictions.
+    """
+    row, unit = pool.places[1], pool.scores.clusters
+    unit = row if unit is None else unit[row]
+    rng = np.random.default_rng(0)
+    for _ in range(SIGNS):
+        sign = rng.choice([-1.0, 1.0], size=int(unit.max()) + 1)[unit]
+        sign = sign if slopes.values.ndim == 1 else sign[:, None]
+        yield replace(slopes, values=slopes.values * sign)
+
+
+def _share_of_chance(moved: Changes, drawn: Iterable[Changes]) -> float:
     """Return the share of the changes through the fits that is due to chance.
 
     Where predictions are cut at a threshold, a change of the fits changes the
@@ -389,22 +414,12 @@ def _share_of_chance(pool: Pool, slopes: Slopes, moved: Changes, nearly: bool) -
 
     Parameters
     ----------
-    pool : Pool
-    slopes : Slopes
-        The derivatives by the predictions.
     moved : Changes
-        What follows through the fits.
-    nearly : bool
-        As in :func:`influences_on`.
+        What follows from the derivatives by the predictions.
+    drawn : iterable of Changes
+        What follows from them with random signs.
     """
-    row, unit = pool.places[1], pool.scores.clusters
-    unit = row if unit is None else unit[row]
-    drawn, rng = [], np.random.default_rng(0)
-    for _ in range(SIGNS):
-        sign = rng.choice([-1.0, 1.0], size=int(unit.max()) + 1)[unit]
-        sign = sign if slopes.values.ndim == 1 else sign[:, None]
-        drawn.append(replace(slopes, values=slopes.values * sign))
-    chance = [one.every @ one.every for one in _changes(pool, drawn, nearly)]
+    chance = [one.every @ one.every for one in drawn]
     total = float(moved.every @ moved.every)
     return min(1.0, float(np.mean(chance)) / total) if total > 0 else 1.0
 
