@@ -73,12 +73,10 @@ class Metric:
         the predictions, with their ties unchanged. None if this mean does not depend
         on the ties, and for metrics that are not rank metrics. The function of a metric
         that has it also takes predictions of shape (m, n), and returns m values.
-    compares_classes : bool
-        Whether a metric of probabilities has no value where a class is absent.
     by_group : callable, optional
         ``by_group(y, prediction, group, groups)``, the metric in each of many groups of
-        records at once, NaN where it has no value, with ``threshold`` as above. None if
-        groups are computed one by one.
+        records at once, NaN where it has no value, with ``baseline`` and ``threshold``
+        as above. None if groups are computed one by one.
     derive : callable, optional
         The function that returns the derivatives of the metric by the weights of the
         records and by their predictions, from which intervals without refits are made.
@@ -109,7 +107,6 @@ class Metric:
     root_of: Metric | None = None
     against_mean: bool = False
     in_random_order: Callable[..., float] | None = None
-    compares_classes: bool = False
     by_group: Callable[..., Floats] | None = None
     derive: Derive | None = None
 

@@ -42,7 +42,11 @@ from statcv.metrics.classification.of_table import (
     specificity_of,
 )
 from statcv.metrics.discrimination.concordance import concordance, concordance_by_group
-from statcv.metrics.discrimination.curves import auprc, auprc_in_random_order
+from statcv.metrics.discrimination.curves import (
+    auprc,
+    auprc_by_group,
+    auprc_in_random_order,
+)
 from statcv.metrics.discrimination.ranking import auroc, auroc_by_group
 from statcv.metrics.discrimination.several_classes import auroc_hand_till, auroc_ovr
 from statcv.metrics.influence.concordance import concordance_derivative
@@ -68,12 +72,18 @@ from statcv.metrics.influence.tables import OfTable, net_benefit_derivative
 from statcv.metrics.metric import Metric
 from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
 from statcv.metrics.probabilities.brier_terms import brier_skill
+from statcv.metrics.probabilities.by_group import (
+    brier_skill_by_group,
+    calibration_intercept_by_group,
+    calibration_slope_by_group,
+    discrimination_slope_by_group,
+    oe_ratio_by_group,
+)
 from statcv.metrics.probabilities.discrimination_slope import discrimination_slope
 from statcv.metrics.probabilities.recalibration import (
     calibration_intercept,
     calibration_slope,
     oe_ratio,
-    oe_ratio_by_group,
 )
 
 
@@ -174,6 +184,7 @@ _ALL = (
         auprc,
         "binary",
         in_random_order=auprc_in_random_order,
+        by_group=auprc_by_group,
         derive=OfPrecision(),
     ),
     _ranks(
@@ -222,6 +233,7 @@ _ALL = (
         against_mean=True,
         no_skill=0.0,
         perfect=1.0,
+        by_group=brier_skill_by_group,
         derive=explained_derivative,
     ),
     _of_risks(
@@ -232,7 +244,7 @@ _ALL = (
         limits=(-1.0, 1.0),
         no_skill=0.0,
         perfect=1.0,
-        compares_classes=True,
+        by_group=discrimination_slope_by_group,
         derive=discrimination_derivative,
     ),
     _of_risks(
@@ -242,7 +254,7 @@ _ALL = (
         target=1.0,
         limits=_REAL,
         pairs="slope",
-        compares_classes=True,
+        by_group=calibration_slope_by_group,
         derive=slope_derivative,
     ),
     _of_risks(
@@ -251,7 +263,7 @@ _ALL = (
         calibration_intercept,
         target=0.0,
         limits=_REAL,
-        compares_classes=True,
+        by_group=calibration_intercept_by_group,
         derive=intercept_derivative,
     ),
     _of_risks(

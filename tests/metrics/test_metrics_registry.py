@@ -92,40 +92,36 @@ def test_the_mean_of_casewise_values_is_the_metric(metric, kind):
         assert values.mean() == pytest.approx(metric(y, prediction), rel=1e-15)
 
 
-def in_groups(metric, y, predicted, group, groups):
+def in_groups(metric, y, predicted, group, groups, baseline):
     """Return the metric of each group by itself, NaN if it has no value there."""
     values = np.full(groups, np.nan)
     for number in np.unique(group):
         own = group == number
         if not metric.rank or len(np.unique(y[own])) > 1:
-            values[number] = metric(y[own], predicted[own])
+            values[number] = metric(y[own], predicted[own], baseline[own])
     return values
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("groups", [1, 2, 8, 20, 100])
 @pytest.mark.parametrize(
     ("metric", "kind"),
     [(m, kind) for m, kind in CASES if m.by_group],
     ids=lambda c: getattr(c, "name", c),
 )
-def test_all_groups_together_have_the_values_of_each_by_itself(metric, kind, seed):
-    rng = np.random.default_rng(seed)
-    y, predicted = sample(kind)
-    y, group = rng.permutation(y), rng.integers(20, size=30)  # some have one record
+def test_all_groups_together_have_the_values_of_each_by_itself(metric, kind, groups):
+    rng = np.random.default_rng(groups)
+    y, predicted = (np.repeat(one, 5, axis=0) for one in sample(kind))
+    y, group = rng.permutation(y), rng.integers(groups, size=150)
     if kind != "multiclass":
-        predicted = np.where(rng.uniform(size=30) < 0.1, 0.0, predicted)
-    found = metric.by_group(y, predicted, group, 21)  # and one has none
-    np.testing.assert_allclose(found, in_groups(metric, y, predicted, group, 21))
-
-
-@pytest.mark.parametrize(
-    "metric", [m for m in METRICS.values() if m.compares_classes], ids=lambda m: m.name
-)
-def test_metrics_that_compare_classes_have_no_value_without_one(metric):
-    rng = np.random.default_rng(0)
-    for n in range(1, 8):
-        assert np.isnan(metric(np.zeros(n), rng.uniform(size=n)))
-        assert np.isnan(metric(np.ones(n), rng.uniform(size=n)))
+        for some in (0.0, 1.0, 0.3, 0.3 + 1e-15, np.nan):
+            places = 100 if some == 0.3 else groups  # ties
+            predicted[rng.integers(150, size=min(places, 3))] = some
+    baseline = rng.uniform(size=150)
+    more = {"baseline": baseline} if metric.uses_baseline else {}
+    with np.errstate(invalid="ignore", over="ignore"):
+        found = metric.by_group(y, predicted, group, groups + 1, **more)  # one is empty
+        alone = in_groups(metric, y, predicted, group, groups + 1, baseline)
+    np.testing.assert_allclose(found, alone, rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS.values(), ids=lambda m: m.name)

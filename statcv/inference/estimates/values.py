@@ -185,9 +185,15 @@ def by_group(
     """Return the metric in each of many groups of predictions at once."""
     assert metric.by_group is not None
     y, read = scores.outcome, readable(scores, metric, scores.predicted)
-    cuts = thresholds(scores, metric)
-    more = {} if cuts is None else {"threshold": cuts}
-    return metric.by_group(y, read, group, groups, **more)
+    cuts, more = thresholds(scores, metric), {}
+    if cuts is not None:
+        more["threshold"] = cuts
+    if metric.uses_baseline:
+        more["baseline"] = scores.baseline[scores.split]
+    values = metric.by_group(y, read, group, groups, **more)
+    if not metric.uses_baseline:
+        return values
+    return np.where(np.bincount(group, None, groups) < 2, np.nan, values)
 
 
 # ---- pooled ----
@@ -230,9 +236,8 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
-    compares = ranks_classes(metric) or metric.compares_classes
     least = 2 if metric.uses_baseline else 1  # records
-    admitted = scores.all_classes if compares else sizes >= least
+    admitted = scores.all_classes if ranks_classes(metric) else sizes >= least
     for split in np.flatnonzero(admitted):
         where = slice(scores.starts[split], scores.starts[split + 1])
         values[split] = part(scores, metric, where).value(metric)

@@ -32,6 +32,7 @@ from statcv.metrics.inputs import (
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)
+_MANY = 64  # records of a group, on average, that is computed by itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +177,62 @@ def auprc(
             keys.sort()
             return ByValue.of(keys).average_precision
     return _area(*sweep(positive, values, tie_tol)[1:], method)
+
+
+def auprc_by_group(
+    y: ArrayLike, score: ArrayLike, group: ArrayLike, groups: int
+) -> Floats:
+    """Average precision in each of many groups of records, in one computation.
+
+    Parameters
+    ----------
+    y, score : array_like of shape (n,)
+        As in `auprc`.
+    group : array_like of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The area in each group; NaN if a class has no records in it or a score is NaN.
+
+    Raises
+    ------
+    MetricError
+        If `y` holds anything but 0 and 1, or the lengths differ.
+
+    Examples
+    --------
+    >>> y, score = [0, 1, 0, 1], [0.6, 0.3, 0.2, 0.6]
+    >>> auprc_by_group(y, score, [0, 0, 1, 1], 2)
+    array([0.5, 1. ])
+    """
+    positive, values = binary_scores(y, score)
+    own = np.asarray(group)
+    size, ones = np.bincount(own, None, groups), np.bincount(own, positive, groups)
+    defined = (ones > 0) & (ones < size)
+    if len(own) > _MANY * groups:
+        found = np.full(groups, np.nan)
+        for number in np.flatnonzero(defined):
+            some = own == number
+            found[number] = auprc(positive[some], values[some])
+        return found
+    values = round_significant(values)
+    order = np.lexsort((-values, own))
+    positive, values, own = positive[order], values[order], own[order]
+    ends = np.append((own[1:] != own[:-1]) | (values[1:] != values[:-1]), True)
+    last, of = np.flatnonzero(ends), own[ends]
+    begins = np.cumsum(size) - size
+    true = np.cumsum(positive)[last] - (np.cumsum(ones) - ones)[of]
+    gained = np.diff(true, prepend=0.0)
+    first = np.diff(of, prepend=-1) != 0
+    gained[first] = true[first]
+    terms = gained * true / (last - begins[of] + 1)
+    total = np.bincount(of, terms, groups)
+    missing = np.bincount(own, np.isnan(values), groups) > 0
+    return np.where(defined & ~missing, total / np.maximum(ones, 1), np.nan)
 
 
 def auprc_of_counts(

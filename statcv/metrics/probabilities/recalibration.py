@@ -534,45 +534,6 @@ def oe_ratio(y: ArrayLike, p: ArrayLike) -> float:
     return _observed_expected(positive, read, codes, level=0.95)[0]
 
 
-def oe_ratio_by_group(
-    y: ArrayLike, p: ArrayLike, group: ArrayLike, groups: int
-) -> Floats:
-    """Observed over expected in each of many groups of records.
-
-    Parameters
-    ----------
-    y, p : array_like of shape (n,)
-        As in `oe_ratio`.
-    group : array_like of int, shape (n,)
-        Group of each record, from 0.
-    groups : int
-        Number of groups.
-
-    Returns
-    -------
-    ndarray of shape (groups,)
-        The ratio in each group; NaN where it does not exist.
-
-    Raises
-    ------
-    MetricError
-        As in `oe_ratio`.
-
-    Examples
-    --------
-    >>> oe_ratio_by_group([0, 1, 0, 1], [0.2, 0.5, 0.2, 0.6], [0, 0, 1, 2], 3).round(2)
-    array([1.43, 0.  , 1.67])
-    """
-    positive, read = binary_probabilities(y, p)
-    own = np.asarray(group)
-    observed = np.bincount(own, positive, groups)
-    expected = np.bincount(own, read, groups)
-    odd = np.bincount(own, ~((read >= 0) & (read <= 1)), groups)
-    found: Floats = np.full(groups, np.nan)
-    np.divide(observed, expected, out=found, where=(expected > 0) & (odd == 0))
-    return found
-
-
 def _observed_expected(
     positive: Bools, p: Floats, codes: Ints, level: float
 ) -> tuple[float, float, float, str]:

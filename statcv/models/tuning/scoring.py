@@ -126,8 +126,9 @@ class Scorer:
     def _by_fold(self, read: Matrix) -> Matrix:
         """Return the metric in each inner fold."""
         nested, folds = self.nested, int(self.nested.first[-1])
-        if self.metric.by_group is not None:
-            return self.metric.by_group(nested.y, read, nested.fit, folds)
+        of_groups = self.metric.by_group
+        if of_groups is not None and not self.metric.uses_baseline:
+            return of_groups(nested.y, read, nested.fit, folds)
         return self._values(read, np.arange(len(nested.fit)), nested.fit)
 
     def _values(self, read: Matrix, where: Numbers, group: Numbers) -> Matrix:
