@@ -316,9 +316,11 @@ class Block:
                     apart[fits, np.arange(len(fits))] = one[some]
                     target += self.rows.part(some).sums(apart)
             return targets
-        if self.has_one_predictor and len(owner) < SHORT * len(self.numbers):
+        able = self.has_one_predictor or self.rows.own is None
+        if able and len(owner) < SHORT * len(self.numbers):
             for fits, begins, some in self._runs(owner):
                 rows = self.rows.basis[row[some]]
+                rows = rows if self.has_one_predictor else rows[:, :, None]
                 for slope, target in zip(slopes, targets, strict=True):
                     sums = np.add.reduceat(rows * slope[some, None], begins)
                     target[fits] = self.rows.turned(sums, fits)
@@ -372,10 +374,10 @@ class Block:
             for moved in made:
                 yield moved / (1 - self.leverage) if one_step else moved
             return
+        if not self.has_one_predictor:
+            yield from self._changes_of_classes(targets)
+            return
         for target in targets:
-            if not self.has_one_predictor:
-                yield self._changes_of_classes(target)
-                continue
             solved = np.einsum("bpq,bq->bp", self.inverse, target)
             yield self.rows.along(solved) * (self.reach if one_step else self.pull)
 
@@ -391,10 +393,19 @@ class Block:
         shares = self.likelihood.curvature(self.y[None], self.eta)
         return self.rows.information_of_classes(shares, self.counts)
 
-    def _changes_of_classes(self, target: Floats) -> Floats:
-        fits, _, classes = target.shape
-        flat = target.transpose(0, 2, 1).reshape(fits, -1)
+    @cached_property
+    def _pull_of_classes(self) -> Floats:
+        """The pull by each class, shape (classes, fits, n)."""
+        return np.ascontiguousarray(np.moveaxis(self.pull, 2, 0))
+
+    def _changes_of_classes(self, targets: Sequence[Floats]) -> Iterator[Floats]:
+        fits, _, classes = self.beta.shape
+        flat = [one.swapaxes(1, 2).reshape(fits, -1) for one in targets]
         penalty = np.tile(self.penalty, classes)
-        solved = solve(self._information_of_classes, penalty, flat)
-        solved = solved.reshape(fits, classes, -1).transpose(0, 2, 1)
-        return np.asarray((self.rows.along(solved) * self.pull).sum(axis=2))
+        solved = solve(self._information_of_classes, penalty, np.stack(flat, axis=2))
+        for one in np.moveaxis(solved, 2, 0):
+            moved = np.zeros(self.times.shape)
+            by_class = one.reshape(fits, classes, -1).swapaxes(0, 1)
+            for own, pull in zip(by_class, self._pull_of_classes, strict=True):
+                moved += self.rows.along(own) * pull
+            yield moved

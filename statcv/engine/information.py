@@ -83,17 +83,19 @@ def solve(matrix: Floats, penalty: Floats, target: Floats) -> Floats:
         Symmetric matrices without negative eigenvalues.
     penalty : numpy.ndarray, shape (m, p)
         What is added to the diagonal; infinite for an unknown that is 0.
-    target : numpy.ndarray, shape (m, p)
+    target : numpy.ndarray, shape (m, p, k)
+        Right-hand sides.
 
     Examples
     --------
     >>> matrix = np.array([[[1.0, 1.0], [1.0, 1.0]]])
-    >>> solve(matrix, np.array([[1.0, np.inf]]), np.array([[4.0, 1.0]]))
-    array([[2., 0.]])
+    >>> solve(matrix, np.array([[1.0, np.inf]]), np.array([[[4.0], [1.0]]]))
+    array([[[2.],
+            [0.]]])
     """
     scaled, root = _equilibrated(matrix, penalty)
-    found = np.linalg.solve(scaled, (target / root)[..., None])[..., 0]
-    return np.asarray(found / root)
+    root = root[:, :, None]
+    return np.asarray(np.linalg.solve(scaled, target / root) / root)
 
 
 def inverted(matrix: Floats, penalty: Floats) -> Floats:
