@@ -197,6 +197,54 @@ def r2(y: ArrayLike, yhat: ArrayLike, baseline: ArrayLike | None = None) -> floa
     return 1 - remaining / removable
 
 
+def r2_by_group(
+    y: ArrayLike,
+    yhat: ArrayLike,
+    group: ArrayLike,
+    groups: int,
+    baseline: ArrayLike | None = None,
+) -> Floats:
+    """R² in each of many groups of records, in one computation.
+
+    Parameters
+    ----------
+    y, yhat, baseline
+        As in `r2`; the default baseline is the mean of `y` in the group.
+    group : array_like of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+
+    Returns
+    -------
+    ndarray of shape (groups,)
+        The share in each group; NaN where `r2` is.
+
+    Raises
+    ------
+    MetricError
+        As in `r2`.
+
+    Examples
+    --------
+    >>> r2_by_group([1, 2, 3, 4], [1, 2, 3, 3], [0, 0, 1, 1], 3)
+    array([ 1., -1., nan])
+    """
+    observed, own = vector(y, "y"), np.asarray(group)
+    remaining = np.bincount(own, _squares(_errors(y, yhat)), groups)
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        if baseline is None:
+            sums = np.bincount(own, observed, groups)
+            baseline = (sums / np.bincount(own, None, groups))[own]
+        reference = per_record(baseline, observed.size, "baseline")
+        off = observed - reference
+        removable = np.bincount(own, off**2, groups)
+        apart = ~(np.abs(off) <= _SAME * np.abs(reference))
+        known = (np.bincount(own, apart, groups) > 0) & (removable > 0)
+        known &= ~np.isinf(removable)
+        return np.where(known, 1 - remaining / removable, np.nan)
+
+
 def _errors(y: ArrayLike, yhat: ArrayLike) -> Floats:
     observed, predicted = vector(y, "y"), vector(yhat, "yhat")
     same_length(observed.size, predicted.size, "yhat")

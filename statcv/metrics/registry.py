@@ -70,7 +70,15 @@ from statcv.metrics.influence.ranks import (
 )
 from statcv.metrics.influence.tables import OfTable, net_benefit_derivative
 from statcv.metrics.metric import Metric
-from statcv.metrics.numeric import casewise_mae, casewise_mse, mae, mse, r2, rmse
+from statcv.metrics.numeric import (
+    casewise_mae,
+    casewise_mse,
+    mae,
+    mse,
+    r2,
+    r2_by_group,
+    rmse,
+)
 from statcv.metrics.probabilities.brier_terms import brier_skill
 from statcv.metrics.probabilities.by_group import (
     brier_skill_by_group,
@@ -391,6 +399,7 @@ _ALL = (
         no_skill=0.0,
         perfect=1.0,
         against_mean=True,
+        by_group=r2_by_group,
         derive=explained_derivative,
     ),
     _metric(
@@ -403,6 +412,7 @@ _ALL = (
         against_mean=True,
         no_skill=0.0,
         perfect=1.0,
+        by_group=r2_by_group,
         derive=explained_derivative,
     ),
     _ranks(

@@ -233,6 +233,8 @@ def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
         return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
+    if metric.root_of is not None:
+        return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:
         return by_group(scores, metric, scores.split, scores.n_splits)
     values = np.full(scores.n_splits, np.nan)
