@@ -15,7 +15,7 @@ from statcv.engine.information import information, inverted, solve
 from statcv.engine.partition import MANY, MOST, Partition
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
-from statcv.models.firth import firth_changes, flic_changes
+from statcv.models.firth_changes import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
 
 Floats = NDArray[np.float64]
@@ -346,9 +346,10 @@ class Block:
             Whether changes are as long as a Newton step without the record.
         """
         if self.is_firth:
-            for fit, own in enumerate(np.stack(targets, axis=1)):
-                moved = self._changes_of_firth(fit, own)
-                totals += moved / (1 - self.leverage[fit]) if one_step else moved
+            for total, moved in zip(
+                totals, self.changes(targets, one_step), strict=True
+            ):
+                total += moved.sum(axis=0)
             return
         solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
@@ -369,9 +370,7 @@ class Block:
             with one linear predictor.
         """
         if self.is_firth:
-            each = enumerate(np.stack(targets, axis=1))
-            made = np.stack([self._changes_of_firth(*one) for one in each], axis=1)
-            for moved in made:
+            for moved in self._changes_of_firth(targets):
                 yield moved / (1 - self.leverage) if one_step else moved
             return
         if not self.has_one_predictor:
@@ -381,12 +380,24 @@ class Block:
             solved = np.einsum("bpq,bq->bp", self.inverse, target)
             yield self.rows.along(solved) * (self.reach if one_step else self.pull)
 
-    def _changes_of_firth(self, fit: int, targets: Floats) -> Floats:
-        """Return the derivatives of functions of one fit, (m, n)."""
-        own = self.rows.matrix(fit), self.y, self.counts[fit], self.beta[fit], targets
+    def _changes_of_firth(self, targets: Sequence[Floats]) -> Iterator[Floats]:
+        if self.rows.own is None:
+            return self._changes_of_these(self.rows.basis, slice(None), targets)
+        every = [
+            self._changes_of_these(self.rows.matrix(fit), slice(fit, fit + 1), targets)
+            for fit in range(len(self.numbers))
+        ]
+        return map(np.concatenate, zip(*every, strict=True))
+
+    def _changes_of_these(
+        self, X: Floats, fits: slice, targets: Sequence[Floats]
+    ) -> Iterator[Floats]:
+        """Yield the derivatives of functions of Firth's fits to one matrix."""
+        own = [target[fits] for target in targets]
+        given = X, self.y, self.counts[fits], self.beta[fits], own
         if self.uncorrected is None:
-            return firth_changes(*own)
-        return flic_changes(*own, self.uncorrected[fit])
+            return firth_changes(*given)
+        return flic_changes(*given, self.uncorrected[fits])
 
     @cached_property
     def _information_of_classes(self) -> Floats:

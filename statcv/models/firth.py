@@ -22,10 +22,8 @@ from statcv.models.newton import Optimum, column_units, minimise, positive_weigh
 
 __all__ = [
     "correct_intercepts",
-    "firth_changes",
     "fit_firth",
     "fit_firth_folds",
-    "flic_changes",
     "intercept_shifts",
     "sure_firth_fits",
 ]
@@ -94,44 +92,8 @@ def maximise(Z: Matrix, y: Matrix, weights: Matrix) -> tuple[Matrix, bool]:
 
 def excess(Z: Matrix, theta: Matrix, weights: Matrix) -> Matrix:
     """Return the information minus the Hessian of the penalised likelihood, (q, q)."""
-    place = _Place.at(Z, Z @ theta, weights)
+    place = Place.at(Z, Z @ theta, weights)
     return np.asarray(place.R.T @ place.excess @ place.R)
-
-
-def firth_changes(
-    X: Matrix, y: Matrix, weights: Matrix, beta: Matrix, targets: Matrix
-) -> Matrix:
-    """Return how functions of the estimate change with the weight of each record.
-
-    The weight of a record enters its likelihood and the information, and so the
-    leverages of all records.
-
-    Parameters
-    ----------
-    X : numpy.ndarray, shape (n, p)
-    y, weights : numpy.ndarray, shape (n,)
-    beta : numpy.ndarray, shape (p,)
-        The estimate.
-    targets : numpy.ndarray, shape (m, p)
-        The derivatives of the functions by the coefficients.
-
-    Returns
-    -------
-    numpy.ndarray, shape (m, n)
-        The derivatives by the relative weight of each record.
-    """
-    changes, used = np.zeros((len(targets), len(X))), weights > 0
-    X, y, weights = X[used], y[used], weights[used]
-    basis = orthonormal(X, weights)
-    place = _Place.at(X @ basis, X @ beta, weights)
-    hessian, Q = np.eye(basis.shape[1]) - place.excess, place.Q
-    own = place.whitened(np.asarray(basis.T @ targets.T))
-    toward = (place.Z @ place.back(np.asarray(np.linalg.solve(hessian, own)))).T
-    pull = -place.tanh / 2 * toward
-    lost = [((Q @ ((Q.T * one) @ Q)) * Q).sum(axis=1) for one in pull]
-    direct = weights * (2 * y - 1 - place.tanh) / 2 * toward
-    changes[:, used] = direct + place.leverages * pull - np.array(lost)
-    return changes
 
 
 # ---- FLIC: the intercept corrected for the right mean of the probabilities ----
@@ -206,32 +168,6 @@ def correct_intercepts(
     return made
 
 
-def flic_changes(
-    X: Matrix,
-    y: Matrix,
-    weights: Matrix,
-    beta: Matrix,
-    targets: Matrix,
-    uncorrected: Matrix,
-) -> Matrix:
-    """Return how functions of the corrected estimate change, as `firth_changes` does.
-
-    Parameters
-    ----------
-    X, y, weights, beta, targets
-        As :func:`firth_changes` takes them, ``beta`` with the corrected intercept.
-    uncorrected : numpy.ndarray, shape (p,)
-        The estimate before its intercept was corrected.
-    """
-    tanh = np.tanh(X @ beta / 2)
-    variance = weights * (1 - tanh**2) / 4
-    along = variance @ X / variance.sum()  # of the shift, 1 for the intercept
-    slopes = targets[:, [int(np.argmax((X == 1.0).all(axis=0)))]]
-    through = firth_changes(X, y, weights, uncorrected, targets - slopes * along)
-    direct = weights * (2 * y - 1 - tanh) / 2 / variance.sum()
-    return np.asarray(through + slopes * direct)
-
-
 @dataclass(frozen=True, eq=False)
 class _Firth:
     """Minus the penalised log-likelihood."""
@@ -240,8 +176,8 @@ class _Firth:
     y: Matrix
     weights: Matrix
 
-    def at(self, eta: Matrix) -> _Place:
-        return _Place.at(self.Z, eta, self.weights)
+    def at(self, eta: Matrix) -> Place:
+        return Place.at(self.Z, eta, self.weights)
 
     def loss(self, eta: Matrix, beta: Matrix) -> float:
         positive, negative = np.logaddexp(0.0, -eta), np.logaddexp(0.0, eta)
@@ -276,7 +212,7 @@ class _Firth:
 
 
 @dataclass(frozen=True, eq=False)
-class _Place:
+class Place:
     """The information at linear predictors: RᵀR, of weighted rows Q R.
 
     Attributes
@@ -296,7 +232,7 @@ class _Place:
     variance: Matrix
 
     @classmethod
-    def at(cls, Z: Matrix, eta: Matrix, weights: Matrix) -> _Place:
+    def at(cls, Z: Matrix, eta: Matrix, weights: Matrix) -> Place:
         small = np.exp(-np.abs(eta))
         variance = small / (1 + small) ** 2
         Q, R = np.linalg.qr(Z * np.sqrt(weights * variance)[:, None])
@@ -403,6 +339,11 @@ class _Problem:
     curved: Matrix
     block: Block
 
+    @property
+    def products(self) -> Products:
+        """The products of the columns."""
+        return Products(self.Z)
+
     def part(self, chosen: NDArray[np.bool_]) -> _Problem:
         """Return the problem of some of the fits."""
         return replace(self, block=self.block.part(chosen))
@@ -414,35 +355,42 @@ class _Problem:
         counts = np.tile(self.weights, (len(theta), 1))
         self.block.multiply(counts)
         variance = counts * (1 - tanh**2) / 4
-        information = self._information(variance)
+        information = self.products.sums(variance)
         inverse = Whole(inverted(information))
-        leverages = variance * self._squares(inverse.matrices)
+        leverages = variance * self.products.squares(inverse.matrices)
         score = (counts * (2 * y - 1 - tanh) - leverages * tanh) @ self.Z / 2
         hessian = Whole(inverted(information - self.curved))
         return hessian.times(score), inverse.norm
 
-    def _information(self, variance: Matrix) -> Matrix:
+
+@dataclass(frozen=True, eq=False)
+class Products:
+    """Sums over products of two columns of rows Z, shape (n, q), in bounded memory."""
+
+    Z: Matrix
+
+    def sums(self, weights: Matrix) -> Matrix:
+        """Return Z'WZ for several sets of weights, (m, q, q), weights (m, n)."""
         q = self.Z.shape[1]
-        made = np.zeros((len(variance), q * (q + 1) // 2))
-        for some, products in self._products():
-            made += variance[:, some] @ products
-        whole = np.empty((len(variance), q, q))
+        made = np.zeros((len(weights), q * (q + 1) // 2))
+        for some, products in self._of_columns():
+            made += weights[:, some] @ products
+        whole = np.empty((len(weights), q, q))
         above, beside = np.triu_indices(q)
         whole[:, above, beside] = made
         whole[:, beside, above] = made
         return whole
 
-    def _squares(self, matrices: Matrix) -> Matrix:
+    def squares(self, matrices: Matrix) -> Matrix:
         """Return zᵀ A z for every row z and each matrix A, shape (m, n)."""
         above, beside = np.triu_indices(self.Z.shape[1])
         twice = matrices[:, above, beside] * np.where(above == beside, 1.0, 2.0)
         made = np.empty((len(matrices), len(self.Z)))
-        for some, products in self._products():
+        for some, products in self._of_columns():
             made[:, some] = twice @ products.T
         return made
 
-    def _products(self) -> Iterator[tuple[slice, Matrix]]:
-        """Yield products of two columns of some rows, in memory that is bounded."""
+    def _of_columns(self) -> Iterator[tuple[slice, Matrix]]:
         above, beside = np.triu_indices(self.Z.shape[1])
         size = max(1, CELLS // len(above))
         for start in range(0, len(self.Z), size):
