@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -165,3 +166,28 @@ def drawn_times(
             drawn = generator.integers(size, size=size) if size else members
             times[members] = np.bincount(drawn, minlength=size)
         yield times[own]
+
+
+def members(group: Ints, groups: int) -> Iterator[tuple[int, Ints | slice]]:
+    """Yield the number of each group that has records, with its records.
+
+    Parameters
+    ----------
+    group : numpy.ndarray of int, shape (n,)
+        Group of each record, from 0.
+    groups : int
+        Number of groups.
+
+    Examples
+    --------
+    >>> list(members(np.array([0, 0, 2]), 3))
+    [(0, slice(0, 2, None)), (2, slice(2, 3, None))]
+    """
+    rising = bool((group[1:] >= group[:-1]).all())
+    order = None if rising else np.argsort(group, kind="stable")
+    own = group if order is None else group[order]
+    bounds = np.searchsorted(own, np.arange(groups + 1)).tolist()
+    for number, (start, stop) in enumerate(pairwise(bounds)):
+        if start < stop:
+            some = slice(start, stop)
+            yield number, some if order is None else order[some]

@@ -29,6 +29,7 @@ from statcv.metrics.inputs import (
     real_array,
     same_length,
 )
+from statcv.metrics.records import members
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)
@@ -211,14 +212,14 @@ def auprc_by_group(
     """
     positive, values = binary_scores(y, score)
     own = np.asarray(group)
-    size, ones = np.bincount(own, None, groups), np.bincount(own, positive, groups)
-    defined = (ones > 0) & (ones < size)
     if len(own) > _MANY * groups:
         found = np.full(groups, np.nan)
-        for number in np.flatnonzero(defined):
-            some = own == number
-            found[number] = auprc(positive[some], values[some])
+        for number, some in members(own, groups):
+            if not positive[some].all():
+                found[number] = auprc(positive[some], values[some])
         return found
+    size, ones = np.bincount(own, None, groups), np.bincount(own, positive, groups)
+    defined = (ones > 0) & (ones < size)
     values = round_significant(values)
     order = np.lexsort((-values, own))
     positive, values, own = positive[order], values[order], own[order]

@@ -5,15 +5,13 @@ The groups are the folds of a plan, which may be single records or pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.metrics.inputs import Bools, Floats, Ints, per_record
 from statcv.metrics.probabilities.logistic import FLAT
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
-from statcv.metrics.records import binary_probabilities
+from statcv.metrics.records import binary_probabilities, members
 
 _MANY = 64  # records of a group, on average, that is computed by itself
 _STEPS = 200  # most of them are done by Newton's method in fewer than ten
@@ -159,12 +157,12 @@ def calibration_intercept_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own, found = np.asarray(group), np.full(groups, np.nan)
-    able = _have_a_logit(positive, read, own, groups)
     if len(own) > _MANY * groups:
-        for number, some in _members(own, able):
+        for number, some in members(own, groups):
             made = recalibration(positive[some], read[some], slope=False)
             found[number] = made.intercept
         return found
+    able = _have_a_logit(positive, read, own, groups)
     sure = able[own]
     positive, read, own = positive[sure], read[sure], own[sure]
     logit, events = logit_of(read), _sums(own, positive, groups)
@@ -218,24 +216,16 @@ def calibration_slope_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own, found = np.asarray(group), np.full(groups, np.nan)
-    able = _have_a_logit(positive, read, own, groups)
+    able = np.ones(groups, dtype=bool)
     if len(own) <= _MANY * groups:
+        able = _have_a_logit(positive, read, own, groups)
         _, least_of_ones, most_of_ones = _ranges(read[positive], own[positive], groups)
         _, least, most = _ranges(read[~positive], own[~positive], groups)
         able &= (least_of_ones <= most) & (least <= most_of_ones)  # not separated
-    for number, some in _members(own, able):
-        found[number] = recalibration(positive[some], read[some], slope=True).slope
+    for number, some in members(own, groups):
+        if able[number]:
+            found[number] = recalibration(positive[some], read[some], slope=True).slope
     return found
-
-
-def _members(own: Ints, chosen: Bools) -> Iterator[tuple[int, Ints | slice]]:
-    """Yield the numbers of the chosen groups with their records."""
-    order = None if (own[1:] >= own[:-1]).all() else np.argsort(own, kind="stable")
-    rising = own if order is None else own[order]
-    bounds = np.searchsorted(rising, np.arange(len(chosen) + 1))
-    for number in np.flatnonzero(chosen).tolist():
-        some = slice(int(bounds[number]), int(bounds[number + 1]))
-        yield number, some if order is None else order[some]
 
 
 def _sums(own: Ints, values: Bools | Floats | None, groups: int) -> Floats:
