@@ -20,14 +20,6 @@ from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.newton import Optimum, column_units, minimise, positive_weights
 
-__all__ = [
-    "correct_intercepts",
-    "fit_firth",
-    "fit_firth_folds",
-    "intercept_shifts",
-    "sure_firth_fits",
-]
-
 MOVED = 1e-12  # a change of an intercept that is negligible
 ITERATIONS = 60  # of the correction
 CONVEX = 1e-3  # the least eigenvalue of a Hessian, beside the information, to be used

@@ -16,6 +16,8 @@ from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Whole, inverted
 from statcv.models.firth import Place, Products, orthonormal
 
+__all__ = ["firth_changes", "flic_changes"]
+
 SURE = 1e6  # the largest inverse information, of columns with a length of 1
 
 

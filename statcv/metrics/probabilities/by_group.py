@@ -255,8 +255,9 @@ def _have_a_logit(positive: Bools, p: Floats, own: Ints, groups: int) -> Bools:
 def _ranges(values: Floats, own: Ints, groups: int) -> tuple[Floats, Floats, Floats]:
     """Return the number of values of each group, the least and the greatest."""
     least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
-    np.minimum.at(least, own, values)
-    np.maximum.at(most, own, values)
+    with np.errstate(invalid="ignore"):  # NaN
+        np.minimum.at(least, own, values)
+        np.maximum.at(most, own, values)
     return _sums(own, None, groups), least, most
 
 
