@@ -225,6 +225,7 @@ class Place:
 
     @classmethod
     def at(cls, Z: Matrix, eta: Matrix, weights: Matrix) -> Place:
+        """Decompose the weighted rows at some linear predictors."""
         small = np.exp(-np.abs(eta))
         variance = small / (1 + small) ** 2
         Q, R = np.linalg.qr(Z * np.sqrt(weights * variance)[:, None])
@@ -232,6 +233,7 @@ class Place:
 
     @property
     def leverages(self) -> Matrix:
+        """The leverage of each record."""
         return np.asarray(np.einsum("ij,ij->i", self.Q, self.Q))
 
     @property
@@ -246,9 +248,11 @@ class Place:
         return np.asarray(made / 2)
 
     def whitened(self, gradient: Matrix) -> Matrix:
+        """Return a gradient in coordinates in which the information is the identity."""
         return np.asarray(np.linalg.solve(self.R.T, gradient))
 
     def back(self, step: Matrix) -> Matrix:
+        """Return a step in these coordinates as one in those of ``Z``."""
         return np.asarray(np.linalg.solve(self.R, step))
 
 
