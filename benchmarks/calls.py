@@ -1,11 +1,12 @@
 """What a call takes besides its fits.
 
-    python benchmarks/calls.py [terms] [wrapped] [summary]
+    python benchmarks/calls.py [terms] [wrapped] [summary] [plans]
 
 ``terms``: leave-one-out of 250 records with five terms that learn from data, compared
 with five plain columns. ``wrapped``: the share of a call that is not spent in the fits
 and predictions of an estimator of scikit-learn. ``summary``: seconds of ``print`` and
-``summary()`` of ten folds of a million records. One BLAS thread; medians.
+``summary()`` of ten folds of a million records. ``plans``: seconds of both, and of
+``compare()``, for plans with many fits of 300 records. One BLAS thread; medians.
 """
 
 from __future__ import annotations
@@ -132,9 +133,40 @@ def summary() -> None:
         print(f"{what} at n = {MANY:,}: {statistics.median(times):.2f} s")
 
 
+def _after(result: Any, other: Any) -> dict[str, float]:
+    """Return the seconds of what follows the fits."""
+    return {
+        "print": seconds(lambda: repr(result)),
+        "summary": seconds(lambda: str(result.summary())),
+        "compare": seconds(lambda: str(scv.compare(result, other).summary())),
+    }
+
+
+def plans() -> None:
+    """Time what follows the fits of plans that have many of them."""
+    frame = sample(300, list("abcde"))
+    cut = frame["a"] + np.random.default_rng(0).normal(size=len(frame))
+    frame["three"] = pd.qcut(cut, 3, labels=["low", "middle", "high"])
+    models: dict[str, tuple[str, Any]] = {
+        "unpenalised": ("y", scv.models.Logit()),
+        "Firth": ("y", scv.models.Logit(firth=True)),
+        "multinomial": ("three", scv.models.Logit(C=1.0)),
+        "least squares": ("z", scv.models.Linear()),
+        "neighbours": ("y", scv.models.Neighbors(5)),
+    }
+    for scheme in ("loocv", "rloocv", "leave_pair_out"):
+        for name, (y, model) in models.items():
+            result = scv.cv(f"{y} ~ {PLAIN}", frame, scheme=scheme, model=model, seed=1)
+            other = result.update(f"{y} ~ a + b")
+            said = ", ".join(
+                f"{what} {took:.2f} s" for what, took in _after(result, other).items()
+            )
+            print(f"{scheme:15s} {name:14s} {result.plan.n_fits:6d} fits  {said}")
+
+
 def main() -> None:
     """Run the parts that were asked for, or all."""
-    parts = {"terms": terms, "wrapped": wrapped, "summary": summary}
+    parts = {"terms": terms, "wrapped": wrapped, "summary": summary, "plans": plans}
     warnings.simplefilter("ignore")
     with threadpool_limits(1, user_api="blas"):
         for name in sys.argv[1:] or parts:
