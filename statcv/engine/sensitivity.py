@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 BLOCK = 64  # cells of a block of fits, in units of CELLS
-FUNCTIONS = 16  # of Firth's fits whose changes are computed together
+ARRAYS = 16  # as large as a block that changes of Firth's fits need
 KEPT = 2**24  # cells of the blocks that are kept: records times fits
 
 
@@ -198,7 +198,8 @@ class Sensitivity:
             rising = rising[order]
         width = self.setup.plan.n * int(np.prod(self.fits.coefficients.shape[2:]))
         if self.likelihood == Bernoulli(firth=True):
-            width *= FUNCTIONS
+            cubes = min(self.fits.coefficients.shape[1] ** 3, CELLS)
+            width = ARRAYS * max(width, cubes)
         step = max(1, BLOCK * CELLS // max(width, 1))
         for first, end in pairwise([0, *ends]):
             for start in range(first, end, step):

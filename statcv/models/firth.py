@@ -368,10 +368,16 @@ class Products:
     def sums(self, weights: Matrix) -> Matrix:
         """Return Z'WZ for several sets of weights, (m, q, q), weights (m, n)."""
         q = self.Z.shape[1]
+        whole = np.zeros((len(weights), q, q))
+        if self._are_few(weights):
+            for some in self._pieces(len(weights) * q):
+                rows = self.Z[some]
+                weighted = weights[:, some, None] * rows
+                whole += np.matmul(weighted.swapaxes(1, 2), rows)
+            return whole
         made = np.zeros((len(weights), q * (q + 1) // 2))
         for some, products in self._of_columns():
             made += weights[:, some] @ products
-        whole = np.empty((len(weights), q, q))
         above, beside = np.triu_indices(q)
         whole[:, above, beside] = made
         whole[:, beside, above] = made
@@ -379,19 +385,35 @@ class Products:
 
     def squares(self, matrices: Matrix) -> Matrix:
         """Return zᵀ A z for every row z and each matrix A, shape (m, n)."""
-        above, beside = np.triu_indices(self.Z.shape[1])
-        twice = matrices[:, above, beside] * np.where(above == beside, 1.0, 2.0)
+        q = self.Z.shape[1]
         made = np.empty((len(matrices), len(self.Z)))
+        if self._are_few(matrices):
+            for some in self._pieces(len(matrices) * q):
+                rows = self.Z[some]
+                turned = np.matmul(rows, matrices)
+                made[:, some] = np.einsum("mnq,nq->mn", turned, rows)
+            return made
+        above, beside = np.triu_indices(q)
+        twice = matrices[:, above, beside] * np.where(above == beside, 1.0, 2.0)
         for some, products in self._of_columns():
             made[:, some] = twice @ products.T
         return made
 
+    def _are_few(self, matrices: Matrix) -> bool:
+        """Return whether there are fewer than columns, so that products cost more."""
+        return len(matrices) < self.Z.shape[1]
+
     def _of_columns(self) -> Iterator[tuple[slice, Matrix]]:
         above, beside = np.triu_indices(self.Z.shape[1])
-        size = max(1, CELLS // len(above))
+        for some in self._pieces(len(above)):
+            rows = self.Z[some]
+            yield some, rows[:, above] * rows[:, beside]
+
+    def _pieces(self, width: int) -> Iterator[slice]:
+        """Yield as many rows at a time as make an array of CELLS with this width."""
+        size = max(1, CELLS // max(width, 1))
         for start in range(0, len(self.Z), size):
-            rows = self.Z[start : start + size]
-            yield slice(start, start + size), rows[:, above] * rows[:, beside]
+            yield slice(start, min(start + size, len(self.Z)))
 
 
 def _iterate(problem: _Problem, theta: Matrix) -> tuple[Matrix, NDArray[np.bool_]]:

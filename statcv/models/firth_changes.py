@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.downdate import Whole, inverted
+from statcv.models.batched.folds import CELLS
 from statcv.models.firth import Place, Products, orthonormal
 
 __all__ = ["firth_changes", "flic_changes"]
@@ -48,8 +49,13 @@ def firth_changes(
     """
     total = counts.sum(axis=0)
     basis = orthonormal(X[total > 0], total[total > 0] / len(counts))
+    fits, q = len(counts), basis.shape[1]
+    if q**3 > CELLS:
+        each = zip(counts, beta, np.stack(targets, axis=1), strict=True)
+        yield from np.stack([changes_of_one(X, y, *one) for one in each], axis=1)
+        return
     Z = X @ basis
-    products, fits, q = Products(Z), len(counts), basis.shape[1]
+    products = Products(Z)
     eta = beta @ X.T
     tanh, small = np.tanh(eta / 2), np.exp(-np.abs(eta))
     variance = small / (1 + small) ** 2
