@@ -401,7 +401,7 @@ class Products:
 
     def _are_few(self, matrices: Matrix) -> bool:
         """Return whether there are fewer than columns, so that products cost more."""
-        return len(matrices) < self.Z.shape[1]
+        return bool(len(matrices) < self.Z.shape[1])
 
     def _of_columns(self) -> Iterator[tuple[slice, Matrix]]:
         above, beside = np.triu_indices(self.Z.shape[1])
