@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from statcv.arguments import is_whole
 from statcv.engine.setup import Setup
 from statcv.errors import ArgumentError, ArgumentTypeError
-from statcv.models import allow_threads, usual_threads
+from statcv.threads import allow_threads, usual_threads
 
 
 class NoBar:

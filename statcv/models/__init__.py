@@ -15,7 +15,6 @@ from statcv.models.neighbors import Neighbors
 from statcv.models.resolve import MODELS, resolve_model
 from statcv.models.sklearn_estimator import Sklearn, SklearnFit
 from statcv.models.statsmodels_model import Statsmodels, unwrap_result
-from statcv.models.threads import allow_threads, usual_threads
 from statcv.models.weights import with_given_weights
 from statcv.models.without_predictors import (
     Mean,
@@ -42,11 +41,9 @@ __all__ = [
     "TrainingSet",
     "WrappedFit",
     "XGBoost",
-    "allow_threads",
     "fitted_to_constant",
     "predicted_without",
     "resolve_model",
     "unwrap_result",
-    "usual_threads",
     "with_given_weights",
 ]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FittedFolds, Folds, Learnt
 from statcv.models.newton import Optimum
-from statcv.models.threads import shared
+from statcv.threads import shared
 
 ROUNDING = 1e-9  # of linear predictors, from rounding of products of records
 WIDE = 4  # columns that are decomposed at once, in units of the records

@@ -24,7 +24,7 @@ from statcv.models.batched.passes.quasi_newton import (
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import is_steep
-from statcv.models.threads import shared
+from statcv.threads import shared
 
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
 LARGE = 2**18  # so many values; with fewer than

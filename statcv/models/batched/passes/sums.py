@@ -15,7 +15,7 @@ from statcv.models.batched.folds import Numbers
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
-from statcv.models.threads import WORTH, shared
+from statcv.threads import WORTH, shared
 
 CACHED = 2**21  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from statcv import cv
-from statcv.models import Linear, Logit, allow_threads, usual_threads
-from statcv.models.threads import shared
+from statcv.models import Linear, Logit
+from statcv.threads import allow_threads, shared, usual_threads
 
 PLENTY = 1e9  # operations
 
