@@ -10,11 +10,13 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 T = TypeVar("T")
 Made = TypeVar("Made")
 
 WORTH = 4e6  # operations of a part that is worth a thread
+STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 
 
 class _Allowed(threading.local):
@@ -96,6 +98,24 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
         if error is not None:
             raise error
     return made  # type: ignore[return-value]
+
+
+def product(
+    left: NDArray[Any], right: NDArray[Any], out: NDArray[Any] | None = None
+) -> NDArray[Any]:
+    """Return ``left @ right`` of two matrices, while other threads go on.
+
+    ``numpy.matmul`` stops them if the product is small. ``numpy.dot`` does not, but is
+    slower for a matrix and its transpose.
+
+    Examples
+    --------
+    >>> product(np.array([[1.0, 2.0]]), np.array([[3.0], [4.0]]))
+    array([[11.]])
+    """
+    small = len(left) * right.shape[1] < STOPPING
+    multiply: Any = np.dot if small else np.matmul
+    return np.asarray(multiply(left, right, out=out))
 
 
 def _help(asked: SimpleQueue[Any]) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from statcv import cv
 from statcv.models import Linear, Logit
-from statcv.threads import allow_threads, shared, usual_threads
+from statcv.threads import allow_threads, product, shared, usual_threads
 
 PLENTY = 1e9  # operations
 
@@ -80,6 +80,18 @@ def test_floating_point_errors_are_handled_as_in_the_calling_thread():
         shared(work, range(3), PLENTY)
 
 
+@pytest.mark.parametrize("columns", [3, 300])
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_a_product_is_that_of_two_matrices(columns, kind):
+    rng = np.random.default_rng(4)
+    left, right = rng.integers(0, 9, (3, 5)), rng.integers(0, 9, (5, columns))
+    left, right = left.astype(kind), right.astype(kind)
+    out = np.empty((3, columns), dtype=kind)
+    assert (product(left, right) == left @ right).all()
+    assert product(left, right, out=out) is out
+    assert (out == left @ right).all()
+
+
 def test_the_usual_number_is_that_of_the_environment_or_of_the_cores(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     assert usual_threads() == 3
@@ -88,7 +100,9 @@ def test_the_usual_number_is_that_of_the_environment_or_of_the_cores(monkeypatch
 
 
 @pytest.mark.parametrize(("classes", "C"), [(2, 1.0), (3, 1.0), (2, None), (0, None)])
-def test_the_number_of_threads_changes_no_bit(classes, C):
+def test_the_number_of_threads_changes_no_bit(classes, C, monkeypatch):
+    monkeypatch.setattr("statcv.models.batched.folds.ROWS", 3000)
+    monkeypatch.setattr("statcv.models.batched.folds.PREDICTING", PLENTY)
     rng = np.random.default_rng(7)
     X = rng.standard_normal((10_000, 50))
     signal = X[:, :5].sum(axis=1) + rng.standard_normal(10_000)

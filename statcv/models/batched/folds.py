@@ -16,11 +16,13 @@ from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.likelihood import LinearFits
 from statcv.models.memory import keep_memory
+from statcv.threads import shared
 
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
 ROWS = 2**16  # looked at, or predicted, at once
+PREDICTING = 100.0  # operations for a record, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -549,10 +551,13 @@ class FittedFolds:
 
     def predict_many(self, rows: Numbers, fits: Numbers) -> Matrix:
         """Predict any number of records, in batches of bounded memory."""
-        parts = [
-            self.predict(rows[i : i + ROWS], fits[i : i + ROWS])
-            for i in range(0, max(len(rows), 1), ROWS)
-        ]
+
+        def predict(start: int) -> Matrix:
+            some = slice(start, start + ROWS)
+            return self.predict(rows[some], fits[some])
+
+        starts = range(0, max(len(rows), 1), ROWS)
+        parts = shared(predict, starts, cost=PREDICTING * ROWS)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

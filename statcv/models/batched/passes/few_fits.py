@@ -24,7 +24,7 @@ from statcv.models.batched.passes.quasi_newton import (
 from statcv.models.batched.passes.sums import Passes
 from statcv.models.batched.passes.triangles import Triangle, Triangles
 from statcv.models.newton import is_steep
-from statcv.threads import shared
+from statcv.threads import product, shared
 
 SEVERAL_FITS = 40  # so many fits are few, or more than that if records are
 LARGE = 2**18  # so many values; with fewer than
@@ -160,7 +160,7 @@ class FewFits:
                 eta = passes.padded(by_fit.repeat(fits, axis=0).reshape(-1, len(X)))
                 by_fit = eta[: fits * width].reshape(fits, width, len(X))
             by_fit *= self.often[:, None, rows]
-            return np.asarray(eta @ X)
+            return product(eta, X)
 
         total = passes.summed(fits, sums)[: fits * width]
         gradient = (passes.gathered(total) - there * passes.penalty) / self.scale

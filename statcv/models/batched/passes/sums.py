@@ -15,7 +15,7 @@ from statcv.models.batched.folds import Numbers
 from statcv.models.batched.passes.families import Family
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
-from statcv.threads import WORTH, shared
+from statcv.threads import WORTH, product, shared
 
 CACHED = 2**21  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
@@ -185,7 +185,7 @@ class Passes:
                 self.family.pull(eta[None], rows)
             if self.weights is not None:
                 eta *= self.weights[rows]
-            return np.asarray(eta @ X)
+            return product(eta, X)
 
         total = self.summed(1, sums)
         return self.gathered(total) - theta * self.penalty
@@ -292,9 +292,9 @@ class Passes:
             factors = _factors(X, curved, rows)
             for total, (left, right) in zip(sums, factors, strict=True):
                 if start == 0:
-                    np.matmul(left, right, out=total)
+                    product(left, right, out=total)
                 else:
-                    total += left @ right
+                    total += product(left, right)
         return sums
 
     @property
@@ -325,7 +325,7 @@ class Passes:
             curved = self.family.curvature(beta @ X.T)[own]
             if self.weights is not None:
                 curved *= self.weights[rows]
-            return np.asarray(curved @ X**2)
+            return product(curved, X**2)
 
         squares = self.summed(1, sums) / self.unit**2
         return np.asarray(squares.ravel() + self.penalty)
@@ -375,4 +375,4 @@ def _factors(
         yield room.T, room  # half the work of two different matrices
         return
     for own in curved:
-        yield X.T * own, X
+        yield X.T * own.astype(X.dtype, copy=False), X
