@@ -16,6 +16,7 @@ T = TypeVar("T")
 Made = TypeVar("Made")
 
 WORTH = 4e6  # operations of a part that is worth a thread
+RECORD = 100.0  # operations for a record, about, where they are not counted
 STOPPING = 500  # numbers in the result of numpy.matmul below which threads wait
 
 
@@ -24,6 +25,7 @@ class _Allowed(threading.local):
 
     def __init__(self) -> None:
         self.number = 1
+        self.busy = False  # with an item of shared work
         self.helpers: list[SimpleQueue[Any]] = []
 
 
@@ -46,9 +48,12 @@ def usual_threads() -> int:
 
 @contextmanager
 def allow_threads(number: int) -> Iterator[None]:
-    """Allow a number of threads, this one among them, to the work inside."""
+    """Allow a number of threads, this one among them, to the work inside.
+
+    Work that is itself an item of shared work has this thread alone.
+    """
     before = _allowed.number, _allowed.helpers
-    _allowed.number, _allowed.helpers = number, []
+    _allowed.number, _allowed.helpers = 1 if _allowed.busy else number, []
     try:
         yield
     finally:
@@ -80,24 +85,36 @@ def shared(work: Callable[[T], Made], items: Sequence[T], cost: float) -> list[M
         return [work(item) for item in items]
     made: list[Made | None] = [None] * len(items)
     errors = SimpleQueue[BaseException | None]()
+    places = iter(range(len(items)))  # each goes to the thread that asks for it first
 
-    def do(hand: int) -> None:
-        for place in range(hand, len(items), hands):
+    def do() -> None:
+        for place in places:
             made[place] = work(items[place])
 
     heeded = np.geterr()
-    for hand, helper in enumerate(_helpers()[: hands - 1], start=1):
-        helper.put((do, hand, heeded, errors))
-    allowed, _allowed.number = _allowed.number, 1
+    for helper in _helpers()[: hands - 1]:
+        helper.put((do, heeded, errors))
+    allowed, _allowed.number, _allowed.busy = _allowed.number, 1, True
     try:
-        do(0)
+        do()
     finally:
-        _allowed.number = allowed
+        _allowed.number, _allowed.busy = allowed, False
         met = [errors.get() for _ in range(hands - 1)]
     for error in met:
         if error is not None:
             raise error
     return made  # type: ignore[return-value]
+
+
+def ranges(n: int, parts: int) -> list[range]:
+    """Return at most so many ranges of n items, of about one size.
+
+    >>> ranges(5, 2), ranges(1, 2)
+    ([range(0, 2), range(2, 5)], [range(0, 1)])
+    """
+    parts = max(1, min(n, parts))
+    ends = [n * part // parts for part in range(parts + 1)]
+    return list(map(range, ends[:-1], ends[1:]))
 
 
 def product(
@@ -120,11 +137,12 @@ def product(
 
 def _help(asked: SimpleQueue[Any]) -> None:
     """Do what is asked, and answer with the error that was met, or None."""
-    for do, hand, heeded, errors in iter(asked.get, None):
+    _allowed.busy = True
+    for do, heeded, errors in iter(asked.get, None):
         met = None
         try:
             with np.errstate(**heeded):
-                do(hand)
+                do()
         except BaseException as error:
             met = error
         errors.put(met)
