@@ -7,6 +7,7 @@ from statcv.engine.parallel import (
     one_thread,
     progress_bar,
     returns_as_they_end,
+    threads_after_fits,
 )
 from statcv.engine.partition import Changes
 from statcv.engine.per_fit import FoldFit, Moments, prediction_moments, read_fits
@@ -56,6 +57,7 @@ __all__ = [
     "run",
     "run_permuted",
     "run_resampled",
+    "threads_after_fits",
     "warn_of_fits",
     "write_whole",
 ]

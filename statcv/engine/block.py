@@ -17,6 +17,7 @@ from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
 from statcv.models.firth_changes import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
+from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -305,8 +306,11 @@ class Block:
         targets = [np.zeros_like(self.beta) for _ in slopes]
         if self.has_one_predictor and self._reads_all(row):
             by_row = np.zeros((len(slopes), len(self.y)))
-            for one, slope in zip(by_row, slopes, strict=True):
-                one[row] = slope
+
+            def put(function: int) -> None:
+                by_row[function, row] = slopes[function]
+
+            shared(put, range(len(slopes)), RECORD * len(row))
             part = self.partition
             if part is not None and (part.owner[row] == owner).all():
                 return list(part.by_coefficients(by_row))

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.batched import CELLS
+from statcv.threads import product, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -48,7 +49,7 @@ def information(X: Floats, weights: Floats) -> Floats:
         part[:] = X[start : start + step].T
         for j in range(p):
             np.multiply(part[j], part[j:], out=made[begin[j] : begin[j + 1]])
-        sums += own @ made.T
+        sums += product(own, made.T)
     table = np.empty((fits, p, p))
     table[:, first, second] = table[:, second, first] = sums
     return table
@@ -147,10 +148,13 @@ def quadratic(X: Floats, matrix: Floats) -> Floats:
     (n, p), fits = X.shape, len(matrix)
     found, side = np.empty((fits, n)), matrix.transpose(1, 0, 2).reshape(p, -1)
     if fits <= p * (p + 1) // 2:
-        for start in range(0, n, ROWS):
+
+        def put(start: int) -> None:
             part = X[start : start + ROWS]
             turned = (part @ side).reshape(len(part), fits, p)
             found[:, start : start + ROWS] = np.einsum("nmp,np->mn", turned, part)
+
+        shared(put, range(0, n, ROWS), 4.0 * fits * ROWS * p**2)
         return found
     first, second = _pairs(p)
     twice = np.where(first == second, 1.0, 2.0)

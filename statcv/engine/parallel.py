@@ -296,6 +296,17 @@ def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
     return allow_threads(usual_threads() if n_jobs is None else _jobs(n_jobs))
 
 
+@contextmanager
+def threads_after_fits() -> Iterator[None]:
+    """Share among threads what is computed from the fits of many records.
+
+    There are as many as fits would have by default, and BLAS has one in each, so that
+    the results do not depend on their number.
+    """
+    with one_thread(openmp=False), own_threads(None):
+        yield
+
+
 def _do(
     fit: Callable[[Setup, range], Made], shared: Shared, task: range, caller: int
 ) -> tuple[range, Made]:

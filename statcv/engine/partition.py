@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any
 
@@ -24,13 +24,15 @@ from statcv.engine.information import information, inverted, quadratic
 from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
 from statcv.models.likelihood import Likelihood
+from statcv.threads import product, ranges, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 MOST = 0.8  # leverage; with more, a Newton step goes astray
 MANY = 2**17  # records, whose fits are alike
-PIECE = 2**13  # records that stay in the cache
+PIECE = 2**14  # records whose rows are read at once,
+SHARES = 8  # and shares of the pieces that threads take
 SAMPLE, SHARE = 2**15, 32  # the least size of the sample, and one in so many records
 
 
@@ -115,7 +117,11 @@ class Partition:
         apart *= self._trained
         times = 2 * len(self.basis) / len(self.sample)
         rows = self.basis[self.sample]
-        one, other = (information(rows[i::2], apart[:, i::2]) * times for i in (0, 1))
+
+        def half(first: int) -> Floats:
+            return information(rows[first::2], apart[:, first::2]) * times
+
+        one, other = shared(half, (0, 1), 2.0 * apart.size * rows.shape[1] ** 2)
         return one, other
 
     @cached_property
@@ -156,42 +162,12 @@ class Partition:
     def _sums(self) -> _Sums:
         """The sums over the records that each fit leaves out, from one pass."""
         (n, p), fits = self.basis.shape, len(self.beta)
-        own, pull = np.empty(n), np.empty(n)
-        whole, largest = np.zeros((p, p)), 0.0
-        made = np.zeros((fits, p + 3, p))  # the information, and three sums of rows
-        total, moment, curvature = np.zeros((3, fits))
-        centre, mean = self.basis[self.sample].mean(axis=0), self.beta.mean(axis=0)
+        own, pull = np.empty((2, n))
+        centre = self.basis[self.sample].mean(axis=0)
+        add = partial(self._add, centre, own, pull)
+        parts = zip(*shared(add, self._shares, self._cost(p)), strict=True)
+        whole, made, (total, curvature) = (np.sum(one, axis=0) for one in parts)
         middle = self.beta @ centre
-        sides = np.empty((min(PIECE, n), p + 3))
-        for place, bounds, part in self._pieces():
-            part -= centre
-            eta = part @ mean
-            eta += mean @ centre
-            largest = max(largest, float(np.abs(eta).max()))
-            y, side = self.y[place], sides[: len(part)]
-            residual = self.likelihood.residual(y, eta)
-            curved = self.likelihood.curvature(y, eta)
-            for fit, (a, b) in enumerate(pairwise(bounds)):
-                np.dot(part[a:b], self.beta[fit], out=eta[a:b])
-            own[place] = eta
-            if self.given is None:
-                side[:, p] = 1.0
-                whole += part.T @ part
-            else:
-                weights = self.given[place]
-                residual *= weights
-                curved *= weights
-                eta *= weights
-                side[:, p] = weights
-                whole += (part.T * weights) @ part
-            pull[place] = residual
-            np.multiply(part, curved[:, None], out=side[:, :p])
-            side[:, p + 1], side[:, p + 2] = eta, curved
-            for fit, (a, b) in enumerate(pairwise(bounds)):
-                made[fit] += side[a:b].T @ part[a:b]
-                total[fit] += side[a:b, p].sum()
-                moment[fit] += eta[a:b].sum()
-                curvature[fit] += curved[a:b].sum()
         own += middle[self.owner]
         held, sums, apart = made[:, :p], made[:, p : p + 2], made[:, p + 2]
         mixed = apart[:, :, None] * centre
@@ -207,20 +183,73 @@ class Partition:
             total=weight,
             first=first,
             second=np.einsum("bp,bp->b", self.beta, along),
-            largest=np.full(fits, largest),
+            largest=np.full(fits, max(own.max(), -own.min())),
             sums=rest + weight[:, None] * centre,
             products=along + first[:, None] * centre,
         )
         return _Sums(own, pull, held, moments.scale())
 
-    def _pieces(self) -> Iterator[tuple[Numbers, list[int], Floats]]:
+    def _add(
+        self, centre: Floats, own: Floats, pull: Floats, share: range
+    ) -> tuple[Floats, Floats, Floats]:
+        """Sum over the records of some pieces, whose rows x a centre is taken from.
+
+        Linear predictors, as far from that of the centre, and pulls are put in their
+        places. With the weight w of a record, its linear predictor e and its curvature
+        c in the mean fit, the sums are those of wxx', shape (p, p); for each fit those
+        of cxx', wx, wex and cx, (fits, p + 3, p); and of w and c, (2, fits).
+        """
+        (_, p), fits = self.basis.shape, len(self.beta)
+        whole, made, totals = (
+            np.zeros(shape) for shape in ((p, p), (fits, p + 3, p), (2, fits))
+        )
+        mean, room = self.beta.mean(axis=0), np.empty((PIECE, p + 3))
+        for place, bounds, part in self._pieces(share):
+            part -= centre
+            y, eta, side = self.y[place], part @ mean, room[: len(part)]
+            eta += mean @ centre
+            residual = self.likelihood.residual(y, eta)
+            curved = self.likelihood.curvature(y, eta)
+            ends = list(pairwise(bounds))
+            for fit, (a, b) in enumerate(ends):
+                np.dot(part[a:b], self.beta[fit], out=eta[a:b])
+            own[place] = eta
+            if self.given is None:
+                side[:, p] = 1.0
+                whole += product(part.T, part)
+            else:
+                weights = self.given[place]
+                residual *= weights
+                curved *= weights
+                eta *= weights
+                side[:, p] = weights
+                whole += product(part.T * weights, part)
+            pull[place] = residual
+            np.multiply(part, curved[:, None], out=side[:, :p])
+            side[:, p + 1], side[:, p + 2] = eta, curved
+            for fit, (a, b) in enumerate(ends):
+                made[fit] += product(side[a:b].T, part[a:b])
+                totals[:, fit] += side[a:b, p].sum(), curved[a:b].sum()
+        return whole, made, totals
+
+    def _cost(self, operations: int) -> float:
+        """Return about what a share takes, with some operations for each number."""
+        return 4.0 * self.basis.size * operations / len(self._shares)
+
+    @property
+    def _shares(self) -> list[range]:
+        """The numbers of the pieces, in shares that threads may take."""
+        return ranges(len(self._bounds), SHARES)
+
+    def _pieces(self, share: range) -> Iterator[tuple[Numbers, list[int], Floats]]:
         """Yield the records in pieces, each in the order of the fits.
 
         These are the records, where those of each fit begin, and a copy of their rows,
         which is overwritten by the next.
         """
         rows = np.empty((min(PIECE, len(self.basis)), self.basis.shape[1]))
-        for (start, bounds), order in zip(self._bounds, self._orders, strict=True):
+        for number in share:
+            (start, bounds), order = self._bounds[number], self._orders[number]
             part = rows[: len(order)]
             self.basis[start : start + PIECE].take(order, axis=0, out=part, mode="clip")
             yield order.astype(np.intp) + start, bounds, part
@@ -258,12 +287,17 @@ class Partition:
         -------
         numpy.ndarray, shape (m, fits, p)
         """
-        found = np.zeros((len(slopes), *self.beta.shape))
-        for place, bounds, part in self._pieces():
-            some = slopes.take(place, axis=1)
-            for fit, (a, b) in enumerate(pairwise(bounds)):
-                found[:, fit] += some[:, a:b] @ part[a:b]
-        return found
+
+        def add(share: range) -> Floats:
+            found = np.zeros((len(slopes), *self.beta.shape))
+            for place, bounds, part in self._pieces(share):
+                some = slopes.take(place, axis=1)
+                for fit, (a, b) in enumerate(pairwise(bounds)):
+                    found[:, fit] += product(some[:, a:b], part[a:b])
+            return found
+
+        made = shared(add, self._shares, self._cost(len(slopes)))
+        return np.asarray(np.sum(made, axis=0))
 
     def changes(self, targets: Floats) -> list[Changes]:
         """Return the derivatives by the weight of each record, summed over the fits.
@@ -276,13 +310,18 @@ class Partition:
         solved = np.einsum("bpq,mbq->mbp", self.inverse, targets)
         every = np.empty((len(targets), len(self.basis)))
         rest = solved.sum(axis=1, keepdims=True) - solved
-        for place, bounds, part in self._pieces():
-            moved = np.empty((len(targets), len(part)))
-            for fit, (a, b) in enumerate(pairwise(bounds)):
-                moved[:, a:b] = rest[:, fit] @ part[a:b].T
-            moved *= self._sums.pull[place]
-            for row, one in zip(every, moved, strict=True):
-                row[place] = one
+        pull = self._sums.pull
+
+        def put(share: range) -> None:
+            for place, bounds, part in self._pieces(share):
+                moved = np.empty((len(targets), len(part)))
+                for fit, (a, b) in enumerate(pairwise(bounds)):
+                    moved[:, a:b] = product(rest[:, fit], part[a:b].T)
+                moved *= pull[place]
+                for row, one in zip(every, moved, strict=True):
+                    row[place] = one
+
+        shared(put, self._shares, self._cost(len(targets)))
         length = np.sqrt(np.maximum(np.einsum("mbp,mbp->mb", solved, targets), 0.0))
         error, rows = self.doubt * length.sum(axis=1), self.basis[self.sample].T
         return [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -11,13 +12,15 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.engine import Held, Sensitivity
+from statcv.engine import Held, Sensitivity, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
+
+MANY = 2**16  # predictions, which are worth some threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,9 +252,14 @@ class Scores:
         key = (metric.name, *key)
         of, found = self.known.get(key, (None, None))
         if of is not metric and of != metric:
-            found = make()
+            with self.in_threads():
+                found = make()
             self.known[key] = metric, found
         return cast(T, found)
+
+    def in_threads(self) -> AbstractContextManager[None]:
+        """Share among threads what is computed of many predictions."""
+        return threads_after_fits() if len(self.split) >= MANY else nullcontext()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was computed of metrics, whose functions may not pickle."""

@@ -90,7 +90,7 @@ from statcv.metrics.probabilities.recalibration import (
     oe_ratio,
 )
 from statcv.metrics.probabilities.smooth import CalibrationCurve, calibration_curve
-from statcv.metrics.registry import METRICS, default_metrics
+from statcv.metrics.registry import METRICS, default_metrics, is_listed
 
 __all__ = [
     "METRICS",
@@ -141,6 +141,7 @@ __all__ = [
     "discrimination_slope",
     "f1",
     "get_metric",
+    "is_listed",
     "log_loss",
     "mae",
     "make_metric",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +20,7 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
+from statcv.threads import RECORD, shared
 
 
 def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
@@ -168,11 +168,15 @@ def drawn_times(
         yield times[own]
 
 
-def members(group: Ints, groups: int) -> Iterator[tuple[int, Ints | slice]]:
-    """Yield the number of each group that has records, with its records.
+def of_each_group(
+    of: Callable[[int, Ints | slice], float], group: Ints, groups: int
+) -> Floats:
+    """Return what a function makes of the records of each group; NaN without records.
 
     Parameters
     ----------
+    of : callable
+        Function of the number of a group, and of the positions of its records.
     group : numpy.ndarray of int, shape (n,)
         Group of each record, from 0.
     groups : int
@@ -180,14 +184,20 @@ def members(group: Ints, groups: int) -> Iterator[tuple[int, Ints | slice]]:
 
     Examples
     --------
-    >>> list(members(np.array([0, 0, 2]), 3))
-    [(0, slice(0, 2, None)), (2, slice(2, 3, None))]
+    >>> values = np.array([1.0, 5.0, 3.0])
+    >>> of_each_group(lambda _, some: values[some].sum(), np.array([0, 2, 0]), 3)
+    array([ 4., nan,  5.])
     """
     rising = bool((group[1:] >= group[:-1]).all())
     order = None if rising else np.argsort(group, kind="stable")
     own = group if order is None else group[order]
     bounds = np.searchsorted(own, np.arange(groups + 1)).tolist()
-    for number, (start, stop) in enumerate(pairwise(bounds)):
-        if start < stop:
-            some = slice(start, stop)
-            yield number, some if order is None else order[some]
+    found = np.full(groups, np.nan)
+
+    def put(number: int) -> None:
+        some = slice(bounds[number], bounds[number + 1])
+        found[number] = of(number, some if order is None else order[some])
+
+    filled = [number for number in range(groups) if bounds[number] < bounds[number + 1]]
+    shared(put, filled, RECORD * len(group) / max(groups, 1))
+    return found

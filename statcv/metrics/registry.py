@@ -460,6 +460,15 @@ _AT_A_THRESHOLD = (
 )
 
 
+def is_listed(metric: Metric) -> bool:
+    """Return whether a metric is one of :data:`METRICS`, as it is there.
+
+    >>> is_listed(METRICS["brier"])
+    True
+    """
+    return METRICS.get(metric.name) == metric
+
+
 def default_metrics(kind: str, threshold: bool = False) -> tuple[str, ...]:
     """Return the names of the default metrics for a kind of outcome.
 

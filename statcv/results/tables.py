@@ -31,9 +31,10 @@ from statcv.inference import (
     make_estimate,
 )
 from statcv.inference.estimates.groups import among, group_estimate
+from statcv.inference.estimates.values import know_values
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
-from statcv.metrics import Metric
+from statcv.metrics import Metric, is_listed
 from statcv.results.estimates import is_bootstrap
 
 if TYPE_CHECKING:
@@ -170,24 +171,23 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     UndefinedMetricWarning
         If a metric is undefined, with the number of such metrics.
     """
-    rows, metrics = [], result.chosen_metrics
-    headlines = [make_estimate(result.scores, one, level=level) for one in metrics]
+    rows, metrics, scores = [], result.chosen_metrics, result.scores
+    listed = filter(is_listed, metrics)
+    know_values(scores, [(one, how) for one in listed for how in _ways(scores, one)])
+    headlines = [make_estimate(scores, one, level=level) for one in metrics]
     defined = [
         (metric, one.how, one.value)
         for metric, one in zip(metrics, headlines, strict=True)
         if not (one.how == "pooled" and one.n_undefined)
     ]
-    know_intervals(result.scores, defined)
+    know_intervals(scores, defined)
     for metric, headline, plain in zip(
         metrics, headlines, result.without_predictors, strict=True
     ):
-        row = metric_row(result.scores, metric, headline, plain.value)
+        row = metric_row(scores, metric, headline, plain.value)
         if is_bootstrap(result.plan):
             parts = join_values(
-                result.scores,
-                metric,
-                result.refits.fitted,
-                result.refits.full_threshold,
+                scores, metric, result.refits.fitted, result.refits.full_threshold
             )
             row |= {"boot632": parts.plain, "boot632plus": parts.plus}
         rows.append(row)
@@ -205,14 +205,18 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     return table
 
 
+def _ways(scores: Scores, metric: Metric) -> tuple[str, ...]:
+    """Return the ways in which folds are combined for a metric."""
+    pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
+    return ("pooled", "per_fold", "paired") if pairs else ("pooled", "per_fold")
+
+
 def metric_row(
     scores: Scores, metric: Metric, headline: Estimate, no_skill: float
 ) -> dict[str, Any]:
     """Return a metric combined in every way; its default estimate has an interval."""
-    pooled = make_estimate(scores, metric, "pooled")
-    by_fold = make_estimate(scores, metric, "per_fold")
-    pairs = metric.pairs is not None and (metric.rank or scores.pairwise)
-    paired = make_estimate(scores, metric, "paired") if pairs else None
+    found = {how: make_estimate(scores, metric, how) for how in _ways(scores, metric)}
+    pooled, by_fold, paired = found["pooled"], found["per_fold"], found.get("paired")
     return {
         "metric": metric.name,
         "how": headline.how,

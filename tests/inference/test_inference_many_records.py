@@ -80,6 +80,21 @@ def test_the_variance_with_the_fits_is_corrected_by_the_sample(many):
     assert abs(plain - exact.excess) > 5 * abs(near.excess - exact.excess) > 0
 
 
+def test_the_number_of_threads_changes_no_digit_after_the_fits(many, monkeypatch):
+    monkeypatch.setattr("statcv.threads.WORTH", 1.0)
+    monkeypatch.setattr("statcv.inference.scores.MANY", 1000)
+    monkeypatch.setattr("statcv.engine.partition.PIECE", 500)
+    monkeypatch.setattr("statcv.metrics.influence.kernels._MANY", 1000)
+
+    def table(threads):
+        monkeypatch.setenv("OMP_NUM_THREADS", str(threads))
+        return scv.cv("y ~ a + b", large(), k=5, seed=1, metrics=BINARY).metrics()
+
+    one, *others = (table(threads) for threads in (1, 2, 5))
+    for other in others:
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
+
+
 def test_clusters_have_exact_influences(many):
     data = large().assign(who=lambda d: np.arange(len(d)) // 2)
     res = scv.cv("y ~ a", data, stratify="who", k=5, seed=1)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.metrics import METRICS, Metric, round_probabilities
+from statcv.metrics import METRICS, Metric, is_listed, round_probabilities
 
 Floats = NDArray[np.float64]
 
@@ -165,7 +165,7 @@ class AgainstConstant:
         for a metric that is not computed from counts.
         """
         known = _FROM_COUNTS.get(metric.name)
-        if known is None or METRICS[metric.name] != metric:
+        if known is None or not is_listed(metric):
             return None
         own, constant = (_mean(values) for values in known(self))
         return own, constant
@@ -205,7 +205,7 @@ class ClassesAgainstConstant:
         """Return a metric as :meth:`AgainstConstant.values` does."""
         balanced = metric == METRICS["balanced_accuracy"]
         loss = METRICS["accuracy"].casewise if balanced else metric.casewise
-        if loss is None or METRICS.get(metric.name) != metric:
+        if loss is None or not is_listed(metric):
             return None
         split, code = np.nonzero(self.counts.T)
         times, classes = self.counts.T[split, code], len(self.counts)

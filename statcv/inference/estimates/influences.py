@@ -24,8 +24,9 @@ from statcv.inference.estimates.values import (
     values_by_repeat,
 )
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric
+from statcv.metrics import Metric, is_listed
 from statcv.metrics.influence.derivative import Placements
+from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -309,11 +310,9 @@ def influences_on(
 ) -> list[Influences | str]:
     """Return the influence of each record on several metrics.
 
-    Predictions are pooled by repeat, and the influences are averaged over repeats. If
-    each repeat is a single split, as for random splits, the predictions of a record are
-    averaged first. A mean over folds or pairs compares predictions of one fit only;
-    their linear predictors are standardised before they are pooled, since it does not
-    depend on their location and scale.
+    Predictions are pooled by repeat, as :meth:`Pool.parts` describes, and the
+    influences are averaged over repeats. If each repeat is a single split, as for
+    random splits, the predictions of a record are averaged first.
 
     Parameters
     ----------
@@ -326,17 +325,25 @@ def influences_on(
         Whether the influences through the fits may be exact for some records only, if
         that settles the standard errors.
     """
+    with scores.in_threads():
+        return _influences_on(scores, asked, of_fits, nearly)
+
+
+def _influences_on(
+    scores: Scores, asked: Sequence[tuple[Metric, str]], of_fits: bool, nearly: bool
+) -> list[Influences | str]:
     pool = Pool(scores, scores.sensitivity if of_fits else None)
-    found = [_as_held_out(pool, metric, how) for metric, how in asked]
+    found = _all_as_held_out(pool, asked)
     if pool.sensitivity is None:
         return [one if isinstance(one, str) else one[0] for one in found]
     nearly = nearly and scores.clusters is None
     cuts = [metric.cuts for metric, _ in asked]
     made = _through_fits(pool, found, cuts, nearly)
-    open_ = [
-        isinstance(one, Influences) and not one.is_settled and not isinstance(of, str)
-        for one, of in zip(made, found, strict=True)
-    ]
+
+    def is_open(one: Influences | str) -> bool:
+        return isinstance(one, Influences) and not one.is_settled
+
+    open_ = shared(is_open, made, RECORD * len(scores.y))
     if any(open_):
         rest = [of if again else "" for of, again in zip(found, open_, strict=True)]
         exact = _through_fits(pool, rest, cuts, nearly=False)
@@ -424,28 +431,47 @@ def _share_of_chance(moved: Changes, drawn: Iterable[Changes]) -> float:
     return min(1.0, float(np.mean(chance)) / total) if total > 0 else 1.0
 
 
+def _all_as_held_out(
+    pool: Pool, asked: Sequence[tuple[Metric, str]]
+) -> list[tuple[Influences, Slopes] | str]:
+    """Return what :func:`_as_held_out` does for each metric, in threads if they may be.
+
+    A function of the caller stays in one thread.
+    """
+
+    def held_out(one: tuple[Metric, str]) -> tuple[Influences, Slopes] | str:
+        return _as_held_out(pool, *one)
+
+    if len(asked) < 2 or not all(is_listed(metric) for metric, _ in asked):
+        return list(map(held_out, asked))
+    for metric, how in asked:  # what they have in common, once
+        for part in pool.parts(metric, how):
+            part.read_by(metric)
+    return shared(held_out, asked, RECORD * len(pool.scores.y))
+
+
 def _as_held_out(
     pool: Pool, metric: Metric, how: str
 ) -> tuple[Influences, Slopes] | str:
     """Return the influences as held-out records, and the slopes by the predictions."""
     scores, sensitivity = pool.scores, pool.sensitivity
     n, left = len(scores.y), scores.left
-    within = metric.rank and how != "pooled" and scores.predicted.ndim == 1
-    standardised = within and sensitivity is not None
-    parts = pool.standardised if standardised else pool.predicted
-    held, slopes, ranked, placed = np.zeros(n), [], [], []
+    parts = pool.parts(metric, how)
+    standardised = parts[0].standardised
+    held, slopes, ranked, placed, values = np.zeros(n), [], [], [], []
     alone = len(parts) == 1
     for part in parts:
         if np.isnan(part.predicted).any():
             return "a prediction is missing"
         if ranks_classes(metric) and lacks_a_class(part.y, scores.n_classes):
             return "a class is not held out"
-        by = part.rising if metric.rank and part.predicted.ndim == 1 else part
+        by = part.read_by(metric)
         found = by.derivative(metric, sensitivity)
         if alone:
             held[by.row] = found.weight
         else:
             held[by.row] += found.weight / len(parts)
+        values.append(found.value)
         if metric.rank:
             ranked.append((by.y, by.read(metric)))
             placed.append(found.placed)
@@ -465,12 +491,12 @@ def _as_held_out(
     sample = pool.classes if ranks_classes(metric) else pool.one_sample
     if not standardised and not (scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
-    elif metric.is_auroc:
-        value = float(np.mean([one.area for one in placed if one is not None]))
     else:
-        rising = metric.rank and scores.predicted.ndim == 1
-        each = [part.rising if rising else part for part in parts]
-        value = float(np.mean([part.value(metric) for part in each]))
+        each = [
+            part.read_by(metric).value(metric) if known is None else known
+            for part, known in zip(parts, values, strict=True)
+        ]
+        value = float(np.mean(each))
     made = Influences(
         value,
         held,

@@ -78,6 +78,17 @@ class Pool:
         """The same for the standardised linear predictors."""
         return [self._part(*one, self.linear) for one in self._repeats]
 
+    def parts(self, metric: Metric, how: str) -> list[Pooled]:
+        """Return the predictions that a metric compares, stated in some way.
+
+        A mean over folds or pairs compares predictions of one fit only; their linear
+        predictors are standardised before they are pooled, since it does not depend on
+        their location and scale.
+        """
+        within = metric.rank and how != "pooled" and self.scores.predicted.ndim == 1
+        known = within and self.sensitivity is not None
+        return self.standardised if known else self.predicted
+
     @cached_property
     def where(self) -> Numbers | slice:
         """The positions in ``scores.left`` of the predictions of all parts."""
@@ -160,6 +171,10 @@ class Pooled:
     alone: bool
     standardised: bool
     order: Numbers | None = None
+
+    def read_by(self, metric: Metric) -> Pooled:
+        """Return the part in the order that a metric reads soonest."""
+        return self.rising if metric.rank and self.predicted.ndim == 1 else self
 
     @cached_property
     def rising(self) -> Pooled:

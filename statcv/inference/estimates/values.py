@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
 
@@ -49,6 +51,31 @@ def _values_by_repeat(scores: Scores, metric: Metric, how: str) -> Floats:
     total = np.bincount(repeat, values[known], repeats)
     with np.errstate(invalid="ignore"):
         return np.asarray(total / np.bincount(repeat, None, repeats))
+
+
+def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:
+    """Compute what several estimates are means of, of many predictions in threads.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions, which keep the values.
+    asked : sequence of (Metric, str)
+        Metrics that are listed, and the way in which each is stated.
+    """
+
+    def know(one: tuple[Metric, str]) -> None:
+        values_by(scores, *one)
+
+    with scores.in_threads():
+        shared(know, asked, RECORD * len(scores.split))
+
+
+def values_by(scores: Scores, metric: Metric, how: str) -> Floats:
+    """Return what an estimate is the mean of: the metric in each fold, or repeat."""
+    if how == "per_fold":
+        return values_by_split(scores, metric)
+    return values_by_repeat(scores, metric, how)
 
 
 # ---- the predictions, in the form that a metric uses ----

@@ -279,7 +279,8 @@ def wilson_limits(
     ratio = quantile**2 * rate
     centre = (2 * value + ratio) / (2 * (1 + ratio))
     half = math.sqrt(ratio * (ratio / 4 + value * (1 - value))) / (1 + ratio)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    lower, upper = max(centre - half, 0.0), min(centre + half, 1.0)
+    return min(lower, value), max(upper, value)  # but for rounding
 
 
 def _why_undefined(metric: Metric, how: str) -> str:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Setup
 from statcv.errors import MetricError, suggestion
-from statcv.inference.estimates.values import values_by_repeat, values_by_split
+from statcv.inference.estimates.values import values_by
 from statcv.inference.intervals.at_boundary import at_end, interval_at_end
 from statcv.inference.intervals.bootstrap import bootstrap_interval, why_not_resampled
 from statcv.inference.intervals.given_fits import (
@@ -86,9 +86,7 @@ class Asked:
     @cached_property
     def values(self) -> Floats:
         """The values over which the estimate is the mean: by fold, or by repeat."""
-        if self.how == "per_fold":
-            return values_by_split(self.scores, self.metric)
-        return values_by_repeat(self.scores, self.metric, self.how)
+        return values_by(self.scores, self.metric, self.how)
 
     @property
     def value(self) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -29,7 +30,7 @@ from statcv.metrics.inputs import (
     real_array,
     same_length,
 )
-from statcv.metrics.records import members
+from statcv.metrics.records import of_each_group
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)
@@ -213,11 +214,12 @@ def auprc_by_group(
     positive, values = binary_scores(y, score)
     own = np.asarray(group)
     if len(own) > _MANY * groups:
-        found = np.full(groups, np.nan)
-        for number, some in members(own, groups):
-            if not positive[some].all():
-                found[number] = auprc(positive[some], values[some])
-        return found
+
+        def area(number: int, some: Ints | slice) -> float:
+            alone = positive[some].all()
+            return math.nan if alone else float(auprc(positive[some], values[some]))
+
+        return of_each_group(area, own, groups)
     size, ones = np.bincount(own, None, groups), np.bincount(own, positive, groups)
     defined = (ones > 0) & (ones < size)
     values = round_significant(values)

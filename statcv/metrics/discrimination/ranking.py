@@ -34,6 +34,7 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
+from statcv.threads import RECORD, shared
 
 _DECIMALS = 12
 _TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
@@ -340,7 +341,8 @@ def auroc_by_group(
     if keys is not None and is_rising(own):
         bounds = np.searchsorted(own, np.arange(groups + 1)).tolist()
         if groups * _FEW < len(own):
-            return np.array([_area_of(keys[a:b]) for a, b in pairwise(bounds)])
+            parts = [keys[a:b] for a, b in pairwise(bounds)]
+            return np.array(shared(_area_of, parts, RECORD * len(own) / groups))
     own, values = own.astype(np.intp), round_significant(values, tie_tol)
     order = _order_in_groups(own, values)
     return _areas(own[order], values[order], positive[order], groups)

@@ -49,11 +49,14 @@ class Derivative:
         change is smoothed first.
     placed : Placements or None
         The placements, for an area under a ROC curve.
+    value : float or None
+        The metric itself, if it is known by the way.
     """
 
     weight: Floats
     prediction: Floats
     placed: Placements | None = None
+    value: float | None = None
 
 
 class Derive(Protocol):

@@ -14,6 +14,7 @@ import numpy as np
 
 from statcv.metrics.discrimination.order import is_rising, rising_order
 from statcv.metrics.inputs import Floats, Ints
+from statcv.threads import RECORD, shared
 
 _IN_CACHE = 2**13  # places whose sums stay in the cache
 _MANY = 2**16  # points, of which sums are interpolated
@@ -171,7 +172,9 @@ class Grid:
         far = here * _NODES
         far -= np.repeat(node[:-2:2], often)
         node /= _NODES
-        for value, sums in zip(values, found, strict=True):
+
+        def put(row: int) -> None:
+            value, sums = values[row], found[row]
             (*window, squares) = self._windows(value, points)
             at = (1 - node**2) * window[0] + 2 * node * window[1] - window[2]
             start, middle, end = at[:-2:2], at[1::2], at[2::2]
@@ -182,6 +185,8 @@ class Grid:
             for cells in self._doubtful(squares, middle):
                 places = slice(self.begins[cells.start], self.begins[cells.stop])
                 sums[places] = _exact(value[None], points, here[places])[0]
+
+        shared(put, range(len(values)), RECORD * len(here))
         return found
 
     def _windows(self, values: Floats, points: Floats) -> tuple[Floats, ...]:

@@ -13,7 +13,8 @@ from statcv.metrics.discrimination.order import Ties, is_rising, rising_order
 from statcv.metrics.discrimination.ranking import begins_value
 from statcv.metrics.influence.derivative import Derivative, Placements, bandwidth
 from statcv.metrics.influence.kernels import kernel_sums
-from statcv.metrics.inputs import Floats
+from statcv.metrics.inputs import Floats, Ints
+from statcv.threads import RECORD, shared
 
 # ---- areas under ROC curves ----
 
@@ -76,11 +77,15 @@ def auroc_derivative(
     placed = placements(positive, x)
     width, slope = bandwidth(x), np.empty(len(x))
     low, high = np.flatnonzero(~positive), np.flatnonzero(positive)
-    of_low, of_high = x[low], x[high]
-    slope[high] = kernel_sums(of_high, of_low, np.ones(len(low)), width)
-    slope[low] = -kernel_sums(of_low, of_high, np.ones(len(high)), width)
+
+    def put(one: tuple[Ints, Ints, float]) -> None:
+        own, others, sign = one
+        slope[own] = kernel_sums(x[own], x[others], np.full(len(others), sign), width)
+
+    shared(put, ((high, low, 1.0), (low, high, -1.0)), RECORD * len(x))
     weight = (placed.share - placed.area) / sizes
-    return Derivative(weight, slope / (ones * (len(y) - ones)), placed)
+    slope /= ones * (len(y) - ones)
+    return Derivative(weight, slope, placed, placed.area)
 
 
 def hand_till_derivative(
@@ -152,10 +157,16 @@ class OfPrecision:
         if not ones:
             nan = np.full(len(x), np.nan)
             return Derivative(nan, nan)
-        place = places_of(x)
-        values = int(place.max()) + 1
-        hits = np.bincount(place, positive, values)
-        above = np.cumsum(np.bincount(place, None, values)[::-1])[::-1]
+        places = places_of(x)
+        values = int(places.max()) + 1
+        place: Ints | slice = places
+        after: Ints | slice = places + 1
+        if values == len(x) and is_rising(x):  # as the records are
+            place, after = slice(values), slice(1, values + 1)
+            hits, above = positive, np.arange(values, 0.0, -1.0)
+        else:
+            hits = np.bincount(places, positive, values)
+            above = np.cumsum(np.bincount(places, None, values)[::-1])[::-1]
         precision = np.cumsum(hits[::-1])[::-1] / above
         share = np.full(values, 1.0 if self.method == "average_precision" else 0.5)
         if self.method == "interpolated":  # constant below one positive record
@@ -164,9 +175,10 @@ class OfPrecision:
         height = precision
         if self.method != "average_precision":
             height = share * precision + (1 - share) * before
-        weight = positive * (height - hits @ height / ones)[place]
+        area = float(hits @ height / ones)
+        weight = positive * (height - area)[place]
         # the sums over the positive records whose precisions a record changes
-        parts = [(share, precision, above, place + 1)]
+        parts = [(share, precision, above, after)]
         if self.method != "average_precision":
             later = np.append(above[1:], np.inf)
             parts.append((1 - share, before, later, place))
@@ -176,7 +188,8 @@ class OfPrecision:
             lost = np.append(0.0, np.cumsum(rate * level))
             weight += positive * moved[reach] - lost[reach]
         slope = _of_average_precision(positive, x, precision[place], above[place])
-        return Derivative(weight / ones, slope / ones)
+        value = area if self.method == "average_precision" else None
+        return Derivative(weight / ones, slope / ones, value=value)
 
 
 def places_of(x: Floats) -> NDArray[np.intp]:
@@ -190,7 +203,7 @@ def places_of(x: Floats) -> NDArray[np.intp]:
 
 
 def _of_average_precision(
-    positive: Floats, x: Floats, found: Floats, count: NDArray[np.intp]
+    positive: Floats, x: Floats, found: Floats, count: Floats
 ) -> Floats:
     """Return the derivatives of the sum of precisions by each prediction.
 
@@ -200,8 +213,15 @@ def _of_average_precision(
     found, count : numpy.ndarray, shape (n,)
         The precision, and the number of records, at the rank of each record.
     """
-    width, every = bandwidth(x), np.ones(len(x))
-    values = np.stack([positive / count, positive * found / count, positive, every])
-    gain, loss, ones, all_ = kernel_sums(x, x, values, width)
-    as_other = positive * gain - loss
-    return np.asarray(as_other - positive * (ones - found * all_) / count)
+    values = np.ones((4, len(x)))
+    np.divide(positive, count, out=values[0])
+    np.multiply(values[0], found, out=values[1])
+    values[2] = positive
+    gain, loss, ones, all_ = kernel_sums(x, x, values, bandwidth(x))
+    all_ *= found
+    ones -= all_
+    ones /= count
+    gain -= ones
+    gain *= positive
+    gain -= loss
+    return np.asarray(gain)

@@ -5,13 +5,15 @@ The groups are the folds of a plan, which may be single records or pairs.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from statcv.metrics.inputs import Bools, Floats, Ints, per_record
 from statcv.metrics.probabilities.logistic import FLAT
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
-from statcv.metrics.records import binary_probabilities, members
+from statcv.metrics.records import binary_probabilities, of_each_group
 
 _MANY = 64  # records of a group, on average, that is computed by itself
 _STEPS = 200  # most of them are done by Newton's method in fewer than ten
@@ -158,10 +160,11 @@ def calibration_intercept_by_group(
     positive, read = binary_probabilities(y, p)
     own, found = np.asarray(group), np.full(groups, np.nan)
     if len(own) > _MANY * groups:
-        for number, some in members(own, groups):
-            made = recalibration(positive[some], read[some], slope=False)
-            found[number] = made.intercept
-        return found
+
+        def intercept(number: int, some: Ints | slice) -> float:
+            return recalibration(positive[some], read[some], slope=False).intercept
+
+        return of_each_group(intercept, own, groups)
     able = _have_a_logit(positive, read, own, groups)
     sure = able[own]
     positive, read, own = positive[sure], read[sure], own[sure]
@@ -215,17 +218,19 @@ def calibration_slope_by_group(
     array([2.458,   nan])
     """
     positive, read = binary_probabilities(y, p)
-    own, found = np.asarray(group), np.full(groups, np.nan)
-    able = np.ones(groups, dtype=bool)
+    own, able = np.asarray(group), np.ones(groups, dtype=bool)
     if len(own) <= _MANY * groups:
         able = _have_a_logit(positive, read, own, groups)
         _, least_of_ones, most_of_ones = _ranges(read[positive], own[positive], groups)
         _, least, most = _ranges(read[~positive], own[~positive], groups)
         able &= (least_of_ones <= most) & (least <= most_of_ones)  # not separated
-    for number, some in members(own, groups):
-        if able[number]:
-            found[number] = recalibration(positive[some], read[some], slope=True).slope
-    return found
+
+    def slope(number: int, some: Ints | slice) -> float:
+        if not able[number]:
+            return math.nan
+        return recalibration(positive[some], read[some], slope=True).slope
+
+    return of_each_group(slope, own, groups)
 
 
 def _sums(own: Ints, values: Bools | Floats | None, groups: int) -> Floats:

@@ -36,6 +36,7 @@ from statcv.metrics.records import (
     improper,
     sum_of_squares,
 )
+from statcv.threads import RECORD, shared
 
 # ---- logistic regression on the logit of predicted probabilities ----
 
@@ -179,8 +180,8 @@ def _sums_at(
     They are those by a and b, where a + b t is the linear predictor at a distance t of
     the logit from its mean. Fitted probabilities that are known are not computed.
     """
-    gradient, information = np.zeros(2), np.zeros((2, 2))
-    for start in range(0, len(away), IN_CACHE):
+
+    def sums(start: int) -> Floats:
         some = slice(start, start + IN_CACHE)
         t = away[some]
         if p is None:
@@ -193,10 +194,18 @@ def _sums_at(
         weight *= fitted
         residual = positive[some] - fitted
         heavy = weight * t
-        gradient += residual.sum(), residual @ t
         mixed = heavy.sum()
-        information += [[weight.sum(), mixed], [mixed, heavy @ t]]
-    return gradient, information
+        return np.array(
+            [
+                [residual.sum(), residual @ t],
+                [weight.sum(), mixed],
+                [mixed, heavy @ t],
+            ]
+        )
+
+    parts = shared(sums, range(0, len(away), IN_CACHE), RECORD * IN_CACHE)
+    gradient, *information = np.sum(parts, axis=0)
+    return gradient, np.array(information)
 
 
 def _expit(eta: Floats) -> Floats:

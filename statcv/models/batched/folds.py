@@ -16,13 +16,12 @@ from statcv.models.base import FoldsModel, Matrix, Model, TrainingSet
 from statcv.models.batched.matrices import FoldMatrices
 from statcv.models.likelihood import LinearFits
 from statcv.models.memory import keep_memory
-from statcv.threads import shared
+from statcv.threads import RECORD, shared
 
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
 ROWS = 2**16  # looked at, or predicted, at once
-PREDICTING = 100.0  # operations for a record, at least
 
 
 @dataclass(frozen=True, eq=False)
@@ -557,7 +556,7 @@ class FittedFolds:
             return self.predict(rows[some], fits[some])
 
         starts = range(0, max(len(rows), 1), ROWS)
-        parts = shared(predict, starts, cost=PREDICTING * ROWS)
+        parts = shared(predict, starts, cost=RECORD * ROWS)
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from statcv.metrics import METRICS, Metric
+from statcv.metrics import Metric, is_listed
 from statcv.results.report.facts import is_given
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def literal(value: Any) -> str | None:
         value = value.item()
     if isinstance(value, (str, int, float, bool, type(None))):
         return repr(value)
-    if isinstance(value, Metric) and METRICS.get(value.name) == value:
+    if isinstance(value, Metric) and is_listed(value):
         return repr(value.name)
     if isinstance(value, (list, tuple)):
         parts = [literal(one) for one in value]
