@@ -289,6 +289,7 @@ def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
     If ``n_jobs`` is None and no ``joblib.parallel_config`` says otherwise, these are
     all cores, or ``OMP_NUM_THREADS``.
     """
+    check_jobs(n_jobs)
     if n_jobs is None and "joblib" in sys.modules:
         from joblib.parallel import get_active_backend
 

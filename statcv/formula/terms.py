@@ -25,12 +25,14 @@ from statcv.formula.parse import Formula
 from statcv.formula.permitted import check_rowwise, values_of
 from statcv.formula.scope import evaluating, namespace
 from statcv.formula.training_sets import TrainingSets
+from statcv.threads import shared
 
 Matrix = NDArray[np.float64]
 
 CELLS = 2**16  # of the rows that are read from all columns together, and
 LEAST = 2**11  # rows that are read from a column at once
 TOGETHER = 2**9  # columns of a table that are read together
+COPYING = 20.0  # operations that take as long as reading a number into a table
 
 
 class Terms:
@@ -289,14 +291,18 @@ def _multiply(
         table = columns.table()
     if table is not None:
         matrix[:, :constant] = 1
-        for start in range(0, table.shape[1], TOGETHER):
+
+        def copy(start: int) -> None:
             block = table[:, start : start + TOGETHER]
             matrix[:, constant + start :][:, : block.shape[1]] = block
+
+        shared(copy, range(0, table.shape[1], TOGETHER), COPYING * n * TOGETHER)
         return matrix
     products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}
     rows = max(LEAST, CELLS // max(len(products), 1))
-    for start in range(0, n, rows):
+
+    def multiply(start: int) -> None:
         some = slice(start, start + rows)
         for j, names in enumerate(products):
             if not names:
@@ -305,6 +311,8 @@ def _multiply(
             matrix[some, j] = used[names[0]][some]
             for name in names[1:]:
                 matrix[some, j] *= used[name][some]
+
+    shared(multiply, range(0, n, rows), COPYING * rows * len(products))
     return matrix
 
 
@@ -314,6 +322,10 @@ def is_finite(matrix: Matrix) -> bool:
     If a sum is finite, all its terms are.
     """
     rows = max(1, CELLS // max(matrix.shape[1], 1))
-    parts = [matrix[start : start + rows] for start in range(0, len(matrix), rows)]
+
+    def finite(start: int) -> bool:
+        part = matrix[start : start + rows]
+        return bool(np.isfinite(part.sum()) or np.isfinite(part).all())
+
     with np.errstate(invalid="ignore", over="ignore"):
-        return all(np.isfinite(part.sum()) or np.isfinite(part).all() for part in parts)
+        return all(shared(finite, range(0, len(matrix), rows), 2.0 * CELLS))

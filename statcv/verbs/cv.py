@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, NoReturn
 
 from statcv.arguments import refuse_unknown, resolve_seed
-from statcv.engine import kept_seed, run
+from statcv.engine import kept_seed, own_threads, run
 from statcv.errors import (
     ArgumentTypeError,
     CollinearityWarning,
@@ -356,7 +356,7 @@ class CVCall:
         StatcvError
             If an argument is wrong.
         """
-        with noted_warnings() as noted:
+        with noted_warnings() as noted, own_threads(self.n_jobs):
             result = self._run(scope)
         return with_warnings(result, noted)
 
