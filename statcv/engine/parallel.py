@@ -298,13 +298,12 @@ def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def threads_after_fits() -> Iterator[None]:
-    """Share among threads what is computed from the fits of many records.
+def threads_after_fits(n_jobs: int | None) -> Iterator[None]:
+    """Share among threads what is computed from fits, as :func:`own_threads` does.
 
-    There are as many as fits would have by default, and BLAS has one in each, so that
-    the results do not depend on their number.
+    BLAS has one in each, so that the results do not depend on their number.
     """
-    with one_thread(openmp=False), own_threads(None):
+    with one_thread(openmp=False), own_threads(n_jobs):
         yield
 
 

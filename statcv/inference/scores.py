@@ -128,6 +128,8 @@ class Scores:
     sensitivity : Sensitivity or None
         How the predictions change with the training records; None if that is not
         known without refits.
+    n_jobs : int or None
+        The number of threads, as `cv` takes it.
 
     Examples
     --------
@@ -151,6 +153,7 @@ class Scores:
     clusters: NDArray[np.intp] | None = None
     threshold: Floats | None = None
     sensitivity: Sensitivity | None = None
+    n_jobs: int | None = None
 
     @classmethod
     def of(
@@ -259,7 +262,8 @@ class Scores:
 
     def in_threads(self) -> AbstractContextManager[None]:
         """Share among threads what is computed of many predictions."""
-        return threads_after_fits() if len(self.split) >= MANY else nullcontext()
+        many = len(self.split) >= MANY
+        return threads_after_fits(self.n_jobs) if many else nullcontext()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what was computed of metrics, whose functions may not pickle."""

@@ -29,6 +29,10 @@ class Call(Protocol):
     def row(self) -> str | None:
         """The column that identifies the records, if there is one."""
 
+    @property
+    def n_jobs(self) -> int | None:
+        """The number of processes or threads, if it was given."""
+
     def again(
         self,
         formula: Formula,

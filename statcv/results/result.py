@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,13 +121,14 @@ class CVResult:
     @cached_property
     def scores(self) -> Scores:
         """The held-out predictions as arrays, from which metrics and plots are made."""
-        return scores_of(
+        scores = scores_of(
             self.plan,
             self.held,
             self.design.y,
             self.threshold,
             Sensitivity.of(self.refits.setup, self.held),
         )
+        return replace(scores, n_jobs=self.call.n_jobs)
 
     @cached_property
     def refits(self) -> Refits:

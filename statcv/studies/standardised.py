@@ -301,6 +301,11 @@ class StandardisedCall:
         """The column whose equal values mark rows of the same record."""
         return self.call.row
 
+    @property
+    def n_jobs(self) -> int | None:
+        """The number of processes or threads, if it was given."""
+        return self.call.n_jobs
+
     def again(
         self,
         formula: Formula,
@@ -316,8 +321,8 @@ class StandardisedCall:
         """
         others = {name: value for name, value in changes.items() if name != "over"}
         made = self.call.again(formula, scope, others)
-        n_jobs = getattr(made.call, "n_jobs", None)
-        return standardise_scores(made, changes.get("over", self.over), n_jobs=n_jobs)
+        over = changes.get("over", self.over)
+        return standardise_scores(made, over, n_jobs=made.call.n_jobs)
 
     def with_mean_model(self) -> StandardisedCall:
         """Return the same call for the model without predictors."""

@@ -182,8 +182,9 @@ def cv(
         ``n_jobs``. The seed used is ``result.seed``.
     n_jobs : int, optional
         Number of processes, as in joblib, or of threads where all folds are fitted
-        together; if None, ``joblib.parallel_config`` applies, and fits together use
-        all cores (or ``OMP_NUM_THREADS`` threads).
+        together, and for what is computed from many predictions; if None,
+        ``joblib.parallel_config`` applies, and threads use all cores (or are as many as
+        ``OMP_NUM_THREADS`` says).
     checkpoint : str or path, optional
         Directory in which the fits are saved as they are made. After an interruption of
         any kind, the same call resumes from there and gives the same numbers; a call

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -173,6 +173,7 @@ class PredictionsCall:
     probabilities: bool | None = None
     metrics: MetricsLike | None = None
     seed: SeedLike | None = None
+    n_jobs: ClassVar[None] = None  # nothing is fitted
 
     def again(
         self,
