@@ -12,6 +12,7 @@ Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 TINY = 1e-12  # added to an information matrix whose diagonal is 1
+FEW = 2  # sets of weights, for which pairs of columns need not be listed
 MANY = 64  # columns, of whose pairs there are too many to list
 ROWS = 1024  # whose products stay in the cache of a processor
 PRODUCTS = 2**19  # of two columns, that stay there
@@ -32,6 +33,8 @@ def information(X: Floats, weights: Floats) -> Floats:
             [2., 4.]]])
     """
     (n, p), fits = X.shape, len(weights)
+    if 0 < fits <= FEW and p <= MANY:
+        return np.array([product(X.T * own, X) for own in weights])
     if p > MANY and fits <= p * (p + 1) // 2:
         total = np.zeros((fits * p, p))
         for start in range(0, n, ROWS):

@@ -90,7 +90,7 @@ class Partition:
         """
         apart = (self._corrections[0] - self._corrections[1]) / 2
         pull = self._sums.pull[self.sample]
-        squares = information(self.basis[self.sample], pull[None] ** 2)
+        squares = information(self._rows, pull[None] ** 2)
         squares *= len(self.basis) / len(self.sample)
         mean = self._information.mean(axis=0)
         used = np.isfinite(self.penalty).all(axis=0) & (np.diag(mean) > 0)
@@ -116,7 +116,7 @@ class Partition:
         apart = self._curvature - self._curvature_of(self.beta.mean(axis=0)[None])
         apart *= self._trained
         times = 2 * len(self.basis) / len(self.sample)
-        rows = self.basis[self.sample]
+        rows = self._rows
 
         def half(first: int) -> Floats:
             return information(rows[first::2], apart[:, first::2]) * times
@@ -133,11 +133,15 @@ class Partition:
         return np.minimum((place * (n / size)).astype(np.intp), n - 1)
 
     @cached_property
+    def _rows(self) -> Floats:
+        """The rows of the sample."""
+        return self.basis[self.sample]
+
+    @cached_property
     def reach(self) -> Floats:
         """The pull of the sample, as long as a Newton step without it, (fits, s)."""
-        rows = self.basis[self.sample]
-        leverage = quadratic(rows, self.inverse) * self._curvature * self._trained
-        eta, y = self.beta @ rows.T, self.y[None, self.sample]
+        leverage = quadratic(self._rows, self.inverse) * self._curvature * self._trained
+        eta, y = self.beta @ self._rows.T, self.y[None, self.sample]
         pull = self.likelihood.residual(y, eta) * self._trained
         return np.asarray(pull / (1 - np.clip(leverage, 0.0, MOST)))
 
@@ -146,7 +150,7 @@ class Partition:
         return self._curvature_of(self.beta)
 
     def _curvature_of(self, beta: Floats) -> Floats:
-        eta = beta @ self.basis[self.sample].T
+        eta = beta @ self._rows.T
         return self.likelihood.curvature(self.y[None, self.sample], eta)
 
     @cached_property
@@ -163,7 +167,7 @@ class Partition:
         """The sums over the records that each fit leaves out, from one pass."""
         (n, p), fits = self.basis.shape, len(self.beta)
         own, pull = np.empty((2, n))
-        centre = self.basis[self.sample].mean(axis=0)
+        centre = self._rows.mean(axis=0)
         add = partial(self._add, centre, own, pull)
         parts = zip(*shared(add, self._shares, self._cost(p)), strict=True)
         whole, made, (total, curvature) = (np.sum(one, axis=0) for one in parts)
@@ -323,10 +327,16 @@ class Partition:
 
         shared(put, self._shares, self._cost(len(targets)))
         length = np.sqrt(np.maximum(np.einsum("mbp,mbp->mb", solved, targets), 0.0))
-        error, rows = self.doubt * length.sum(axis=1), self.basis[self.sample].T
+        error, rows, reach = self.doubt * length.sum(axis=1), self._rows.T, self.reach
+
+        def exact(function: int) -> Floats:
+            each = solved[function] @ rows
+            return np.asarray(np.einsum("bs,bs->s", each, reach))
+
+        found = shared(exact, range(len(targets)), 2.0 * reach.size * len(rows))
         return [
-            Changes(one, float(off), self.sample, ((c @ rows) * self.reach).sum(axis=0))
-            for one, off, c in zip(every, error, solved, strict=True)
+            Changes(one, float(off), self.sample, own)
+            for one, off, own in zip(every, error, found, strict=True)
         ]
 
 
