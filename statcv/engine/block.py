@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,16 @@ from statcv.engine.rows import Rows
 from statcv.engine.scale import Moments, Scale
 from statcv.models.firth_changes import firth_changes, flic_changes
 from statcv.models.likelihood import Bernoulli, Likelihood
-from statcv.threads import RECORD, shared
+from statcv.threads import RECORD, ranges, shared
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
+T = TypeVar("T")
 
 AT_ONCE = 2**16  # cells of the rows whose derivatives stay in the cache
 ALIKE = 1e-5  # error of a leverage that changes no digit of a standard error
 SHORT = 64  # predictions of a fit, so few that sums of many fits are computed at once
+SHARES, ROOM = 8, 2**23  # sums that threads make, and the numbers of all of them
 FEW = 16  # fits, whose products with all rows cost less than gathering rows
 
 
@@ -118,13 +119,26 @@ class Block:
         if self.partition is not None and (self.partition.owner[row] == owner).all():
             return np.take(self.partition.own, row, out=found)
         if self._reads_all(row):
-            by_row = np.empty(len(self.y))
-            for some, fits in self._owners(owner, row):
-                eta = self.rows.part(some).along(self.beta)
+            by_row, every = np.empty(len(self.y)), self._owners(owner, row)
+
+            def predict(some: slice) -> None:
+                eta, fits = self.rows.part(some).along(self.beta), every[some]
                 by_row[some] = eta[fits, np.arange(len(fits))]
+
+            self._put(predict)
             return np.take(by_row, row, out=found)
-        for fit, some in self._parts(owner):
-            found[some] = self.rows.values(fit, row[some], self.beta[fit])
+        if self.rows.own is None and len(owner) < SHORT * len(self.numbers):
+            for some in self._parts(0, len(owner)):
+                rows, beta = self.rows.basis[row[some]], self.beta[owner[some]]
+                found[some] = np.einsum("np,np->n", rows, beta)
+            return found
+        ends = self._ends(owner)
+
+        def put(fit: int) -> None:
+            for some in self._parts(ends[fit], ends[fit + 1]):
+                found[some] = self.rows.values(fit, row[some], self.beta[fit])
+
+        shared(put, range(len(self.numbers)), RECORD * len(row) / len(self.numbers))
         return found
 
     def _reads_all(self, row: Numbers) -> bool:
@@ -133,20 +147,24 @@ class Block:
             return False
         return bool(np.bincount(row).max(initial=0) <= 1)
 
-    def _owners(self, owner: Numbers, row: Numbers) -> Iterator[tuple[slice, Numbers]]:
-        """Yield records with the fit that predicts each of them, 0 if none does."""
+    def _owners(self, owner: Numbers, row: Numbers) -> Numbers:
+        """Return the fit that predicts each record, 0 if none does."""
         every = np.zeros(len(self.y), dtype=np.intp)
         every[row] = owner
-        for some in self._pieces():
-            yield some, every[some]
+        return every
 
-    def _parts(self, owner: Numbers) -> Iterator[tuple[int, slice]]:
-        """Yield the predictions of each fit, as many at a time as stay in the cache."""
-        bounds = np.searchsorted(owner, np.arange(len(self.numbers) + 1))
+    def _ends(self, owner: Numbers) -> list[int]:
+        """Return where the predictions of each fit begin, and where the last end."""
+        ends: list[int] = np.searchsorted(
+            owner, np.arange(len(self.numbers) + 1)
+        ).tolist()
+        return ends
+
+    def _parts(self, start: int, stop: int) -> Iterator[slice]:
+        """Yield predictions, as many at a time as stay in the cache."""
         step = max(1, AT_ONCE // max(self.rows.basis.shape[1], 1))
-        for fit, (start, stop) in enumerate(pairwise(bounds.tolist())):
-            for first in range(start, stop, step):
-                yield fit, slice(first, min(first + step, stop))
+        for first in range(start, stop, step):
+            yield slice(first, min(first + step, stop))
 
     def _runs(self, owner: Numbers) -> Iterator[tuple[Numbers, Numbers, slice]]:
         """Yield the predictions of many fits, with where those of each fit begin."""
@@ -158,12 +176,31 @@ class Block:
             stop = ends[min(first + step, len(begins))]
             yield owner[some], some - some[0], slice(int(some[0]), int(stop))
 
-    def _pieces(self) -> Iterator[slice]:
-        """Yield the records, as many at a time as stay in the cache."""
+    @cached_property
+    def _pieces(self) -> list[slice]:
+        """The records, as many at a time as stay in the cache."""
         n = len(self.rows.basis)
         step = max(256, AT_ONCE // max(len(self.numbers), 1))
-        for first in range(0, n, step):
-            yield slice(first, min(first + step, n))
+        return [slice(first, min(first + step, n)) for first in range(0, n, step)]
+
+    def _put(self, work: Callable[[slice], None]) -> None:
+        """Do something with each piece of the records, which threads may share."""
+        shared(work, self._pieces, self._cost / max(len(self._pieces), 1))
+
+    def _added(self, add: Callable[[list[slice]], T], size: int) -> list[T]:
+        """Return what is made of some pieces each, sums of so many numbers."""
+        pieces = self._pieces
+        shares = ranges(len(pieces), max(1, min(SHARES, ROOM // max(size, 1))))
+
+        def of(share: range) -> T:
+            return add(pieces[share.start : share.stop])
+
+        return shared(of, shares, self._cost / len(shares))
+
+    @property
+    def _cost(self) -> float:
+        """About how many operations a pass over all records takes."""
+        return 4.0 * float(self.times.size * self.rows.basis.shape[1])
 
     @cached_property
     def scale(self) -> Scale:
@@ -209,14 +246,23 @@ class Block:
     def _totals(self) -> tuple[Scale, Floats]:
         """The scale and the information, from one pass over the records."""
         fits, r = len(self.beta), self.rows.basis.shape[1]
-        moments, total = Moments.none(self.rows, self.beta), np.zeros((fits, r, r))
-        for some in self._pieces():
-            part, trained = self.rows.part(some), self._trained(some)
-            eta = part.along(self.beta)
-            moments.add(part, eta, trained)
-            curved = self.likelihood.curvature(self.y[None, some], eta)
-            curved *= trained if self.class_weights is None else self._counts(some)
-            total += information(part.basis, curved)
+        none = Moments.none(self.rows, self.beta)
+
+        def add(pieces: list[slice]) -> tuple[Moments, Floats]:
+            moments, total = none.copied(), np.zeros((fits, r, r))
+            for some in pieces:
+                part, trained = self.rows.part(some), self._trained(some)
+                eta = part.along(self.beta)
+                moments.add(part, eta, trained)
+                curved = self.likelihood.curvature(self.y[None, some], eta)
+                curved *= trained if self.class_weights is None else self._counts(some)
+                total += information(part.basis, curved)
+            return moments, total
+
+        (moments, total), *others = self._added(add, fits * r * r)
+        for more, apart in others:
+            moments.join(more)
+            total += apart
         return moments.scale(), self.rows.between(total)
 
     @cached_property
@@ -224,13 +270,16 @@ class Block:
         """The derivative of the log-likelihood by each linear predictor."""
         if self.has_one_predictor:
             pull = np.empty(self.times.shape)
-            for some in self._pieces():
+
+            def put(some: slice) -> None:
                 eta = self.rows.part(some).along(self.beta)
                 np.multiply(
                     self._counts(some),
                     self.likelihood.residual(self.y[None, some], eta),
                     out=pull[:, some],
                 )
+
+            self._put(put)
             return pull
         counts = self.counts.reshape(*self.counts.shape, *[1] * (self.eta.ndim - 2))
         return np.asarray(counts * self.likelihood.residual(self.y[None], self.eta))
@@ -238,21 +287,27 @@ class Block:
     @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
-        found = np.empty(self.times.shape)
-        for some in self._pieces():
+        found, _ = np.empty(self.times.shape), self._mean_inverse
+
+        def put(some: slice) -> None:
             eta = self.rows.part(some).along(self.beta)
             found[:, some] = self._leverage(some, eta, self._counts(some))
+
+        self._put(put)
         return found
 
     @cached_property
     def reach(self) -> Floats:
         """The pull, as long as a Newton step without the record."""
-        reach = np.empty(self.times.shape)
-        for some in self._pieces():
+        reach, _ = np.empty(self.times.shape), self._mean_inverse
+
+        def put(some: slice) -> None:
             eta, counts = self.rows.part(some).along(self.beta), self._counts(some)
             left = 1 - self._leverage(some, eta, counts)
             counts *= self.likelihood.residual(self.y[None, some], eta)
             np.divide(counts, left, out=reach[:, some])
+
+        self._put(put)
         return reach
 
     def _leverage(self, some: slice, eta: Floats, counts: Floats) -> Floats:
@@ -314,12 +369,19 @@ class Block:
             part = self.partition
             if part is not None and (part.owner[row] == owner).all():
                 return list(part.by_coefficients(by_row))
-            for some, fits in self._owners(owner, row):
-                apart = np.zeros((len(self.numbers), len(fits)))
-                for one, target in zip(by_row, targets, strict=True):
-                    apart[fits, np.arange(len(fits))] = one[some]
-                    target += self.rows.part(some).sums(apart)
-            return targets
+            every = self._owners(owner, row)
+
+            def add(pieces: list[slice]) -> Floats:
+                total = np.zeros_like(targets)
+                for some in pieces:
+                    fits = every[some]
+                    apart = np.zeros((len(self.numbers), len(fits)))
+                    for one, target in zip(by_row, total, strict=True):
+                        apart[fits, np.arange(len(fits))] = one[some]
+                        target += self.rows.part(some).sums(apart)
+                return total
+
+            return list(np.sum(self._added(add, sum(map(np.size, targets))), axis=0))
         able = self.has_one_predictor or self.rows.own is None
         if able and len(owner) < SHORT * len(self.numbers):
             for fits, begins, some in self._runs(owner):
@@ -329,9 +391,14 @@ class Block:
                     sums = np.add.reduceat(rows * slope[some, None], begins)
                     target[fits] = self.rows.turned(sums, fits)
             return targets
-        for fit, some in self._parts(owner):
-            for slope, target in zip(slopes, targets, strict=True):
-                target[fit] += self.rows.some(fit, row[some], slope[some])
+        ends = self._ends(owner)
+
+        def add_to(fit: int) -> None:
+            for some in self._parts(ends[fit], ends[fit + 1]):
+                for slope, target in zip(slopes, targets, strict=True):
+                    target[fit] += self.rows.some(fit, row[some], slope[some])
+
+        shared(add_to, range(len(self.numbers)), RECORD * len(row) / len(self.numbers))
         return targets
 
     def add_changes(
@@ -357,10 +424,13 @@ class Block:
             return
         solved = [np.einsum("bpq,bq->bp", self.inverse, one) for one in targets]
         rate = self.reach if one_step else self.pull
-        for some in self._pieces():
+
+        def put(some: slice) -> None:
             part = self.rows.part(some)
             for total, one in zip(totals, solved, strict=True):
                 total[some] += np.einsum("bn,bn->n", part.along(one), rate[:, some])
+
+        self._put(put)
 
     def changes(self, targets: Sequence[Floats], one_step: bool) -> Iterator[Floats]:
         """Yield the derivatives by the weight of each record in each fit, (fits, n).

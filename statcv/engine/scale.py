@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from statcv.engine.rows import Rows
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
+SUMS = ("total", "first", "second", "sums", "products")
 SAMPLE = 1000  # records, more or less, whose mean is near that of all
 
 
@@ -72,6 +73,17 @@ class Moments:
         self.second[:] += np.einsum("bn,bn->b", apart, distance)
         self.sums[:] += weights @ part.basis
         self.products[:] += apart @ part.basis
+
+    def copied(self) -> Moments:
+        """Return the same sums, to which others may be added."""
+        sums = {name: getattr(self, name).copy() for name in (*SUMS, "largest")}
+        return replace(self, **sums)
+
+    def join(self, other: Moments) -> None:
+        """Add the sums over other records."""
+        np.maximum(self.largest, other.largest, out=self.largest)
+        for name in SUMS:
+            np.add(getattr(self, name), getattr(other, name), out=getattr(self, name))
 
     def scale(self) -> Scale:
         """Return the scale of the linear predictors."""
