@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine.block import Block
-from statcv.engine.partition import Changes
+from statcv.engine.partition import MANY, Changes
 from statcv.engine.predictions import Held
 from statcv.engine.rows import Rows
 from statcv.engine.setup import Setup
@@ -130,6 +130,8 @@ class Sensitivity:
             the change of that total, to which held-out records contribute as well.
         """
         totals = np.zeros((len(slopes), self.setup.plan.n))
+        near = nearly and one_step and not self._moves_totals
+        of_partitions: list[list[Changes]] = []
         for block, some, owner in self._blocks(fit, row):
             parts = [one.part(some) for one in slopes]
             targets = block.by_coefficients(owner, row[some], [p.values for p in parts])
@@ -138,16 +140,19 @@ class Sensitivity:
                     targets[place] = block.scale.through(
                         targets[place], owner, part.values, part.standardised
                     )
+            if near and block.partition is not None:
+                of_partitions.append(block.partition.changes(np.stack(targets)))
+                continue
             if not self._moves_totals and block.has_one_predictor:
-                whole = len(block.numbers) == len(self.fits)
-                if nearly and one_step and whole and block.partition is not None:
-                    return block.partition.changes(np.stack(targets))
                 block.add_changes(totals, targets, one_step)
                 continue
             each = block.changes(targets, one_step)
             for total, moved in zip(totals, each, strict=True):
                 total += self._summed(block, moved)
-        return list(map(Changes, totals))
+        return [
+            Changes(total).plus(found)
+            for total, *found in zip(totals, *of_partitions, strict=True)
+        ]
 
     @property
     def _moves_totals(self) -> bool:
@@ -187,9 +192,10 @@ class Sensitivity:
     ) -> Iterator[tuple[Block, Numbers | slice, Numbers]]:
         """Yield blocks, with the positions of their predictions and the fit of each."""
         fits = np.flatnonzero(np.bincount(fit, minlength=len(self.fits)))
-        group = self._groups[fits]
-        fits = fits[np.argsort(group, kind="stable")]
-        ends = np.cumsum(np.unique(group, return_counts=True)[1]).tolist()
+        group, repeat = self._groups[fits], self._repeats[fits]
+        fits = fits[np.lexsort((repeat, group))]
+        together = np.unique(np.stack([group, repeat]), axis=1, return_counts=True)[1]
+        ends = np.cumsum(together).tolist()
         rank = np.zeros(len(self.fits), dtype=np.intp)
         rank[fits] = np.arange(len(fits))
         rising, order = rank[fit], None
@@ -217,6 +223,13 @@ class Sensitivity:
             return learnt.group
         alone = self.setup.design.terms.stateful or self.fits.filled is not None
         return np.arange(len(self.fits)) * alone
+
+    @cached_property
+    def _repeats(self) -> Numbers:
+        """The repeat of each fit, if its fits are to many records and by themselves."""
+        repeat = self.setup.plan.fits.repeat_of[self.setup.plan.fits.split_of]
+        many = self.setup.plan.n >= MANY and np.bincount(repeat).max() > 1
+        return np.asarray(repeat if many else np.zeros_like(repeat), dtype=np.intp)
 
     @cached_property
     def _learnt(self) -> Learnt | None:

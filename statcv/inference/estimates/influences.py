@@ -33,7 +33,7 @@ Numbers = NDArray[np.intp]
 
 TOGETHER = 2**22  # changes of records that are computed together, of many functions
 SIGNS = 12  # random ones for each record, which tell chance to about a sixth
-UNSEEN = 1e-5  # of a standard error, that changes no digit of it
+UNSEEN = 3e-5  # of a standard error, in which chance changes twenty times as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,7 @@ class Influences:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the standard error would change no digit with exact influences.
+        """Whether the standard error would hardly change with exact influences.
 
         It would not if the variance that the fits add is less than 0 in any case, or
         known well enough.
