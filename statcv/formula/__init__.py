@@ -20,7 +20,7 @@ from statcv.formula.outcome import Outcome
 from statcv.formula.parse import Formula, parse_formula, updated_formula
 from statcv.formula.quoting import quoted
 from statcv.formula.scope import caller_scope
-from statcv.formula.terms import Terms
+from statcv.formula.terms import Terms, is_finite
 from statcv.formula.training_sets import TrainingSets
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "counted",
     "dependent_columns",
     "in_words",
+    "is_finite",
     "is_missing",
     "is_number",
     "make_design",

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ Matrix = NDArray[np.float64]
 
 CELLS = 2**16  # of the rows that are read from all columns together, and
 LEAST = 2**11  # rows that are read from a column at once
-TOGETHER = 2**9  # columns of a table that are read together
+TALL, TOGETHER = 2**10, 2**9  # rows and columns of a table that are read together
 COPYING = 20.0  # operations that take as long as reading a number into a table
 
 
@@ -292,11 +293,14 @@ def _multiply(
     if table is not None:
         matrix[:, :constant] = 1
 
-        def copy(start: int) -> None:
-            block = table[:, start : start + TOGETHER]
-            matrix[:, constant + start :][:, : block.shape[1]] = block
+        def copy(corner: tuple[int, int]) -> None:
+            row, column = corner
+            block = table[row : row + TALL, column : column + TOGETHER]
+            put = matrix[row : row + TALL, constant + column :]
+            put[:, : block.shape[1]] = block
 
-        shared(copy, range(0, table.shape[1], TOGETHER), COPYING * n * TOGETHER)
+        corners = product(range(0, n, TALL), range(0, table.shape[1], TOGETHER))
+        shared(copy, list(corners), COPYING * min(n, TALL) * TOGETHER)
         return matrix
     products = formula.products
     used = {name: columns[name].to_numpy() for names in products for name in names}

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.errors import ModelError
+from statcv.formula import is_finite
 from statcv.models.likelihood import Likelihood, LinearFits
 
 if TYPE_CHECKING:
@@ -274,9 +275,7 @@ class PlainFit:
 
 def refuse_missing(training: TrainingSet, label: str) -> None:
     """Raise if a model that cannot take missing values would meet one."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        some = not np.isfinite(training.X.sum())
-    if some and np.isnan(training.X).any():
+    if not is_finite(training.X) and np.isnan(training.X).any():
         raise ModelError(
             f"{label} cannot take missing covariates; use na_action='drop', or a "
             "scikit-learn pipeline that imputes inside each fold."

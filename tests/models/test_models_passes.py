@@ -1,5 +1,6 @@
 """Fits of a few large folds by passes, against the model's fit of each training set."""
 
+import itertools
 import warnings
 from dataclasses import replace
 
@@ -242,21 +243,24 @@ def test_dependent_columns_are_left_to_other_ways():
     assert fit_by_passes(records, folds_of("fifths", records), np.zeros(5)) is None
 
 
-def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch):
+@pytest.mark.parametrize("costly", [0.0, np.inf])  # in halves, or not
+def test_derivatives_of_lists_of_records_are_those_of_each(monkeypatch, costly):
     monkeypatch.setattr(sums, "CACHED", 700)
+    monkeypatch.setattr(sums, "COSTLY", costly)
     records = sample(4, 1000, 3, "multiclass", weighted=True)
     ridge = Logit(C=1.0).ridge(records)
     passes = Passes.of(records, family_of(records, ridge), ridge)
     rng = np.random.default_rng(1)
-    theta = rng.normal(size=(1, passes.size))
+    theta = rng.normal(size=(3, passes.size))
     lists = [np.flatnonzero(rng.random(1000) < share) for share in (0.3, 0.01, 0.8)]
     often = [rng.integers(1, 4, len(own)).astype(float) for own in lists]
-    for counts in (None, often):
-        found = passes.hessians(theta, lists, counts)
+    for counts, places in itertools.product((None, often), (theta[:1], theta)):
+        found = passes.hessians(places, lists, counts)
         for number, own in enumerate(lists):
-            every = np.zeros(1000)
+            every, place = np.zeros(1000), places[[number % len(places)]]
             every[own] = 1.0 if counts is None else counts[number]
-            np.testing.assert_allclose(found[number], passes.hessian(theta, every))
+            alone = replace(passes, weights=passes.weights * every)
+            np.testing.assert_allclose(found[number], alone.hessian(place))
 
 
 def test_small_or_many_folds_are_left_to_other_ways():

@@ -21,7 +21,8 @@ from statcv.threads import RECORD, shared
 Numbers = NDArray[np.intp]
 
 CELLS = 2**18  # numbers in an array of a block of fits: 2 MB
-ROWS = 2**16  # looked at, or predicted, at once
+ROWS = 2**16  # looked at, or predicted, at once; or fewer, of many columns, but
+FEWEST = 2**10  # so many
 
 
 @dataclass(frozen=True, eq=False)
@@ -552,11 +553,13 @@ class FittedFolds:
         """Predict any number of records, in batches of bounded memory."""
 
         def predict(start: int) -> Matrix:
-            some = slice(start, start + ROWS)
+            some = slice(start, start + batch)
             return self.predict(rows[some], fits[some])
 
-        starts = range(0, max(len(rows), 1), ROWS)
-        parts = shared(predict, starts, cost=RECORD * ROWS)
+        columns = self.linear.coefficients.shape[1] if self.linear is not None else 1
+        batch = max(FEWEST, min(ROWS, 4 * CELLS // columns))
+        starts = range(0, max(len(rows), 1), batch)
+        parts = shared(predict, starts, batch * max(RECORD, 10.0 * columns))
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 

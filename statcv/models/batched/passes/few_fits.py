@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -176,7 +176,7 @@ class FewFits:
 
     def fold_hessians(self, theta: Matrix) -> Inverse:
         """Return the inverse Hessian of each fit at coordinates of all, (1, q)."""
-        there, q = theta / self.scale, len(self.scale)
+        there = theta / self.scale
         if self.weighted or self._pairs is not None:
             return self.own_hessians(np.tile(theta, (len(self), 1)))
 
@@ -186,9 +186,8 @@ class FewFits:
         triangles: list[Triangle | None] = []
         for passes in self.passes.precisions:
             parts = passes.hessians(there, self.changed, less)
-            total = np.sum(parts, axis=0) if self.divided else passes.hessian(there)
-            total.flat[:: q + 1] += passes.penalty.astype(total.dtype)
-            triangles = [Triangle.of(total - part) for part in parts]
+            total = reduce(np.add, parts) if self.divided else passes.hessian(there)
+            triangles = _triangles(passes, [total - part for part in parts])
             if None not in triangles:
                 break
         return Triangles(tuple(triangles), self.scale)
@@ -208,10 +207,13 @@ class FewFits:
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
             return Whole(inverted(made))
 
-        def triangle(fit: int) -> Triangle | None:
-            return passes.triangle(there[[fit]], self.often[fit])
-
-        found = shared(triangle, range(len(self)), float(len(passes.X)) * q**2)
+        lists = [np.flatnonzero(often) for often in self.often]
+        counts = [often[own] for often, own in zip(self.often, lists, strict=True)]
+        found: list[Triangle | None] = []
+        for sums in passes.precisions:
+            found = _triangles(sums, sums.hessians(there, lists, counts))
+            if None not in found:
+                break
         return Triangles(tuple(found), self.scale)
 
     @cached_property
@@ -228,6 +230,17 @@ class FewFits:
         for own in self.changed:
             seen[own] = True
         return bool(seen.all())
+
+
+def _triangles(passes: Passes, hessians: list[Matrix]) -> list[Triangle | None]:
+    """Add the penalty to Hessians, in place, and decompose them."""
+    q = passes.size
+
+    def decompose(hessian: Matrix) -> Triangle | None:
+        hessian.flat[:: q + 1] += passes.penalty.astype(hessian.dtype)
+        return Triangle.of(hessian)
+
+    return shared(decompose, hessians, q**3 / 10)
 
 
 def fit_by_passes(

@@ -22,6 +22,7 @@ LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
+HALVED, COSTLY = (1, 3, 5, 7), 1e8  # lists of records whose products are halved
 LANES = 8  # rows of single precision whose products are computed together
 
 
@@ -212,23 +213,14 @@ class Passes:
         blocks = self.blocks(1)
         return float(np.sqrt(max(shared(most, blocks, self.cost(1) / len(blocks)))))
 
-    def hessian(self, theta: Matrix, counts: Matrix | None = None) -> Matrix:
+    def hessian(self, theta: Matrix) -> Matrix:
         """Return minus the second derivatives of the log-likelihood, shape (q, q).
 
-        They have the precision of the rows.
-
-        Parameters
-        ----------
-        theta : numpy.ndarray, shape (1, q)
-        counts : numpy.ndarray, shape (n,), or None
-            How often each record counts; None for once.
+        They have the precision of the rows, and are those at coordinates (1, q).
         """
-        if counts is not None and not counts.all():
-            used = np.flatnonzero(counts)
-            return self.hessians(theta, [used], [counts[used]])[0]
 
         def products(rows: slice) -> Matrix:
-            return self._products(theta, rows, None if counts is None else counts[rows])
+            return self._products(theta, rows, None)
 
         n, p = self.X.shape
         size = -(-n // 2) if n >= 4 * p else n  # so that adding products costs little
@@ -242,19 +234,32 @@ class Passes:
 
         Parameters
         ----------
-        theta : numpy.ndarray, shape (1, q)
+        theta : numpy.ndarray, shape (1, q) or (lists, q)
         lists : sequence of numpy.ndarray of int
             The records of each list, rising.
         counts : sequence of numpy.ndarray, or None
             How often each of these records counts; None for once.
         """
+        cost = self._cost_of_products(sum(map(len, lists)) // max(len(lists), 1))
+        # so that two threads have as much to do
+        halves = 2 if len(lists) in HALVED and cost > COSTLY else 1
+        parts = [
+            (number, some)
+            for number, own in enumerate(lists)
+            for some in np.array_split(np.arange(len(own)), halves)
+        ]
 
-        def of(number: int) -> Matrix:
-            own = None if counts is None else counts[number]
-            return self._whole(self._products(theta, lists[number], own))
+        def of(part: tuple[int, Numbers]) -> Matrix:
+            number, some = part
+            place = theta if len(theta) == 1 else theta[[number]]
+            own = None if counts is None else counts[number][some]
+            return self._products(place, lists[number][some], own)
 
-        mean = sum(map(len, lists)) // max(len(lists), 1)
-        return shared(of, range(len(lists)), self._cost_of_products(mean))
+        made = shared(of, parts, cost / halves)
+        return [
+            self._whole(_added(made[first : first + halves]))
+            for first in range(0, len(made), halves)
+        ]
 
     def _cost_of_products(self, rows: int) -> float:
         return float(rows) * self.size**2
@@ -330,14 +335,14 @@ class Passes:
         squares = self.summed(1, sums) / self.unit**2
         return np.asarray(squares.ravel() + self.penalty)
 
-    def triangle(self, theta: Matrix, counts: Matrix | None = None) -> Triangle | None:
+    def triangle(self, theta: Matrix) -> Triangle | None:
         """Return the triangle of the Hessian with the penalty; None without one.
 
         It is computed in single precision if that saves time and costs few digits.
         """
         found = None
         for passes in self.precisions:
-            hessian = passes.hessian(theta, counts)
+            hessian = passes.hessian(theta)
             hessian.flat[:: self.size + 1] += self.penalty.astype(hessian.dtype)
             found = Triangle.of(hessian)
             if found is not None:
