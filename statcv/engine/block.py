@@ -155,10 +155,8 @@ class Block:
 
     def _ends(self, owner: Numbers) -> list[int]:
         """Return where the predictions of each fit begin, and where the last end."""
-        ends: list[int] = np.searchsorted(
-            owner, np.arange(len(self.numbers) + 1)
-        ).tolist()
-        return ends
+        fits = np.arange(len(self.numbers) + 1)
+        return [int(end) for end in np.searchsorted(owner, fits)]
 
     def _parts(self, start: int, stop: int) -> Iterator[slice]:
         """Yield predictions, as many at a time as stay in the cache."""
@@ -287,7 +285,8 @@ class Block:
     @cached_property
     def leverage(self) -> Floats:
         """The leverage of each record, shape (fits, n)."""
-        found, _ = np.empty(self.times.shape), self._mean_inverse
+        found = np.empty(self.times.shape)
+        _ = self._mean_inverse  # which several threads would compute
 
         def put(some: slice) -> None:
             eta = self.rows.part(some).along(self.beta)
@@ -299,7 +298,8 @@ class Block:
     @cached_property
     def reach(self) -> Floats:
         """The pull, as long as a Newton step without the record."""
-        reach, _ = np.empty(self.times.shape), self._mean_inverse
+        reach = np.empty(self.times.shape)
+        _ = self._mean_inverse  # which several threads would compute
 
         def put(some: slice) -> None:
             eta, counts = self.rows.part(some).along(self.beta), self._counts(some)

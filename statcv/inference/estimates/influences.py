@@ -33,7 +33,7 @@ Numbers = NDArray[np.intp]
 
 TOGETHER = 2**22  # changes of records that are computed together, of many functions
 SIGNS = 12  # random ones for each record, which tell chance to about a sixth
-UNSEEN = 3e-5  # of a standard error, in which chance changes twenty times as much
+UNSEEN = 3e-5  # of a standard error, whose own error is twenty times as large
 
 
 @dataclass(frozen=True, eq=False)
@@ -325,25 +325,28 @@ def influences_on(
         Whether the influences through the fits may be exact for some records only, if
         that settles the standard errors.
     """
-    with scores.in_threads():
-        return _influences_on(scores, asked, of_fits, nearly)
-
-
-def _influences_on(
-    scores: Scores, asked: Sequence[tuple[Metric, str]], of_fits: bool, nearly: bool
-) -> list[Influences | str]:
     pool = Pool(scores, scores.sensitivity if of_fits else None)
-    found = _all_as_held_out(pool, asked)
-    if pool.sensitivity is None:
-        return [one if isinstance(one, str) else one[0] for one in found]
-    nearly = nearly and scores.clusters is None
-    cuts = [metric.cuts for metric, _ in asked]
+    with scores.in_threads():
+        found = _all_as_held_out(pool, asked)
+        if pool.sensitivity is None:
+            return [one if isinstance(one, str) else one[0] for one in found]
+        cuts = [metric.cuts for metric, _ in asked]
+        return _until_settled(pool, found, cuts, nearly and scores.clusters is None)
+
+
+def _until_settled(
+    pool: Pool,
+    found: Sequence[tuple[Influences, Slopes] | str],
+    cuts: Sequence[bool],
+    nearly: bool,
+) -> list[Influences | str]:
+    """Add the influences through the fits, exact ones where others are not enough."""
     made = _through_fits(pool, found, cuts, nearly)
 
     def is_open(one: Influences | str) -> bool:
         return isinstance(one, Influences) and not one.is_settled
 
-    open_ = shared(is_open, made, RECORD * len(scores.y))
+    open_ = shared(is_open, made, RECORD * len(pool.scores.y))
     if any(open_):
         rest = [of if again else "" for of, again in zip(found, open_, strict=True)]
         exact = _through_fits(pool, rest, cuts, nearly=False)
