@@ -13,7 +13,8 @@ from statcv.inference.estimates.estimate import (
     resolve_how,
 )
 from statcv.inference.estimates.estimate import estimate as make_estimate
-from statcv.inference.estimates.groups import among, group_estimate, joined_groups
+from statcv.inference.estimates.estimate import estimates as make_estimates
+from statcv.inference.estimates.groups import among, group_estimates, joined_groups
 from statcv.inference.estimates.monte_carlo import MonteCarlo, monte_carlo
 from statcv.inference.estimates.values import values_by_split
 from statcv.inference.intervals.bootstrap import bootstrap_interval
@@ -30,7 +31,6 @@ from statcv.inference.intervals.methods import (
     IntervalMethod,
     check_interval,
     default_interval,
-    know_intervals,
     possible_intervals,
 )
 from statcv.inference.meta.effects import RandomEffects, random_effects
@@ -73,12 +73,12 @@ __all__ = [
     "corrected_t_interval",
     "default_interval",
     "delong_interval",
-    "group_estimate",
+    "group_estimates",
     "influence_interval",
     "join_values",
     "joined_groups",
-    "know_intervals",
     "make_estimate",
+    "make_estimates",
     "mean_interval",
     "measured_comparison",
     "measured_coverage",

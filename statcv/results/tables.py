@@ -27,10 +27,10 @@ from statcv.inference import (
     Scores,
     join_values,
     joined_groups,
-    know_intervals,
     make_estimate,
+    make_estimates,
 )
-from statcv.inference.estimates.groups import among, group_estimate
+from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.values import know_values
 from statcv.inference.paired.contrasts import ADJUSTED, adjusted
 from statcv.inference.paired.groups import Group, compare_pair, group_differences
@@ -174,13 +174,7 @@ def metrics_table(result: CVResult, level: float) -> pd.DataFrame:
     rows, metrics, scores = [], result.chosen_metrics, result.scores
     listed = filter(is_listed, metrics)
     know_values(scores, [(one, how) for one in listed for how in _ways(scores, one)])
-    headlines = [make_estimate(scores, one, level=level) for one in metrics]
-    defined = [
-        (metric, one.how, one.value)
-        for metric, one in zip(metrics, headlines, strict=True)
-        if not (one.how == "pooled" and one.n_undefined)
-    ]
-    know_intervals(scores, defined)
+    headlines = make_estimates(scores, [(metric, None) for metric in metrics], level)
     for metric, headline, plain in zip(
         metrics, headlines, result.without_predictors, strict=True
     ):
@@ -266,8 +260,10 @@ def group_table(
     for code, label in enumerate(labels):
         members = codes == code
         part = among(scores, members)
-        for metric in metrics:
-            found = group_estimate(part, metric, level)
+        n = np.count_nonzero(np.bincount(part.row, minlength=1))
+        for metric, found in zip(
+            metrics, group_estimates(part, metrics, level), strict=True
+        ):
             row = {
                 "metric": metric.name,
                 name: label,
@@ -277,7 +273,7 @@ def group_table(
                 "lower": found.lower,
                 "upper": found.upper,
                 "interval": found.interval_in_words,
-                "n": len(np.unique(part.row)),
+                "n": int(n),
             }
             rows.append(row)
     table = pd.DataFrame(rows)

@@ -8,7 +8,7 @@ records that the same fit predicts, and never predictions of different fits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -25,6 +25,7 @@ from statcv.inference.estimates.pairs import (
     concordance,
     is_mirrored,
 )
+from statcv.inference.estimates.values import know_values
 from statcv.inference.intervals.interval import (
     CLUSTERS_ONLY,
     OF_OTHERS,
@@ -36,9 +37,10 @@ from statcv.inference.intervals.methods import (
     Asked,
     check_interval,
     default_interval,
+    know_intervals,
 )
 from statcv.inference.scores import Scores
-from statcv.metrics import Metric
+from statcv.metrics import Metric, is_listed
 
 
 @dataclass(frozen=True, repr=False)
@@ -239,6 +241,32 @@ def estimate(
         make=make,
         bounds=_bounds(scores, metric),
     )
+
+
+def estimates(
+    scores: Scores, asked: Sequence[tuple[Metric, str | None]], level: float
+) -> list[Estimate]:
+    """Make several estimates, whose default intervals are computed together.
+
+    Parameters
+    ----------
+    scores : Scores
+        The held-out predictions.
+    asked : sequence of (Metric, str or None)
+        Metrics, and the way in which each is stated, as :func:`estimate` takes it.
+    level : float
+        Confidence level of the intervals.
+    """
+    stated = [(metric, resolve_how(scores, metric, how)) for metric, how in asked]
+    know_values(scores, [one for one in stated if is_listed(one[0])])
+    made = [estimate(scores, metric, how, level) for metric, how in stated]
+    defined = [
+        (metric, how, one.value)
+        for (metric, how), one in zip(stated, made, strict=True)
+        if not (how == "pooled" and one.n_undefined)
+    ]
+    know_intervals(scores, defined)
+    return made
 
 
 def resolve_how(scores: Scores, metric: Metric, how: str | None) -> str:

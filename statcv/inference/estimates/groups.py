@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.estimate import estimate as make_estimate
+from statcv.inference.estimates.estimate import Estimate, estimates
 from statcv.inference.meta.effects import RandomEffects, random_effects
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
@@ -90,10 +90,12 @@ def joined_groups(
     )
 
 
-def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
-    """Estimate a metric in one group.
+def group_estimates(
+    scores: Scores, metrics: Sequence[Metric], level: float
+) -> list[Estimate]:
+    """Estimate metrics in one group.
 
-    The estimate is paired if the scheme compares pairs, which count if both records
+    An estimate is paired if the scheme compares pairs, which count if both records
     are in the group. Otherwise it is pooled, since few folds of a group have both
     classes. In a group that is a single cluster, for example a held-out site, the
     interval counts the variation of the records.
@@ -101,5 +103,5 @@ def group_estimate(scores: Scores, metric: Metric, level: float) -> Estimate:
     clusters = None if scores.clusters is None else scores.clusters[scores.row]
     if clusters is not None and len(np.unique(clusters)) == 1:
         scores = replace(scores, clusters=None)
-    how = "paired" if scores.compares(metric) else "pooled"
-    return make_estimate(scores, metric, how, level)
+    hows = ["paired" if scores.compares(metric) else "pooled" for metric in metrics]
+    return estimates(scores, list(zip(metrics, hows, strict=True)), level)

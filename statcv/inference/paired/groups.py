@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.inference.estimates.estimate import Estimate
-from statcv.inference.estimates.groups import among, group_estimate
+from statcv.inference.estimates.groups import among, group_estimates
 from statcv.inference.estimates.influences import Influences, influences_on
 from statcv.inference.estimates.values import ranks_classes
 from statcv.inference.intervals.infinitesimal import shared_training
@@ -80,7 +80,9 @@ class Group:
             Confidence level of the intervals.
         """
         part = among(scores, members)
-        found = {one.name: group_estimate(part, one, level) for one in metrics}
+        names = [metric.name for metric in metrics]
+        made = group_estimates(part, metrics, level)
+        found = dict(zip(names, made, strict=True))
         known = [one for one in metrics if one.derive is not None]
         asked = [(one, found[one.name].how) for one in known]
         moved = influences_on(part, asked) if asked and len(part.row) else []
