@@ -134,7 +134,7 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
             if not math.isnan(found.lower):
                 why = f"{found.label} is exactly {found.value:g}, with a bound alone"
             return PairedTest.unavailable(difference, f"{why}, for {group.name}")
-    units = _units(first, second)
+    units = _number_of_units(first, second)
     shared = _covariance(first, second, metric, units)
     if isinstance(shared, str):
         return PairedTest.unavailable(difference, shared)
@@ -144,7 +144,7 @@ def compare_pair(first: Group, second: Group, metric: Metric) -> PairedTest:
         why = "the difference has no variation that is known"
         return PairedTest.unavailable(difference, why)
     df = _welch(each, [found.interval.df for found in both])
-    df = min(df, len(np.unique(units)) - 1)
+    df = min(df, units - 1)
     se = math.sqrt(variance)
     lower, upper = symmetric_limits(difference, se, both[0].level, df=df)
     bounds = metric.bounds_with(first.scores.n_classes)
@@ -173,8 +173,8 @@ def _welch(variances: Sequence[float], dfs: Sequence[float]) -> float:
     return sum(variances) ** 2 / rest if rest else math.inf
 
 
-def _units(first: Group, second: Group) -> Numbers:
-    """Return the record or cluster of each held-out record of two groups.
+def _number_of_units(first: Group, second: Group) -> int:
+    """Return the number of records or clusters that are held out in two groups.
 
     The records of a group that is a whole cluster are units by themselves, as in the
     interval of that group.
@@ -185,19 +185,17 @@ def _units(first: Group, second: Group) -> Numbers:
         known[group.scores.row] = True
     rows = np.flatnonzero(known)
     if clusters is None:
-        return rows
+        return len(rows)
     units = clusters[rows]
     for group in (first, second):
         own = np.unique(clusters[group.scores.row])
         inside = group.members[rows]
         if len(own) == 1 and not (units[~inside] == own[0]).any():
             units = np.where(inside, clusters.max() + 1 + rows, units)
-    return units
+    return int(np.count_nonzero(np.bincount(units)))
 
 
-def _covariance(
-    first: Group, second: Group, metric: Metric, units: Numbers
-) -> float | str:
+def _covariance(first: Group, second: Group, metric: Metric, units: int) -> float | str:
     """Return the covariance of two estimates, or why it is not known."""
     name = metric.name
     both = [group.influences.get(name, "") for group in (first, second)]
@@ -211,8 +209,7 @@ def _covariance(
         return 0.0
     codes = np.arange(len(first.members)) if clusters is None else clusters
     held = [_by_unit(one.held, one, metric, codes) for one in known]
-    every = len(np.unique(units))
-    factor = every / max(every - 1, 1)
+    factor = units / max(units - 1, 1)
     shared = float(held[0] @ held[1])
     if of_fits:
         with_fits = [
