@@ -225,6 +225,11 @@ class Scores:
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
 
     @cached_property
+    def n_held_out(self) -> int:
+        """The number of records that were held out."""
+        return int(np.count_nonzero(np.bincount(self.row)))
+
+    @cached_property
     def outcome(self) -> NDArray[Any]:
         """The coded outcome of each prediction."""
         return self.y[self.row]

@@ -260,7 +260,6 @@ def group_table(
     for code, label in enumerate(labels):
         members = codes == code
         part = among(scores, members)
-        n = np.count_nonzero(np.bincount(part.row, minlength=1))
         for metric, found in zip(
             metrics, group_estimates(part, metrics, level), strict=True
         ):
@@ -273,7 +272,7 @@ def group_table(
                 "lower": found.lower,
                 "upper": found.upper,
                 "interval": found.interval_in_words,
-                "n": int(n),
+                "n": part.n_held_out,
             }
             rows.append(row)
     table = pd.DataFrame(rows)

@@ -215,7 +215,7 @@ class Rivals:
     @cached_property
     def n(self) -> int:
         """The number of held-out records."""
-        return int(np.count_nonzero(np.bincount(self.scores.row)))
+        return self.scores.n_held_out
 
     @cached_property
     def perfect(self) -> Scores:

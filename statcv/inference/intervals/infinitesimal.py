@@ -97,8 +97,7 @@ def shared_training(scores: Scores) -> float:
     scores : Scores
         The held-out predictions, of splits that partition the records.
     """
-    rows = int(np.count_nonzero(np.bincount(scores.row)))
-    return 2 - len(scores.row) / scores.n_splits / rows
+    return 2 - len(scores.row) / scores.n_splits / scores.n_held_out
 
 
 def infinitesimal_interval(

@@ -159,12 +159,13 @@ class OfPrecision:
             return Derivative(nan, nan)
         places = places_of(x)
         values = int(places.max()) + 1
-        place: Ints | slice = places
-        after: Ints | slice = places + 1
+        place: Ints | slice
+        after: Ints | slice
         if values == len(x) and is_rising(x):  # as the records are
             place, after = slice(values), slice(1, values + 1)
             hits, above = positive, np.arange(values, 0.0, -1.0)
         else:
+            place, after = places, places + 1
             hits = np.bincount(places, positive, values)
             above = np.cumsum(np.bincount(places, None, values)[::-1])[::-1]
         precision = np.cumsum(hits[::-1])[::-1] / above

@@ -183,14 +183,13 @@ class FewFits:
         less = None
         if self.times is not None:
             less = [1 - times for times in self.times]
-        triangles: list[Triangle | None] = []
-        for passes in self.passes.precisions:
+
+        def hessians(passes: Passes) -> list[Matrix]:
             parts = passes.hessians(there, self.changed, less)
             total = reduce(np.add, parts) if self.divided else passes.hessian(there)
-            triangles = _triangles(passes, [total - part for part in parts])
-            if None not in triangles:
-                break
-        return Triangles(tuple(triangles), self.scale)
+            return [total - part for part in parts]
+
+        return Triangles(self.passes.triangles(hessians), self.scale)
 
     def own_hessians(self, theta: Matrix) -> Inverse:
         """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
@@ -209,12 +208,8 @@ class FewFits:
 
         lists = [np.flatnonzero(often) for often in self.often]
         counts = [often[own] for often, own in zip(self.often, lists, strict=True)]
-        found: list[Triangle | None] = []
-        for sums in passes.precisions:
-            found = _triangles(sums, sums.hessians(there, lists, counts))
-            if None not in found:
-                break
-        return Triangles(tuple(found), self.scale)
+        found = passes.triangles(lambda sums: sums.hessians(there, lists, counts))
+        return Triangles(found, self.scale)
 
     @cached_property
     def _pairs(self) -> Matrix | None:
@@ -230,17 +225,6 @@ class FewFits:
         for own in self.changed:
             seen[own] = True
         return bool(seen.all())
-
-
-def _triangles(passes: Passes, hessians: list[Matrix]) -> list[Triangle | None]:
-    """Add the penalty to Hessians, in place, and decompose them."""
-    q = passes.size
-
-    def decompose(hessian: Matrix) -> Triangle | None:
-        hessian.flat[:: q + 1] += passes.penalty.astype(hessian.dtype)
-        return Triangle.of(hessian)
-
-    return shared(decompose, hessians, q**3 / 10)
 
 
 def fit_by_passes(

@@ -244,12 +244,12 @@ class Passes:
         # so that two threads have as much to do
         halves = 2 if len(lists) in HALVED and cost > COSTLY else 1
         parts = [
-            (number, some)
+            (number, slice(len(own) * half // halves, len(own) * (half + 1) // halves))
             for number, own in enumerate(lists)
-            for some in np.array_split(np.arange(len(own)), halves)
+            for half in range(halves)
         ]
 
-        def of(part: tuple[int, Numbers]) -> Matrix:
+        def of(part: tuple[int, slice]) -> Matrix:
             number, some = part
             place = theta if len(theta) == 1 else theta[[number]]
             own = None if counts is None else counts[number][some]
@@ -336,18 +336,33 @@ class Passes:
         return np.asarray(squares.ravel() + self.penalty)
 
     def triangle(self, theta: Matrix) -> Triangle | None:
-        """Return the triangle of the Hessian with the penalty; None without one.
+        """Return the triangle of the Hessian with the penalty; None without one."""
+        return self.triangles(lambda passes: [passes.hessian(theta)])[0]
 
-        It is computed in single precision if that saves time and costs few digits.
+    def triangles(
+        self, hessians: Callable[[Passes], list[Matrix]]
+    ) -> tuple[Triangle | None, ...]:
+        """Return the triangles of Hessians with the penalty; None for one without.
+
+        They are computed in single precision if that saves time and costs few digits.
+
+        Parameters
+        ----------
+        hessians : callable
+            Function that computes them from these sums, or those of single precision.
         """
-        found = None
+        found: tuple[Triangle | None, ...] = ()
         for passes in self.precisions:
-            hessian = passes.hessian(theta)
-            hessian.flat[:: self.size + 1] += self.penalty.astype(hessian.dtype)
-            found = Triangle.of(hessian)
-            if found is not None:
+            made = hessians(passes)
+            found = tuple(shared(passes.decomposed, made, self.size**3 / 10))
+            if None not in found:
                 break
         return found
+
+    def decomposed(self, hessian: Matrix) -> Triangle | None:
+        """Add the penalty to a Hessian, in place, and decompose it."""
+        hessian.flat[:: self.size + 1] += self.penalty.astype(hessian.dtype)
+        return Triangle.of(hessian)
 
     @property
     def precisions(self) -> tuple[Passes, ...]:
