@@ -11,7 +11,7 @@ fit, and corrected by the same sample.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
@@ -362,21 +362,16 @@ class Changes:
     sample: Numbers | None = None
     exact: Floats | None = None
 
-    def plus(self, others: Sequence[Changes]) -> Changes:
-        """Add the derivatives of other functions, of the same sample if of any."""
-        found = self
-        for other in others:
-            made = found.every + other.every
-            if found.sample is None and other.sample is None:
-                found = Changes(made)
-                continue
-            sample = other.sample if found.sample is None else found.sample
-            one, two = (
-                of.every[sample] if of.exact is None else of.exact
-                for of in (found, other)
-            )
-            found = Changes(made, found.error + other.error, sample, one + two)
-        return found
+    def plus(self, other: Changes) -> Changes:
+        """Add the derivatives of another function, of the same sample if of any."""
+        every, error = self.every + other.every, self.error + other.error
+        sample = other.sample if self.sample is None else self.sample
+        if sample is None:
+            return Changes(every)
+        one, two = (
+            of.every[sample] if of.exact is None else of.exact for of in (self, other)
+        )
+        return Changes(every, error, sample, one + two)
 
     def times(self, factor: float) -> Changes:
         """Return the derivatives of a multiple of the function."""

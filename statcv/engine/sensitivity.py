@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -131,7 +131,8 @@ class Sensitivity:
         """
         totals = np.zeros((len(slopes), self.setup.plan.n))
         near = nearly and one_step and not self._moves_totals
-        of_partitions: list[list[Changes]] = []
+        found: list[list[Changes]] = []  # of partitions, and of all other blocks
+        others = False
         for block, some, owner in self._blocks(fit, row):
             parts = [one.part(some) for one in slopes]
             targets = block.by_coefficients(owner, row[some], [p.values for p in parts])
@@ -141,18 +142,18 @@ class Sensitivity:
                         targets[place], owner, part.values, part.standardised
                     )
             if near and block.partition is not None:
-                of_partitions.append(block.partition.changes(np.stack(targets)))
+                found.append(block.partition.changes(np.stack(targets)))
                 continue
+            others = True
             if not self._moves_totals and block.has_one_predictor:
                 block.add_changes(totals, targets, one_step)
                 continue
             each = block.changes(targets, one_step)
             for total, moved in zip(totals, each, strict=True):
                 total += self._summed(block, moved)
-        return [
-            Changes(total).plus(found)
-            for total, *found in zip(totals, *of_partitions, strict=True)
-        ]
+        if others or not found:
+            found.append(list(map(Changes, totals)))
+        return [reduce(Changes.plus, of_one) for of_one in zip(*found, strict=True)]
 
     @property
     def _moves_totals(self) -> bool:

@@ -119,12 +119,12 @@ def test_each_repeat_of_many_records_is_a_partition(case, few):
 def test_changes_of_a_sample_and_of_all_records_add_up():
     every, sample = np.arange(4.0), np.array([0, 2])
     near = Changes(every + 0.5, 0.1, sample, every[sample])
-    for found in (Changes(every).plus([near]), near.plus([Changes(every)])):
+    for found in (Changes(every).plus(near), near.plus(Changes(every))):
         assert found.error == near.error
         assert (found.every == 2 * every + 0.5).all()
         assert (found.exact == 2 * every[sample]).all()
-    assert near.plus([near]).error == 2 * near.error
-    assert Changes(every).plus([Changes(every)]).sample is None
+    assert near.plus(near).error == 2 * near.error
+    assert Changes(every).plus(Changes(every)).sample is None
 
 
 def test_several_functions_have_the_influence_of_each():
