@@ -161,7 +161,7 @@ def test_it_approaches_the_jackknife_with_refits(n, tolerance, loose):
         deleted = res.jackknife(name, "pooled")
         moved = found.held + found.fits
         near = loose if name == "auroc" else tolerance
-        assert found.variance(moved) == pytest.approx(deleted.variance, rel=near)
+        assert found.units.variance(moved) == pytest.approx(deleted.variance, rel=near)
         alike = np.corrcoef(moved, -deleted.values)[0, 1]
         assert alike > (0.95 if name == "auroc" else 0.995)
         # what the fits add is not noise: without it, deletions are explained less well
@@ -174,7 +174,7 @@ def test_half_of_what_the_fits_add_is_counted_and_never_less_than_nothing():
     res = scv.cv("y ~ a + b", simulated(50), model=Logit(C=1.0), k=5, seed=1)
     found = influences(res.scores, BRIER)
     assert found.excess == pytest.approx(
-        found.variance(found.held + found.fits) - found.variance(found.held)
+        found.units.variance(found.held + found.fits) - found.units.variance(found.held)
     )
     against = replace(found, fits=-found.held / 2)
     assert against.excess < 0
@@ -239,7 +239,7 @@ def test_the_variance_of_clusters_is_that_of_their_totals():
     for moved in (found.held, found.held + found.fits):
         totals = np.array([moved[3 * site : 3 * site + 3].sum() for site in range(20)])
         expected = 20 / 19 * ((totals - totals.mean()) ** 2).sum()
-        assert found.variance(moved) == pytest.approx(expected)
+        assert found.units.variance(moved) == pytest.approx(expected)
     pooled = res.estimate("auroc", "pooled", interval="delong")
     area = influences(res.scores, AUROC)
     assert area.given_fits == pytest.approx(pooled.se**2)

@@ -76,7 +76,7 @@ def test_the_variance_with_the_fits_is_corrected_by_the_sample(many):
     pool = Pool(res.scores, res.scores.sensitivity)
     held = _as_held_out(pool, *asked[0])
     (near,) = _through_fits(pool, [held], [False], nearly=True)
-    plain = near.variance(near.held + near.fits) - near.given_fits
+    plain = near.units.variance(near.held + near.fits) - near.given_fits
     assert abs(plain - exact.excess) > 5 * abs(near.excess - exact.excess) > 0
 
 

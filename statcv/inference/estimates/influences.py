@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from statcv.engine import Changes, Slopes
 from statcv.inference.estimates.pool import Pool
+from statcv.inference.estimates.units import Units
 from statcv.inference.estimates.values import (
     lacks_a_class,
     ranks_classes,
@@ -48,12 +49,8 @@ class Influences:
         The influence as a held-out record, with the fits as given.
     fits : numpy.ndarray, shape (n,), or None
         The influence through the fits; None if it is not known.
-    sample : numpy.ndarray of int, shape (n,)
-        The class of each record, if classes are separate samples; otherwise 0.
-    unit : numpy.ndarray of int, shape (n,)
-        The record or cluster, within which influences are summed.
-    counted : numpy.ndarray of bool, shape (n,)
-        Whether a record was held out.
+    units : Units
+        The records, or clusters, that vary.
     ranked : tuple of pairs of numpy.ndarray
         The outcomes and pooled predictions of each repeat that a rank metric compares.
     placed : tuple of Placements or None
@@ -66,9 +63,7 @@ class Influences:
     value: float
     held: Floats
     fits: Floats | None
-    sample: Numbers
-    unit: Numbers
-    counted: NDArray[np.bool_]
+    units: Units
     ranked: tuple[tuple[NDArray[Any], Floats], ...] = ()
     placed: tuple[Placements | None, ...] = ()
     sampled: Changes | None = None
@@ -76,7 +71,7 @@ class Influences:
     @cached_property
     def given_fits(self) -> float:
         """The variance of the estimate with the fits as given."""
-        return self.variance(self.held)
+        return self.units.variance(self.held)
 
     @property
     def excess(self) -> float:
@@ -119,89 +114,18 @@ class Influences:
         """
         assert self.fits is not None
         moved = self.held + self.fits
-        value = self.variance(moved)
+        value = self.units.variance(moved)
         if self.sampled is None:
             return value, 0.0
         some, exact = self.sampled.sample, self.sampled.exact
         assert some is not None and exact is not None
-        moved, off, sample = moved[some], exact - self.fits[some], self.sample[some]
-        for code in self._samples:
-            members = sample == code
-            off[members] -= off[members].mean() if members.any() else 0.0
-            moved[members] -= moved[members].mean() if members.any() else 0.0
+        off = self.units.centred(exact - self.fits[some], some)
+        moved = self.units.centred(moved[some], some)
         more = (2 * moved + off) * off
         times = len(self.held) / len(some)
         value += times * float(more.sum())
         error = 3 * times * float(np.sqrt(len(some)) * more.std())
         return value, error + 2 * np.sqrt(max(value, 0.0)) * self.sampled.error
-
-    def variance(self, moved: Floats) -> float:
-        """Return the variance of a sum of influences of records, or clusters.
-
-        It is the sum of squares about the mean of each sample. With I units and I₁ of
-        a sample, squares of units have the factor I/(I - 1), and squares within the
-        sample the excess of I₁/(I₁ - 1) over it. For records this is I₁/(I₁ - 1), and
-        for clusters it is the variance of Obuchowski (1997).
-
-        Parameters
-        ----------
-        moved : numpy.ndarray, shape (n,)
-        """
-        if self._plain:
-            return self._of_records(moved)
-        known = self.counted | (moved != 0)
-        parts = [known & (self.sample == code) for code in self._samples]
-        centred = np.zeros(len(moved))
-        for members in parts:
-            centred[members] = moved[members] - moved[members].mean()
-        every = self._every
-        total = every / (every - 1) * self._squares(centred, known)
-        for members, own in zip(parts, self._sizes, strict=True):
-            more = (every - own) / ((own - 1) * (every - 1))
-            total += more * self._squares(centred, members)
-        return float(total)
-
-    def _of_records(self, moved: Floats) -> float:
-        """Return the variance if every record is a unit and was held out."""
-        every, codes = len(self.held), self._samples
-        if len(codes) == 1:
-            away = moved - moved.mean()
-            return float(every / (every - 1) * (away @ away))
-        sizes = np.bincount(self.sample)
-        means = np.bincount(self.sample, moved) / np.maximum(sizes, 1)
-        away = moved - means[self.sample]
-        squares = np.bincount(self.sample, away**2)[codes]
-        return float((squares * sizes[codes] / (sizes[codes] - 1)).sum())
-
-    @cached_property
-    def _plain(self) -> bool:
-        """Whether every record is a unit by itself, and was held out."""
-        return self._by_record and self._all_counted
-
-    @property
-    def smallest(self) -> int:
-        """The number of units of the smallest sample."""
-        return min(self._sizes)
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom: of two samples as large as the smaller, or of one."""
-        every = self._every - 1
-        if len(self._samples) < 2:
-            return float(every)
-        return float(min(every, 2 * (self.smallest - 1)))
-
-    @property
-    def kind(self) -> str:
-        """What varies: "record" or "cluster"."""
-        return "record" if self._by_record else "cluster"
-
-    @cached_property
-    def _by_record(self) -> bool:
-        if (self.unit[1:] > self.unit[:-1]).all():  # all differ
-            return True
-        counts = np.bincount(self.unit[self.counted])
-        return bool(counts.max(initial=0) <= 1)
 
     def renumbered(self, number: Numbers, unit: Numbers) -> Influences:
         """Return the influences with other numbers for the records.
@@ -219,63 +143,18 @@ class Influences:
             every[number] = values
             return every
 
-        return Influences(
-            self.value,
-            placed(self.held),
-            None if self.fits is None else placed(self.fits),
-            placed(self.sample),
-            unit,
-            placed(self.counted),
-        )
+        fits = None if self.fits is None else placed(self.fits)
+        units = self.units.renumbered(number, unit)
+        return Influences(self.value, placed(self.held), fits, units)
 
     def minus(self, other: Influences) -> Influences:
         """Return the influences on the difference of two estimates."""
         fits = None
         if self.fits is not None and other.fits is not None:
             fits = self.fits - other.fits
-        return Influences(
-            self.value - other.value,
-            self.held - other.held,
-            fits,
-            np.maximum(self.sample, other.sample),
-            self.unit,
-            self.counted | other.counted,
-        )
-
-    @cached_property
-    def _samples(self) -> Numbers:
-        """The codes of the samples."""
-        if self._all_counted:
-            return np.flatnonzero(np.bincount(self.sample))
-        return np.flatnonzero(np.bincount(self.sample[self.counted]))
-
-    @cached_property
-    def _all_counted(self) -> bool:
-        return bool(self.counted.all())
-
-    @cached_property
-    def _sizes(self) -> list[int]:
-        """The number of units of each sample."""
-        if self._plain:
-            return [int(size) for size in np.bincount(self.sample) if size]
-        members = [self.counted & (self.sample == code) for code in self._samples]
-        return list(map(self._units, members))
-
-    @cached_property
-    def _every(self) -> int:
-        """The number of units."""
-        return self._units(self.counted)
-
-    def _units(self, members: NDArray[np.bool_]) -> int:
-        if self._by_record:
-            return int(np.count_nonzero(members))
-        return int((np.bincount(self.unit, members) > 0).sum())
-
-    def _squares(self, moved: Floats, members: NDArray[np.bool_]) -> float:
-        """Return the sum over units of the squares of their influences."""
-        if self._by_record and not (members & ~self.counted).any():
-            return float(moved[members] @ moved[members])
-        return float((np.bincount(self.unit[members], moved[members]) ** 2).sum())
+        units = self.units.joined(other.units)
+        value, held = self.value - other.value, self.held - other.held
+        return Influences(value, held, fits, units)
 
 
 def influences(
@@ -491,7 +370,10 @@ def _as_held_out(
         if not np.isfinite(slope).all():
             return "the loss of a record changes without limit"
         of_fits = Slopes(slope, pool.linear[pool.where] if standardised else None)
-    sample = pool.classes if ranks_classes(metric) else pool.one_sample
+    units = pool.classes if ranks_classes(metric) else pool.one_sample
+    if units.smallest < 2:
+        few = f"a single {units.kind}"
+        return f"one class has {few}" if units.are_classes else f"there is {few}"
     if not standardised and not (scores.apart or scores.overlapping):
         value = float(values_by_repeat(scores, metric, "pooled").mean())
     else:
@@ -500,17 +382,5 @@ def _as_held_out(
             for part, known in zip(parts, values, strict=True)
         ]
         value = float(np.mean(each))
-    made = Influences(
-        value,
-        held,
-        None,
-        sample,
-        pool.unit,
-        pool.counted,
-        tuple(ranked),
-        tuple(placed),
-    )
-    if made.smallest < 2:
-        few = f"a single {made.kind}"
-        return f"one class has {few}" if made.sample.any() else f"there is {few}"
+    made = Influences(value, held, None, units, tuple(ranked), tuple(placed))
     return made, of_fits

@@ -174,7 +174,7 @@ def _unexplained(scores: Scores, metric: Metric, found: Influences) -> float:
     known = np.flatnonzero(np.isfinite(values))
     if len(known) < 2:
         return 0.0
-    sizes = np.bincount(scores.y[found.counted].astype(np.intp))
+    sizes = np.bincount(scores.y[found.units.counted].astype(np.intp))
     splits, cells = scores.n_splits, scores.outcome.astype(np.intp)
     cells *= splits
     cells += scores.split

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.engine import Sensitivity
+from statcv.inference.estimates.units import Units
 from statcv.inference.scores import Scores, mean_by
 from statcv.metrics import Metric
 from statcv.metrics.discrimination.order import rising_order
@@ -35,27 +36,18 @@ class Pool:
     sensitivity: Sensitivity | None
 
     @cached_property
-    def counted(self) -> NDArray[np.bool_]:
-        """Whether each record was held out."""
-        counted = np.zeros(len(self.scores.y), dtype=bool)
+    def classes(self) -> Units:
+        """The records or clusters that vary, of each class by itself."""
+        return replace(self.one_sample, sample=self.scores.y.astype(np.intp))
+
+    @cached_property
+    def one_sample(self) -> Units:
+        """The records or clusters that vary, as one sample."""
+        n, clusters = len(self.scores.y), self.scores.clusters
+        counted = np.zeros(n, dtype=bool)
         counted[self.scores.row] = True
-        return counted
-
-    @cached_property
-    def unit(self) -> Numbers:
-        """The record or cluster, within which influences are summed."""
-        clusters = self.scores.clusters
-        return np.arange(len(self.scores.y)) if clusters is None else clusters
-
-    @cached_property
-    def classes(self) -> Numbers:
-        """The class of each record."""
-        return self.scores.y.astype(np.intp)
-
-    @cached_property
-    def one_sample(self) -> Numbers:
-        """The sample of each record if all are one sample."""
-        return np.zeros(len(self.scores.y), dtype=np.intp)
+        unit = np.arange(n) if clusters is None else clusters
+        return Units(np.zeros(n, dtype=np.intp), unit, counted)
 
     @cached_property
     def linear(self) -> Floats:

@@ -245,7 +245,7 @@ def _from_influences(
     if metric.rank:
         variance += pair_variation(scores, metric, how, found)
     words = _in_words(scores, metric, found)
-    return _Variation(found.value, variance, found.df, found.kind, words)
+    return _Variation(found.value, variance, found.units.df, found.units.kind, words)
 
 
 def wilson_limits(
@@ -291,7 +291,7 @@ def _why_undefined(metric: Metric, how: str) -> str:
 
 def _in_words(scores: Scores, metric: Metric, found: Influences) -> tuple[str, str]:
     """Return the method and its assumptions in words."""
-    by_cluster = found.kind == "cluster"
+    by_cluster = found.units.kind == "cluster"
     summed = " summed by cluster" if by_cluster else ""
     if found.fits is None:
         method = f"influence of records{summed}"

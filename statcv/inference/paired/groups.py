@@ -240,8 +240,8 @@ def _by_unit(
     moved: Floats, found: Influences, metric: Metric, codes: Numbers
 ) -> Floats:
     """Return the influences of records, centred in each sample and summed by unit."""
-    known = found.counted | (moved != 0)
-    sample = found.sample if ranks_classes(metric) else np.zeros_like(found.sample)
+    known, sample = found.units.counted | (moved != 0), found.units.sample
+    sample = sample if ranks_classes(metric) else np.zeros_like(sample)
     sizes = np.maximum(np.bincount(sample, known), 1)
     means = np.bincount(sample, np.where(known, moved, 0.0)) / sizes
     centred = np.where(known, moved - means[sample], 0.0)

@@ -288,7 +288,7 @@ def paired_influence(
         By how much the variance is larger, if folds are correlated.
     """
     found = second.minus(first)
-    se, df = math.sqrt(found.total * inflated), found.df
+    se, df = math.sqrt(found.total * inflated), found.units.df
     size = max(float(np.abs(one.held).max()) for one in (first, second))
     if se <= _ALIKE * max(size, _ALIKE):
         difference = 0.0 if abs(difference) <= ROUNDING else difference
@@ -299,7 +299,7 @@ def paired_influence(
             difference,
             statistic=ratio(difference, 0.0),
             p_value=tail(ratio(difference, 0.0), df, "two-sided"),
-            reason=f"no {found.kind} influences the difference",
+            reason=f"no {found.units.kind} influences the difference",
         )
     lower, upper = symmetric_limits(difference, se, level, df=df)
     most, statistic = limits[1] - limits[0], ratio(difference, se)
