@@ -16,6 +16,7 @@ from statcv.engine import Held, Sensitivity, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
+from statcv.metrics.records import sums_by_group
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -287,11 +288,11 @@ class Scores:
     @cached_property
     def class_counts(self) -> NDArray[np.intp]:
         """The number of records of each class in each split, (classes, n_splits)."""
-        counts = np.empty((self.n_classes, self.n_splits), dtype=np.intp)
-        for code in range(self.n_classes):
-            own = self.split[self.outcome == code]
-            counts[code] = np.bincount(own, minlength=self.n_splits)
-        return counts
+        counts = [
+            sums_by_group(self.split, self.outcome == code, self.n_splits)
+            for code in range(self.n_classes)
+        ]
+        return np.array(counts, dtype=np.intp)
 
     @cached_property
     def all_differ(self) -> bool:

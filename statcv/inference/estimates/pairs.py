@@ -157,10 +157,25 @@ def concordance(scores: Scores, metric: Metric = AUROC) -> tuple[Floats, bool]:
     """
     if metric.pairs == "each two classes":
         return _of_classes(scores)
-    read = metric.readable(scores.predicted, scores.probabilities)
-    won, pairs = _won_by_repeat(scores, scores.y, read, metric)
+    if metric.is_auroc and not scores.pairwise:
+        pairs = np.prod(scores.class_counts, axis=0, dtype=float)
+        won = np.where(pairs > 0, pairs * _areas(scores), 0.0)
+        won, pairs = _sums(scores.repeat, won), _sums(scores.repeat, pairs)
+    else:
+        read = metric.readable(scores.predicted, scores.probabilities)
+        won, pairs = _won_by_repeat(scores, scores.y, read, metric)
     with np.errstate(invalid="ignore"):
         return won / pairs, bool((pairs > 0).any())
+
+
+def _areas(scores: Scores) -> Floats:
+    """Return the auROC of each split, which its mean over folds is made from, too."""
+
+    def areas() -> Floats:
+        read = AUROC.readable(scores.predicted, scores.probabilities)
+        return auroc_by_group(scores.outcome, read, scores.split, scores.n_splits)
+
+    return scores.once(AUROC, ("splits",), areas)
 
 
 def _of_classes(scores: Scores) -> tuple[Floats, bool]:

@@ -15,6 +15,7 @@ from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
+from statcv.metrics.records import sums_by_group
 from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
@@ -67,8 +68,9 @@ def know_values(scores: Scores, asked: Sequence[tuple[Metric, str]]) -> None:
     def know(one: tuple[Metric, str]) -> None:
         values_by(scores, *one)
 
+    last = sorted(asked, key=lambda one: one[1] == "paired")  # uses those of the folds
     with scores.in_threads():
-        shared(know, asked, RECORD * len(scores.split))
+        shared(know, last, RECORD * len(scores.split))
 
 
 def values_by(scores: Scores, metric: Metric, how: str) -> Floats:
@@ -259,7 +261,8 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
 def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
-        return np.asarray(np.bincount(scores.split, casewise(scores, metric)) / sizes)
+        losses = casewise(scores, metric)
+        return sums_by_group(scores.split, losses, scores.n_splits) / sizes
     if metric.root_of is not None:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:

@@ -13,7 +13,11 @@ from numpy.typing import ArrayLike
 from statcv.metrics.inputs import Bools, Floats, Ints, per_record
 from statcv.metrics.probabilities.logistic import FLAT
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
-from statcv.metrics.records import binary_probabilities, of_each_group
+from statcv.metrics.records import (
+    binary_probabilities,
+    of_each_group,
+    sums_by_group,
+)
 
 _MANY = 64  # records of a group, on average, that is computed by itself
 _STEPS = 200  # most of them are done by Newton's method in fewer than ten
@@ -51,8 +55,8 @@ def oe_ratio_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own = np.asarray(group)
-    observed = _sums(own, positive, groups)
-    expected = _sums(own, read, groups)
+    observed = sums_by_group(own, positive, groups)
+    expected = sums_by_group(own, read, groups)
     return _share(observed, expected, _improper(read, own, groups))
 
 
@@ -86,8 +90,8 @@ def brier_skill_by_group(
     """
     positive, read = binary_probabilities(y, p)
     own, reference = np.asarray(group), per_record(baseline, read.size, "baseline")
-    remaining = _sums(own, (read - positive) ** 2, groups)
-    removable = _sums(own, (reference - positive) ** 2, groups)
+    remaining = sums_by_group(own, (read - positive) ** 2, groups)
+    removable = sums_by_group(own, (reference - positive) ** 2, groups)
     odd = _improper(read, own, groups) | _improper(reference, own, groups)
     return 1 - _share(remaining, removable, odd)
 
@@ -121,11 +125,12 @@ def discrimination_slope_by_group(
     positive, read = binary_probabilities(y, p)
     own = np.asarray(group)
     odd = _improper(read, own, groups)
-    ones, zeros = (
-        _share(_sums(own, side * read, groups), _sums(own, side, groups), odd)
-        for side in (positive, ~positive)
-    )
-    return np.asarray(ones - zeros)
+
+    def mean(side: Bools) -> Floats:
+        total = sums_by_group(own, side * read, groups)
+        return _share(total, sums_by_group(own, side, groups), odd)
+
+    return np.asarray(mean(positive) - mean(~positive))
 
 
 def calibration_intercept_by_group(
@@ -168,7 +173,7 @@ def calibration_intercept_by_group(
     able = _have_a_logit(positive, read, own, groups)
     sure = able[own]
     positive, read, own = positive[sure], read[sure], own[sure]
-    logit, events = logit_of(read), _sums(own, positive, groups)
+    logit, events = logit_of(read), sums_by_group(own, positive, groups)
     size, least, most = _ranges(logit, own, groups)
     with np.errstate(divide="ignore", invalid="ignore"):
         level = logit_of(events / size)
@@ -233,11 +238,6 @@ def calibration_slope_by_group(
     return of_each_group(slope, own, groups)
 
 
-def _sums(own: Ints, values: Bools | Floats | None, groups: int) -> Floats:
-    """Return the sum of values of each group, or the number of its records."""
-    return np.asarray(np.bincount(own, values, groups), dtype=float)
-
-
 def _share(part: Floats, whole: Floats, odd: Bools) -> Floats:
     """Return ratios; NaN where the whole is 0 or a value is no probability."""
     found: Floats = np.full(len(whole), np.nan)
@@ -247,23 +247,23 @@ def _share(part: Floats, whole: Floats, odd: Bools) -> Floats:
 
 def _improper(p: Floats, own: Ints, groups: int) -> Bools:
     """Return which groups have a value that is no probability."""
-    return np.asarray(_sums(own, ~((p >= 0) & (p <= 1)), groups) > 0)
+    return np.asarray(sums_by_group(own, ~((p >= 0) & (p <= 1)), groups) > 0)
 
 
 def _have_a_logit(positive: Bools, p: Floats, own: Ints, groups: int) -> Bools:
     """Return which groups have both classes, and probabilities between 0 and 1."""
-    size, events = _sums(own, None, groups), _sums(own, positive, groups)
-    certain = _sums(own, ~((p > 0) & (p < 1)), groups) > 0
+    size, events = np.bincount(own, None, groups), sums_by_group(own, positive, groups)
+    certain = sums_by_group(own, ~((p > 0) & (p < 1)), groups) > 0
     return np.asarray((events > 0) & (events < size) & ~certain)
 
 
-def _ranges(values: Floats, own: Ints, groups: int) -> tuple[Floats, Floats, Floats]:
+def _ranges(values: Floats, own: Ints, groups: int) -> tuple[Ints, Floats, Floats]:
     """Return the number of values of each group, the least and the greatest."""
     least, most = np.full(groups, np.inf), np.full(groups, -np.inf)
     with np.errstate(invalid="ignore"):  # NaN
         np.minimum.at(least, own, values)
         np.maximum.at(most, own, values)
-    return _sums(own, None, groups), least, most
+    return np.bincount(own, None, groups), least, most
 
 
 def _shifted_sums(
@@ -273,5 +273,5 @@ def _shifted_sums(
     from scipy.special import expit
 
     fitted = expit(logit + shift[own])
-    short = _sums(own, positive - fitted, groups)
-    return short, _sums(own, fitted * (1 - fitted), groups)
+    short = sums_by_group(own, positive - fitted, groups)
+    return short, sums_by_group(own, fitted * (1 - fitted), groups)
