@@ -108,6 +108,49 @@ def test_nearly_separated_records_take_few_steps(monkeypatch):
     assert len(steps) < 15
 
 
+@pytest.mark.parametrize("p", [600, 6000])
+@pytest.mark.parametrize("C", [1.0, 1e3])
+def test_records_at_right_angles_take_half_the_steps(p, C, monkeypatch):
+    records = sample(7, 60, p)
+    records.X[:, 1:] /= records.X[:, 1:].std(axis=0)
+    folds = Folds.leaving_out(np.arange(60).reshape(5, 12).tolist())
+    steps, step = [], wide.Wide._step
+
+    def noted(problem, *at):
+        steps.append(at)
+        return step(problem, *at)
+
+    monkeypatch.setattr(wide.Wide, "_step", noted)
+    beta, converged = fitted(records, folds, C)
+    assert converged.all()
+    few = len(steps)
+    monkeypatch.setattr(wide, "APART", 0.0)
+    others, _ = fitted(records, folds, C)
+    assert few < 0.75 * (len(steps) - few)
+    X = records.X
+    np.testing.assert_allclose(X @ beta.T, X @ others.T, atol=1e-8, rtol=1e-9)
+
+
+def test_steps_out_of_range_are_followed_by_others(monkeypatch):
+    inside, outside = wide.Wide.are_inside, []
+
+    def noted(problem, multiples):
+        found = inside(problem, multiples)
+        outside.append(not found[problem.weights > 0].all())
+        return found
+
+    monkeypatch.setattr(wide.Wide, "are_inside", noted)
+    monkeypatch.setattr(wide, "APART", np.inf)
+    records = sample(8, 60, 70)
+    folds = Folds.leaving_out(np.arange(60).reshape(5, 12).tolist())
+    beta, converged = fitted(records, folds, 100.0)
+    assert any(outside)
+    assert converged.all()
+    alone = Logit(C=100.0).fit(folds.training_set(records, 2))
+    expected = records.X @ list(alone.coefficients.values())
+    np.testing.assert_allclose(records.X @ beta[2], expected, atol=1e-8, rtol=1e-8)
+
+
 def test_a_column_without_training_rows_has_a_coefficient_of_0():
     records = sample(4, 30, 40)
     records.X[5:, 7] = 0

@@ -30,6 +30,7 @@ from statcv.models.batched.chord import (
 from statcv.models.batched.downdate import Factored, Inverse
 from statcv.models.batched.folds import CELLS, Block, FoldFits, Folds
 from statcv.models.batched.logit.few_coefficients import climb, is_small
+from statcv.models.batched.logit.left_out import fit_left_out
 from statcv.models.batched.logit.newton import refit_logit
 from statcv.models.batched.logit.problem import (
     ALONE,
@@ -250,9 +251,10 @@ def sure_logit_fits(
     made = None
     if penalties is None:
         ridge = model.ridge(records)
-        wide = fit_wide(records, folds, ridge)
-        if wide is not None and wide[1].all():
-            return replace(fits, coefficients=wide[0], converged=wide[1])
+        for fit in (fit_wide, fit_left_out):
+            made = fit(records, folds, ridge)
+            if made is not None and made[1].all():
+                return replace(fits, coefficients=made[0], converged=made[1])
         made = fit_by_passes(records, folds, ridge)
     if made is not None:
         fits.coefficients[:], fits.converged[:] = made[0][:, 0], made[1]

@@ -4,12 +4,18 @@ At the optimum the coefficients are a sum of multiples of the training records, 
 are their residuals over the penalty. Newton's method for these multiples takes a matrix
 of the records in place of one of the columns (Zhu & Hastie 2005; Rasmussen & Williams
 2006, section 3.4).
+
+Records with many times as many columns are about at right angles, and the linear
+predictor of each is mostly what its own multiple makes of it. The equations that say
+which linear predictor belongs to a multiple, those of the dual problem (Jaakkola &
+Haussler 1999), are nearly linear then, and Newton's method for them takes half the
+steps.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +32,10 @@ STEPS = 30
 FAR = 1.0  # a step that moves a linear predictor by more is shortened or extended,
 SECTIONS = 4  # by so many steps along it, until
 SETTLED = 0.1  # its length changes by less
-CLOSE = 1e-2  # a step that moves no linear predictor by more may be the last
+CLOSE = 1e6  # a step may be the last if its square is not more times what is enough
 ROUNDING = 1e-9  # of linear predictors, at most
 NOTHING = 1e-30  # in place of a weight of 0
+APART = 1.1  # squares of all products over those of records with themselves, at most
 
 
 def fit_wide(
@@ -68,25 +75,70 @@ def fit_wide(
     few = len(folds) <= FITS and most <= RECORDS * p
     if folds.outcome is not None or not few or len(folds) * most**4 > WORK * p:
         return None
-    free = np.flatnonzero(ridge == 0).tolist()
-    if free not in ([], [records.intercept]):
+    spanned = Spanned.of(records, ridge)
+    if spanned is None:
         return None
-    penalised = np.ones(p, dtype=bool)
-    penalised[free] = False
-    rows = records.X[:, penalised] / np.sqrt(ridge[penalised])
-    products = rows @ rows.T
-    weights = np.ones(n) if records.weights is None else records.weights
     beta, converged = np.zeros((len(folds), p)), np.zeros(len(folds), dtype=bool)
     for block in folds.blocks(n, p):
-        often = np.tile(weights, (len(block), 1))
+        often = np.tile(spanned.weights, (len(block), 1))
         block.multiply(often)
-        problem = Wide.of(products, often, records.y, bool(free))
-        multiples, intercept, converged[block.fits] = problem.solve()
-        made = np.zeros((len(block), p))
-        made[:, penalised] = multiples @ rows / np.sqrt(ridge[penalised])
-        made[:, free] = intercept[:, None]
-        beta[block.fits] = made
+        multiples, intercept, done = Wide.of(spanned, often).solve(ACCURACY)
+        beta[block.fits] = spanned.coefficients(multiples, intercept)
+        converged[block.fits] = done
     return beta, converged
+
+
+@dataclass(frozen=True, eq=False)
+class Spanned:
+    """Records whose multiples make the coefficients.
+
+    Attributes
+    ----------
+    records : TrainingSet
+    penalised : numpy.ndarray of bool, shape (p,)
+        All columns, but for the intercept if there is one.
+    scale : numpy.ndarray
+        The root of the strength of the penalty on each of these.
+    rows : numpy.ndarray
+        The records in these columns, over the scale.
+    """
+
+    records: TrainingSet
+    penalised: NDArray[np.bool_]
+    scale: Matrix
+    rows: Matrix
+
+    @classmethod
+    def of(cls, records: TrainingSet, ridge: Matrix) -> Spanned | None:
+        """Return the records; None if a column besides the intercept is unpenalised."""
+        penalised = ridge > 0
+        if np.flatnonzero(~penalised).tolist() not in ([], [records.intercept]):
+            return None
+        scale = np.sqrt(ridge[penalised])
+        return cls(records, penalised, scale, records.X[:, penalised] / scale)
+
+    @property
+    def intercept(self) -> bool:
+        """Whether there is an intercept, which is not penalised."""
+        return not self.penalised.all()
+
+    @cached_property
+    def weights(self) -> Matrix:
+        """The weights of the records, shape (n,)."""
+        given = self.records.weights
+        return np.ones(len(self.rows)) if given is None else given
+
+    @cached_property
+    def products(self) -> Matrix:
+        """The products of the records, over the penalty, shape (n, n)."""
+        return np.asarray(self.rows @ self.rows.T)
+
+    def coefficients(self, multiples: Matrix, intercept: Matrix) -> Matrix:
+        """Return the coefficients that multiples make, shape (m, p)."""
+        made = np.zeros((len(multiples), len(self.penalised)))
+        made[:, self.penalised] = multiples @ self.rows / self.scale
+        made[:, ~self.penalised] = intercept[:, None]
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +172,9 @@ class Wide:
     intercept: bool
 
     @classmethod
-    def of(
-        cls, products: Matrix, weights: Matrix, y: NDArray[Any], intercept: bool
-    ) -> Wide:
+    def of(cls, spanned: Spanned, weights: Matrix) -> Wide:
         """Take the records that have weights in some fits, shape (m, n)."""
+        products, y = spanned.products, spanned.records.y
         most = int(np.count_nonzero(weights, axis=1).max())
         rows = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
         own = np.empty((len(weights), most, most))
@@ -131,10 +182,16 @@ class Wide:
             own[place] = products.take(some, axis=0).take(some, axis=1)
         used = np.take_along_axis(weights, rows, axis=1)
         longest, n = float(products.diagonal().max(initial=0.0)), weights.shape[1]
-        return cls(rows, used, 2.0 * y[rows] - 1, own, longest, n, intercept)
+        sign = 2.0 * y[rows] - 1
+        return cls(rows, used, sign, own, longest, n, spanned.intercept)
 
-    def solve(self) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+    def solve(self, enough: float) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
         """Search for the optima by Newton's method.
+
+        Parameters
+        ----------
+        enough : float
+            How near linear predictors have to come to those of the optimum.
 
         Returns
         -------
@@ -143,42 +200,106 @@ class Wide:
         sure : numpy.ndarray of bool, shape (m,)
             Whether each optimum is found, and far from separation.
         """
-        multiples, intercept = np.zeros_like(self.weights), np.zeros(len(self.weights))
+        multiples, intercept = self._start, np.zeros(len(self.weights))
         used, near = self.weights > 0, np.zeros(len(self.weights), dtype=bool)
-        furthest = np.full(len(self.weights), np.inf)
+        furthest, dual = np.full(len(self.weights), np.inf), self._are_apart
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
                 eta = self._across(multiples) + intercept[:, None]
-                share = 1 / (1 + np.exp(self.sign * eta))
-                against = self.weights * share
-                residual = against * self.sign - multiples
-                variance = against * (1 - share) + NOTHING
-                if furthest.min() <= CLOSE:
-                    left = self._left(multiples, residual, variance)
-                    near = (left <= ACCURACY) | (furthest <= ACCURACY) & (left < np.inf)
+                short, variance = (self.by_multiples if dual else self._by_predictors)(
+                    multiples, eta
+                )
+                if furthest.min() ** 2 <= CLOSE * enough:
+                    left = self.left(multiples, short, variance)
+                    near = (left <= enough) | (furthest <= enough) & (left < np.inf)
                 if near.all():
                     break
-                change, risen = self._step(multiples, residual, variance)
+                change, risen = self._step(multiples, short, variance)
+                if dual and not (self.are_inside(multiples + change) | ~used).all():
+                    dual, multiples, intercept = False, 0 * multiples, 0 * intercept
+                    continue
                 moved = self._across(change) + risen[:, None]
                 furthest = np.abs(moved * used).max(axis=1)
-                if furthest.max() > FAR:
+                if furthest.max() > FAR and not dual:
                     length = self._length(multiples, eta, change, risen, moved)
                     change, risen = change * length, risen * length[:, 0]
                 multiples, intercept = multiples + change, intercept + risen
-            reach = self._reach(variance)
+            reach = self.reach(variance)
         every = np.zeros((len(eta), self.n))
         np.put_along_axis(every, self.rows, multiples * used, axis=1)
         return every, intercept, near & is_steep(self.weights.sum(axis=1), reach**2)
 
+    @cached_property
+    def _are_apart(self) -> bool:
+        """Whether the records are about at right angles, and both classes are there."""
+        there = min(one.min() for one in self._class_weights) > 0
+        own = self.products * (self.weights > 0)[:, :, None]
+        return bool(there and are_apart(own).all())
+
+    @cached_property
+    def _class_weights(self) -> tuple[Matrix, Matrix]:
+        """The sum of the weights of either class, shape (m,)."""
+        ones = np.einsum("bk,bk->b", self.weights, self.sign > 0)
+        return ones, self.weights.sum(axis=1) - ones
+
+    @property
+    def _start(self) -> Matrix:
+        """The multiples with which to start: 0, or those of records at right angles.
+
+        The latter are alike in each class. With a length t of their sum in each class
+        that makes linear predictors q t, where q is that of length 1, the equation is
+        q t = 2 log(w/t - 1) if both classes have the weight w; without the 1, its
+        solution is Lambert's function.
+        """
+        if not self._are_apart:
+            return np.zeros_like(self.weights)
+        from scipy.special import lambertw
+
+        ones, others = self._class_weights
+        shares = np.where(self.sign > 0, 1 / ones[:, None], -1 / others[:, None])
+        shares *= self.weights
+        across = np.einsum("bk,bk->b", self._across(shares), shares) / 2
+        mean = np.sqrt(ones * others)
+        length = mean * lambertw(across * mean).real / (across * mean)
+        length = np.minimum(length, np.minimum(ones, others) / 2)
+        return np.asarray(shares * length[:, None])
+
+    def _by_predictors(self, multiples: Matrix, eta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return what the linear predictors lack to have residuals for multiples.
+
+        To first order: it is the gradient over the variance of each record, which is
+        returned as well.
+        """
+        share = 1 / (1 + np.exp(self.sign * eta))
+        against = self.weights * share
+        variance = against * (1 - share) + NOTHING
+        return (against * self.sign - multiples) / variance, variance
+
+    def by_multiples(self, multiples: Matrix, eta: Matrix) -> tuple[Matrix, Matrix]:
+        """Return the same from the multiples, with the variance that they stand for."""
+        against = self.sign * multiples
+        share = against / self.weights
+        short = -self.sign * np.log(share / (1 - share)) - eta
+        variance = against * (1 - share)
+        if self.weights.all():
+            return short, variance
+        used = self.weights > 0
+        return np.where(used, short, 0.0), np.where(used, variance, NOTHING)
+
+    def are_inside(self, multiples: Matrix) -> NDArray[np.bool_]:
+        """Return which multiples could be residuals, shape (m, k)."""
+        against = self.sign * multiples
+        return np.asarray((against > 0) & (against < self.weights))
+
     def _step(
-        self, multiples: Matrix, residual: Matrix, variance: Matrix
+        self, multiples: Matrix, short: Matrix, variance: Matrix
     ) -> tuple[Matrix, Matrix]:
         """Return Newton's step of the multiples and the intercept."""
         from scipy.linalg import lapack
 
-        fits, records = residual.shape
+        fits, records = short.shape
         solved = np.ones((fits, 2, records))
-        np.divide(residual, variance, out=solved[:, 0])
+        solved[:, 0] = short
         matrices = self.products.copy()
         matrices.reshape(fits, -1)[:, :: records + 1] += 1 / variance
         for place, one in enumerate(matrices):  # each is its own transpose
@@ -228,7 +349,7 @@ class Wide:
                 break
         return length[:, None]
 
-    def _reach(self, variance: Matrix) -> Matrix:
+    def reach(self, variance: Matrix) -> Matrix:
         """Bound the root of x H⁻¹ x for each record x and the Hessian H, shape (m,).
 
         A step of length 1 by H moves the predictor without intercept by the root of
@@ -236,16 +357,27 @@ class Wide:
         """
         return np.asarray(2 * np.sqrt(self.longest) + 1 / np.sqrt(variance.sum(axis=1)))
 
-    def _left(self, multiples: Matrix, residual: Matrix, variance: Matrix) -> Matrix:
+    def left(self, multiples: Matrix, short: Matrix, variance: Matrix) -> Matrix:
         """Bound the distance of each linear predictor from the optimum, shape (m,).
 
         To first order it is what a step by the Hessian makes of the gradient, in which
         residuals are multiples of the records, and their sum that of the intercept. It
         is infinite where rounding of large products costs more digits than it may.
         """
-        reach = self._reach(variance)
-        left = np.sqrt(np.einsum("bk,bk->b", residual, residual / variance))
+        reach = self.reach(variance)
+        left = np.sqrt(np.einsum("bk,bk->b", short, short * variance))
         if self.intercept:
             left += reach * np.abs(multiples.sum(axis=1))
         rounding = np.finfo(float).eps * self.longest * np.abs(multiples).sum(axis=1)
         return np.where(rounding <= ROUNDING, reach * left, np.inf)
+
+
+def are_apart(products: Matrix) -> NDArray[np.bool_]:
+    """Return whether records are about at right angles, by their products, (m, k, k).
+
+    >>> are_apart(np.array([[[2.0, 0.1], [0.1, 3.0]], [[2.0, 2.0], [2.0, 3.0]]]))
+    array([ True, False])
+    """
+    own = np.einsum("bkk->bk", products)
+    every = np.einsum("bij,bij->b", products, products)
+    return np.asarray(every <= APART * np.einsum("bk,bk->b", own, own))
