@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.folds import Block, Folds
-from statcv.models.batched.logit.wide import APART, Spanned, Wide, are_apart
+from statcv.models.batched.logit.wide import APART, Spanned, Wide
 from statcv.models.newton import is_steep
 
 MOST = 4  # records that a fit leaves out
@@ -102,9 +102,9 @@ class Every:
     @classmethod
     def of(cls, spanned: Spanned) -> Every | None:
         """Fit all records; None if that is not simple, or records are alike."""
-        if not are_apart(spanned.products[None]).all():
-            return None
         problem = Wide.of(spanned, spanned.weights[None])
+        if not problem.are_apart:
+            return None
         multiples, intercept, sure = problem.solve(NEARLY)
         if not (sure.all() and problem.are_inside(multiples).all()):
             return None

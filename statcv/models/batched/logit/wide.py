@@ -202,7 +202,7 @@ class Wide:
         """
         multiples, intercept = self._start, np.zeros(len(self.weights))
         used, near = self.weights > 0, np.zeros(len(self.weights), dtype=bool)
-        furthest, dual = np.full(len(self.weights), np.inf), self._are_apart
+        furthest, dual = np.full(len(self.weights), np.inf), self.are_apart
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
                 eta = self._across(multiples) + intercept[:, None]
@@ -230,11 +230,14 @@ class Wide:
         return every, intercept, near & is_steep(self.weights.sum(axis=1), reach**2)
 
     @cached_property
-    def _are_apart(self) -> bool:
-        """Whether the records are about at right angles, and both classes are there."""
-        there = min(one.min() for one in self._class_weights) > 0
-        own = self.products * (self.weights > 0)[:, :, None]
-        return bool(there and are_apart(own).all())
+    def are_apart(self) -> bool:
+        """Whether records of both classes are about at right angles, in every fit."""
+        if not min(one.min() for one in self._class_weights) > 0:
+            return False
+        used = self.weights > 0
+        every = np.einsum("bij,bij,bi->b", self.products, self.products, used)
+        own = np.einsum("bii,bii,bi->b", self.products, self.products, used)
+        return bool((every <= APART * own).all())
 
     @cached_property
     def _class_weights(self) -> tuple[Matrix, Matrix]:
@@ -251,7 +254,7 @@ class Wide:
         q t = 2 log(w/t - 1) if both classes have the weight w; without the 1, its
         solution is Lambert's function.
         """
-        if not self._are_apart:
+        if not self.are_apart:
             return np.zeros_like(self.weights)
         from scipy.special import lambertw
 
@@ -370,14 +373,3 @@ class Wide:
             left += reach * np.abs(multiples.sum(axis=1))
         rounding = np.finfo(float).eps * self.longest * np.abs(multiples).sum(axis=1)
         return np.where(rounding <= ROUNDING, reach * left, np.inf)
-
-
-def are_apart(products: Matrix) -> NDArray[np.bool_]:
-    """Return whether records are about at right angles, by their products, (m, k, k).
-
-    >>> are_apart(np.array([[[2.0, 0.1], [0.1, 3.0]], [[2.0, 2.0], [2.0, 3.0]]]))
-    array([ True, False])
-    """
-    own = np.einsum("bkk->bk", products)
-    every = np.einsum("bij,bij->b", products, products)
-    return np.asarray(every <= APART * np.einsum("bk,bk->b", own, own))
