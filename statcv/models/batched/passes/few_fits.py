@@ -141,7 +141,8 @@ class FewFits:
         if origin is not None:
             there = (theta - origin.theta) / self.scale
         else:
-            there = (theta[:1] if (theta == theta[0]).all() else theta) / self.scale
+            alike = (theta[:, 0] == theta[0, 0]).all() and (theta == theta[0]).all()
+            there = (theta[:1] if alike else theta) / self.scale
         beta = passes.padded(passes.coefficients(there))
         used, width = len(there) * passes.family.width, passes.family.width
 

@@ -134,15 +134,18 @@ def climb(
                 which, theta, gradient = which[going], theta[going], gradient[going]
                 step, rises, size = step[going], rises[going], size[going]
                 rate, idle, going = rate[going], idle[going], going[going]
-        anew = source.is_used_up(size[going], rate[going], idle[going], theta.shape[1])
+        some = slice(None) if going.all() else going
+        anew = source.is_used_up(size[some], rate[some], idle[some], theta.shape[1])
         step, ahead = _ahead(source.gradients(anew), theta, step, rises, going)
         if not anew:
             memory.add(step, gradient - ahead)
-        elif source.near is not None or idle[going].any():
+        elif source.near is not None or idle[some].any():
             memory = memory.forgotten()
         theta, gradient = theta + step, ahead
         before, slower = size, rate
-        source.move(anew, theta, gradient, float(size[going].max()))
+        source.steps += 1
+        if anew:
+            source.move(theta, gradient, float(size[some].max()))
     found[which[going]] = theta[going]
     return found, done
 
@@ -201,11 +204,9 @@ class _Source:
         """Return the gradients for the next step, precise ones for another place."""
         return self.problem if anew else self.near or self.rough or self.problem
 
-    def move(self, anew: bool, theta: Matrix, gradient: Matrix, size: float) -> None:
+    def move(self, theta: Matrix, gradient: Matrix, size: float) -> None:
         """Take another place, whose gradient is precise, after a step of some size."""
-        self.steps += 1
-        if not anew or self.rough is None:
-            return
+        assert self.rough is not None
         if self.near is not None and size > GAIN * self.farthest:  # too few digits
             self.rough = self.near = None
         else:
@@ -231,6 +232,8 @@ def _ahead(
     """Return steps that do not go too far, and the gradients at their ends."""
     ahead = problem.gradient(theta + step)
     far = going & ~(_dot(ahead, step) >= -OVERSHOT * rises)
+    if not far.any():
+        return step, ahead
     length = np.ones(len(step))
     for _ in range(SHORTENED):
         if not far.any():
@@ -272,10 +275,8 @@ class _Memory:
 
     def add(self, step: Matrix, taken: Matrix) -> None:
         """Remember a step; one that took nothing has no effect."""
-        product = _dot(step, taken)
-        some = product > 0
-        scale = np.divide(1.0, np.sqrt(np.where(some, product, 1.0)))
-        scale = np.where(some, scale, 0.0)[:, None]
+        product = _dot(step, taken)[:, None]
+        scale = np.where(product > 0, 1 / np.sqrt(product), 0.0)
         self.latest = step * scale, taken * scale, scale
 
     def direction(self, gradient: Matrix) -> Matrix:

@@ -147,7 +147,13 @@ class Passes:
 
     def blocks(self, fits: int) -> list[slice]:
         """Return all rows, some at a time."""
-        return _cut(len(self.X), self.block_size(fits))
+        if fits not in self._blocks:
+            self._blocks[fits] = _cut(len(self.X), self.block_size(fits))
+        return self._blocks[fits]
+
+    @cached_property
+    def _blocks(self) -> dict[int, list[slice]]:
+        return {}
 
     def block_size(self, fits: int) -> int:
         """Return the number of rows of a block.
