@@ -148,7 +148,7 @@ def _records(
     key: tuple[int, int],
 ) -> TrainingSet:
     stream = np.random.SeedSequence(key[0], spawn_key=key[1:])
-    return TrainingSet(
+    records = TrainingSet(
         X=design.matrix,
         y=design.y,
         kind=design.outcome.kind,
@@ -159,3 +159,5 @@ def _records(
         seed=int(stream.generate_state(1)[0] // 2),
         strata=strata,
     )
+    vars(records)["is_finite"] = design.is_finite  # known already
+    return records

@@ -98,6 +98,11 @@ class Design:
         """The matrix of all kept rows, with stateful terms learnt on all of them."""
         return self.terms.whole_matrix()
 
+    @cached_property
+    def is_finite(self) -> bool:
+        """Whether no cell of the matrix is missing or infinite."""
+        return is_finite(self.matrix)
+
     def fold(
         self, training: NDArray[np.intp], others: NDArray[np.intp]
     ) -> tuple[Matrix, Matrix]:
@@ -184,8 +189,7 @@ def make_design(
     given = {name: frame[name] for name in parsed.outcome_columns}
     columns = Columns(frame, every, parsed.columns)
     terms, index = Terms(parsed, columns, frame.index), frame.index
-    matrix = terms.whole_matrix() if terms.is_plain else None
-    finite = matrix is not None and is_finite(matrix)
+    matrix, finite = terms.checked_matrix() if terms.is_plain else (None, False)
     others = {} if finite else {name: frame[name] for name in parsed.columns}
     kept, missing = _complete_rows(given, others, len(frame), parsed, na_action)
     if len(kept) < len(frame):
@@ -211,7 +215,9 @@ def make_design(
     )
     if matrix is not None:
         vars(design)["matrix"] = matrix  # known already
-    if not finite:
+    if finite:
+        vars(design)["is_finite"] = True
+    else:
         _refuse_not_finite(design)
     return design
 
@@ -336,7 +342,7 @@ def _refuse_learning_from_missing(terms: Terms) -> None:
 
 def _refuse_not_finite(design: Design) -> None:
     """Check that a cell is NaN only where a column of its term is missing."""
-    if is_finite(design.matrix):
+    if design.is_finite:
         return
     bad = ~np.isfinite(design.matrix)
     _refuse_infinite(design.terms.columns)
@@ -409,7 +415,7 @@ def dependent_columns(design: Design) -> list[str]:
     """
     X = design.matrix
     n, p = X.shape
-    if not 0 < p < n or p > MOST_COLUMNS or not is_finite(X):
+    if not 0 < p < n or p > MOST_COLUMNS or not design.is_finite:
         return []
     some = X[:: max(1, n // max(ROWS, 4 * p))]
     if len(some) < n and not len(_dependent(some)[0]):

@@ -9,7 +9,7 @@ columns is computed here, without patsy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import product
 from typing import Any
@@ -214,6 +214,17 @@ class Terms:
             return None
         return self._prepared.learn(sets, self._order)
 
+    def checked_matrix(self) -> tuple[Matrix, bool]:
+        """Return the design matrix of plain terms, and whether all cells are finite."""
+        found: list[bool] = []
+
+        def look(part: Matrix) -> None:
+            found.append(_has_finite_cells(part))
+
+        with np.errstate(invalid="ignore", over="ignore"):
+            matrix = _multiply(self.formula, self.columns, len(self.index), look)
+        return matrix, all(found)
+
     def whole_matrix(self) -> Matrix:
         """Return the design matrix of all rows."""
         if self.is_plain:
@@ -283,8 +294,12 @@ def _multiply(
     formula: Formula,
     columns: Mapping[str, pd.Series[Any]] | pd.DataFrame,
     n: int,
+    look: Callable[[Matrix], None] | None = None,
 ) -> Matrix:
-    """Multiply columns, some rows at a time, so that these stay in the cache."""
+    """Multiply columns, some rows at a time, so that these stay in the cache.
+
+    If it is given, ``look`` is called with each part of the matrix.
+    """
     constant, single = int(formula.intercept), formula.single
     matrix = np.empty((n, constant + len(single) + len(formula.several)))
     table = None
@@ -296,8 +311,10 @@ def _multiply(
         def copy(corner: tuple[int, int]) -> None:
             row, column = corner
             block = table[row : row + TALL, column : column + TOGETHER]
-            put = matrix[row : row + TALL, constant + column :]
-            put[:, : block.shape[1]] = block
+            put = matrix[row : row + TALL, constant + column :][:, : block.shape[1]]
+            put[:] = block
+            if look is not None:
+                look(put)
 
         corners = product(range(0, n, TALL), range(0, table.shape[1], TOGETHER))
         shared(copy, list(corners), COPYING * min(n, TALL) * TOGETHER)
@@ -315,21 +332,24 @@ def _multiply(
             matrix[some, j] = used[names[0]][some]
             for name in names[1:]:
                 matrix[some, j] *= used[name][some]
+        if look is not None:
+            look(matrix[some])
 
     shared(multiply, range(0, n, rows), COPYING * rows * len(products))
     return matrix
 
 
 def is_finite(matrix: Matrix) -> bool:
-    """Return whether all cells are finite, from some rows at a time.
-
-    If a sum is finite, all its terms are.
-    """
+    """Return whether all cells are finite, from some rows at a time."""
     rows = max(1, CELLS // max(matrix.shape[1], 1))
 
     def finite(start: int) -> bool:
-        part = matrix[start : start + rows]
-        return bool(np.isfinite(part.sum()) or np.isfinite(part).all())
+        return _has_finite_cells(matrix[start : start + rows])
 
     with np.errstate(invalid="ignore", over="ignore"):
         return all(shared(finite, range(0, len(matrix), rows), 2.0 * CELLS))
+
+
+def _has_finite_cells(part: Matrix) -> bool:
+    """Return whether all cells are finite; they are if their sum is."""
+    return bool(np.isfinite(part.sum()) or np.isfinite(part).all())

@@ -16,7 +16,6 @@ from statcv.engine import Held, Sensitivity, threads_after_fits
 from statcv.folds import FoldPlan
 from statcv.folds.audit import training_means
 from statcv.metrics import METRICS, Metric, ranked_higher
-from statcv.metrics.records import sums_by_group
 
 Floats = NDArray[np.float64]
 T = TypeVar("T")
@@ -225,6 +224,14 @@ class Scores:
         """The position at which each split begins, and one past the last."""
         return np.searchsorted(self.split, np.arange(self.n_splits + 1))
 
+    def sums_by_split(self, values: NDArray[Any]) -> Floats:
+        """Return the sum of the values of the predictions of each split."""
+        sums, filled = np.zeros(self.n_splits), self.starts[1:] > self.starts[:-1]
+        if filled.any():
+            first = self.starts[:-1][filled]
+            sums[filled] = np.add.reduceat(values, first, dtype=float)
+        return sums
+
     @cached_property
     def n_held_out(self) -> int:
         """The number of records that were held out."""
@@ -289,8 +296,7 @@ class Scores:
     def class_counts(self) -> NDArray[np.intp]:
         """The number of records of each class in each split, (classes, n_splits)."""
         counts = [
-            sums_by_group(self.split, self.outcome == code, self.n_splits)
-            for code in range(self.n_classes)
+            self.sums_by_split(self.outcome == code) for code in range(self.n_classes)
         ]
         return np.array(counts, dtype=np.intp)
 

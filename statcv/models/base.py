@@ -72,6 +72,11 @@ class TrainingSet:
         return without_column(self.X, self.intercept)
 
     @cached_property
+    def is_finite(self) -> bool:
+        """Whether no cell of the matrix is missing or infinite."""
+        return is_finite(self.X)
+
+    @cached_property
     def kept(self) -> dict[str, Any]:
         """What models compute from the matrix once."""
         return {}
@@ -275,7 +280,7 @@ class PlainFit:
 
 def refuse_missing(training: TrainingSet, label: str) -> None:
     """Raise if a model that cannot take missing values would meet one."""
-    if not is_finite(training.X) and np.isnan(training.X).any():
+    if not training.is_finite and np.isnan(training.X).any():
         raise ModelError(
             f"{label} cannot take missing covariates; use na_action='drop', or a "
             "scikit-learn pipeline that imputes inside each fold."

@@ -20,7 +20,7 @@ def sample(seed, n, p, *, intercept=True, weighted=False):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, p))
     y = (2 * X[:, -1] + rng.logistic(size=n) > 0).astype(int)
-    y[:6] = 0, 1, 0, 1, 0, 1
+    y[:12] = [0, 1] * 6
     if intercept:
         X[:, 0] = 1.0
     weights = rng.uniform(0.3, 3.0, n) if weighted else None
@@ -31,7 +31,7 @@ def sample(seed, n, p, *, intercept=True, weighted=False):
 
 @given(
     st.integers(0, 10_000),
-    st.integers(12, 40),
+    st.integers(16, 40),
     st.integers(15, 60),
     st.sampled_from([1e-3, 1.0, 100.0]),
     st.booleans(),

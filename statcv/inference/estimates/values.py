@@ -15,7 +15,6 @@ from statcv.inference.estimates.pairs import paired_values
 from statcv.inference.estimates.slopes import paired_slopes
 from statcv.inference.scores import Scores
 from statcv.metrics import Metric
-from statcv.metrics.records import sums_by_group
 from statcv.threads import RECORD, shared
 
 Floats = NDArray[np.float64]
@@ -261,8 +260,7 @@ def values_by_split(scores: Scores, metric: Metric) -> Floats:
 def _values_by_split(scores: Scores, metric: Metric) -> Floats:
     sizes = np.diff(scores.starts)
     if metric.casewise is not None:
-        losses = casewise(scores, metric)
-        return sums_by_group(scores.split, losses, scores.n_splits) / sizes
+        return scores.sums_by_split(casewise(scores, metric)) / sizes
     if metric.root_of is not None:
         return np.sqrt(values_by_split(scores, metric.root_of))
     if metric.by_group is not None:

@@ -20,7 +20,7 @@ from statcv.models.newton import is_steep
 
 MOST = 4  # records that a fit leaves out
 NEARLY = 1e-3  # how near to its optimum the fit to all records needs to be
-STEPS = 20
+STEPS = 40
 LACKING = 1e-11  # of linear predictors, at the end
 
 
