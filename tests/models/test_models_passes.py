@@ -23,7 +23,7 @@ from statcv.models.batched.passes import (
     fit_few,
     sums,
 )
-from statcv.models.batched.passes.quasi_newton import STEPS, climb
+from statcv.models.batched.passes.quasi_newton import STEPS, Identity, climb
 from statcv.models.linear import fit_linear_folds
 
 SCHEMES = {
@@ -164,6 +164,37 @@ def test_folds_far_from_the_optimum_of_all_records_are_fitted_as_each(n, C):
     made, sure = fit_by_passes(records, folds, model.ridge(records))
     assert sure.all()
     assert largest_difference(made[:, 0], model, records, folds) < 1e-8
+
+
+def test_far_folds_take_fewer_gradients_if_steps_grow(monkeypatch):
+    """Classes are told apart better with each step, so that curvatures shrink."""
+    records = sample(6, 600, 400)
+    X = np.random.default_rng(6).standard_t(3, size=records.X.shape)
+    X[:, 0] = 1.0
+    records = replace(records, X=X)
+    folds, model = folds_of("fifths", records), Logit(C=1.0)
+    gradient, count, made = few_fits.FewFits.gradient, [], []
+
+    def counted(problem, theta):
+        count.append(len(problem))
+        return gradient(problem, theta)
+
+    monkeypatch.setattr(few_fits.FewFits, "gradient", counted)
+    made.append(fit_by_passes(records, folds, model.ridge(records)))
+    few = sum(count)
+
+    class Fixed(Identity):
+        def __init__(self, grows):
+            super().__init__(grows=False)
+
+    monkeypatch.setattr(few_fits, "Identity", Fixed)
+    made.append(fit_by_passes(records, folds, model.ridge(records)))
+    assert few < 0.8 * (sum(count) - few)
+    assert all(sure.all() for _, sure in made)
+    X = records.X
+    np.testing.assert_allclose(
+        X @ made[0][0][:, 0].T, X @ made[1][0][:, 0].T, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

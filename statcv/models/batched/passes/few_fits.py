@@ -323,7 +323,7 @@ def _settle(
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
     inverse: Inverses | None
     if far:
-        inverse = Identity()
+        inverse = Identity(grows=True)
     elif found.triangle is not None and _sharing_pays(problem, found.rate):
         inverse = problem.common_hessian(found.triangle)
     else:

@@ -8,6 +8,7 @@ steeply, is shortened.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -24,7 +25,8 @@ NEARBY = 0.01  # a distance in each direction at which idle steps lack digits
 GAIN = 0.1  # the least that a place for precise gradients shortens the distance
 SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
-REMEMBERED = 30  # steps
+REMEMBERED = 40  # steps
+SHORT = 0.05  # a step in each direction after which Hessians serve for the rest
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 
 P = TypeVar("P", bound="Gradients")
@@ -58,8 +60,18 @@ class Inverses(Protocol):
         """Return some of the matrices."""
 
 
+@dataclass(frozen=True)
 class Identity:
-    """An approximate inverse where Hessians have a diagonal of 1."""
+    """An approximate inverse where Hessians have a diagonal of 1.
+
+    Attributes
+    ----------
+    grows : bool
+        Whether it takes the size that the latest step shows, if that is larger, as
+        where classes are told apart better and better, so that curvatures become less.
+    """
+
+    grows: bool = False
 
     def times(self, vectors: Matrix) -> Matrix:
         """Return the vectors."""
@@ -109,9 +121,8 @@ def climb(
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    most = STEPS
-    if rough is not None:  # Hessians help before steps are forgotten
-        most = REMEMBERED if isinstance(inverse, Identity) else 2 * STEPS
+    most = STEPS if rough is None else max(2 * STEPS, REMEMBERED)
+    crude = isinstance(inverse, Identity) and rough is not None
     for _ in range(most):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
@@ -143,6 +154,10 @@ def climb(
             memory = memory.forgotten()
         theta, gradient = theta + step, ahead
         before, slower = size, rate
+        if crude and memory.count and idle[some].any():
+            each = float(size[some].max()) / np.sqrt(theta.shape[1])
+            if each <= SHORT:
+                break
         source.steps += 1
         if anew:
             source.move(theta, gradient, float(size[some].max()))
@@ -292,10 +307,14 @@ class _Memory:
         triangle, inner = self.squares[:, :, : self.count, : self.count]
         along, across = _times(steps, gradient), _times(turned, gradient)
         first = _times(triangle, along)
-        right = first + _times(inner, first) - across
-        second = np.matmul(right[:, None], triangle)
-        back = np.matmul(second, steps)[:, 0]
-        return np.asarray(plain + back - np.matmul(first[:, None], turned)[:, 0])
+        right = _times(inner, first) - across
+        start = plain - np.matmul(first[:, None], turned)[:, 0]
+        if isinstance(self.inverse, Identity) and self.inverse.grows:
+            latest = inner[:, -1, -1:]
+            size = np.where((latest > 0) & (latest < 1), 1 / latest, 1.0)
+            right, start = right * size, start * size
+        second = np.matmul((right + first)[:, None], triangle)
+        return np.asarray(start + np.matmul(second, steps)[:, 0])
 
     def _grow(self, step: Matrix, taken: Matrix, turned: Matrix) -> None:
         if self.count == REMEMBERED:
