@@ -77,7 +77,7 @@ def one_thread(blas: bool = True, openmp: bool = True) -> Iterator[None]:
     as XGBoost's ``n_jobs``, keeps to that number.
 
     OpenMP is not limited (``openmp=False``) where folds are fitted one after the other
-    in the caller's process by a model whose fits are the same for any number of threads
+    in the caller's thread by a model whose fits are the same for any number of threads
     (``any_threads`` of its capabilities): boosted trees of XGBoost and
     scikit-learn's ``HistGradientBoosting``. Forests have threads of joblib, which are
     never limited. XGBoost's linear booster, a metric that XGBoost follows or stops by,
@@ -210,6 +210,8 @@ def _received(token: str, head: Any, *beside: Any) -> Shared:
 
 # ---- the tasks are done by this process, or by others through joblib ----
 
+SMALL = 2**18  # numbers in a matrix whose folds of boosted trees threads share
+
 Made = TypeVar("Made")
 
 
@@ -237,9 +239,11 @@ def do_tasks(
     n_jobs : int or None
         Number of processes, as in joblib; if None, a surrounding
         ``joblib.parallel_config`` decides. A single task is done here, and there are
-        never more workers than tasks.
+        never more workers than tasks. Threads share small folds of boosted trees by
+        default, each with one thread of OpenMP, where several for each fold would
+        mostly wait for one another.
     """
-    workers = len(ranges) if len(ranges) < 2 else min(_jobs(n_jobs), len(ranges))
+    workers = min(_workers(setup, n_jobs), len(ranges)) if len(ranges) > 1 else 1
     if workers < 2:
         openmp = not setup.model.capabilities.any_threads
         with one_thread(openmp=openmp):
@@ -277,6 +281,13 @@ def returns_as_they_end(prefer: str | None = None) -> bool:
     return bool(getattr(backend, "supports_return_generator", False))
 
 
+def _workers(setup: Setup, n_jobs: int | None) -> int:
+    """Return how many threads or processes there may be for the tasks."""
+    able = setup.model.capabilities
+    shared = able.any_threads and able.releases_gil and setup.records.X.size <= SMALL
+    return _threads(n_jobs) if shared else _jobs(n_jobs)
+
+
 def _jobs(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs
 
@@ -290,11 +301,15 @@ def own_threads(n_jobs: int | None) -> AbstractContextManager[None]:
     all cores, or ``OMP_NUM_THREADS``.
     """
     check_jobs(n_jobs)
+    return allow_threads(_threads(n_jobs))
+
+
+def _threads(n_jobs: int | None) -> int:
     if n_jobs is None and "joblib" in sys.modules:
         from joblib.parallel import get_active_backend
 
         _, n_jobs = get_active_backend()
-    return allow_threads(usual_threads() if n_jobs is None else _jobs(n_jobs))
+    return usual_threads() if n_jobs is None else _jobs(n_jobs)
 
 
 @contextmanager

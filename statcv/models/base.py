@@ -176,7 +176,7 @@ class Capabilities:
     any_threads : bool
         Whether a fit is the same, bit by bit, for any number of OpenMP's threads. A fit
         in the caller's process then uses all threads that the caller allows, otherwise
-        one.
+        one. If it ``releases_gil`` as well, threads share small folds by default.
     needs_full_rank : bool
         Whether dependent columns of the design leave coefficients undetermined, of
         which :func:`statcv.cv` then warns.

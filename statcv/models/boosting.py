@@ -252,8 +252,11 @@ class XGBoost:
 
         Trees do not depend on the number of threads; the sum of a metric does.
         """
-        follows = bool(self.parameters.get("curves"))
-        return Capabilities(follows_held_out=follows, any_threads=self._any_threads)
+        follows, alike = bool(self.parameters.get("curves")), self._any_threads
+        alone = alike and self._threads in (0, 1) and without_functions(self.parameters)
+        return Capabilities(
+            follows_held_out=follows, any_threads=alike, releases_gil=alone
+        )
 
     @property
     def _any_threads(self) -> bool:
@@ -472,6 +475,12 @@ def _lacks_a_class(training: TrainingSet) -> bool:
     if training.weights is not None:
         y = y[training.weights > 0]
     return len(np.unique(y)) < training.n_classes
+
+
+def without_functions(parameters: Mapping[str, Any]) -> bool:
+    """Return whether no parameter of XGBoost is a function, or a list of callbacks."""
+    values = parameters.values()
+    return not (parameters.get("callbacks") or any(map(callable, values)))
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from statcv.models.base import (
     refuse_kind,
     without_column,
 )
+from statcv.models.boosting import without_functions
 from statcv.models.likelihood import LinearFits
 from statcv.models.sklearn_linear import last_step, likelihood_of, linear_of
 from statcv.models.thread_warnings import heeded
@@ -98,10 +99,12 @@ class Sklearn:
         kinds = {kind.__name__ for kind in type(last).__mro__}
         dummy = type(last).__module__.startswith("sklearn.dummy")
         draws = dummy and last.strategy in ("stratified", "uniform")
+        any_threads = _is_same_with_any_threads(self.estimator)
         return Capabilities(
             uses_predictors=not dummy or draws,
             predicts_by_neighbors=bool(kinds & NEAR),
-            any_threads=_is_same_with_any_threads(self.estimator),
+            any_threads=any_threads,
+            releases_gil=any_threads and _is_compiled(last),
             likelihood=likelihood_of(self.estimator),
         )
 
@@ -381,3 +384,13 @@ def _is_of_trees(estimator: Any) -> bool:
         return False
     stops = estimator.early_stopping_rounds is not None
     return estimator.booster in (None, "gbtree") and not stops
+
+
+def _is_compiled(estimator: Any) -> bool:
+    """Return whether XGBoost fits it without functions of Python or threads of its own.
+
+    Its threads then wait for no other thread of Python.
+    """
+    if type(estimator).__module__ != "xgboost.sklearn":
+        return False
+    return estimator.n_jobs in (None, 1) and without_functions(estimator.get_params())

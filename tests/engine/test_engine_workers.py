@@ -19,10 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 from xgboost import XGBClassifier
+from xgboost.callback import TrainingCallback
 
 import statcv as scv
 from statcv import cv
-from statcv.engine import Setup, tasks
+from statcv.engine import Setup, parallel, tasks
 from statcv.engine.parallel import LARGE, Shared, _limited
 from statcv.engine.tasks import cut, ways
 from statcv.folds import make_plan
@@ -397,6 +398,51 @@ def test_what_releases_the_interpreter_runs_in_threads_unless_said_otherwise(dat
         said = cv("y ~ a", data, model=Threads(), k=10, seed=1)
     assert set(said.held.chosen["pid"]) == {os.getpid()}
     np.testing.assert_array_equal(said.held.predicted, threads.held.predicted)
+
+
+class AnyThreads(Threads):
+    capabilities = Capabilities(any_threads=True, releases_gil=True)
+
+
+def test_threads_share_small_folds_of_what_they_leave_alike(data, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+
+    def fitted(**how):
+        return cv("y ~ a", data, model=AnyThreads(), k=10, seed=1, **how).held
+
+    both, one = fitted(), fitted(n_jobs=1)
+    assert set(both.chosen["pid"]) == {os.getpid()}
+    assert both.chosen["thread"].nunique() == 2
+    assert set(one.chosen["thread"]) == {threading.get_ident()}
+    np.testing.assert_array_equal(both.predicted, one.predicted)
+    monkeypatch.setattr(parallel, "SMALL", len(data))
+    assert set(fitted().chosen["thread"]) == {threading.get_ident()}
+
+
+def squares(y, predicted):
+    return predicted - y, np.ones_like(y)
+
+
+SHARED = {
+    "trees": (XGBClassifier(n_estimators=5), True),
+    "one thread": (XGBClassifier(n_estimators=5, n_jobs=1), True),
+    "own trees": (scv.models.XGBoost(n_estimators=5), True),
+    "scaled": (make_pipeline(StandardScaler(), XGBClassifier(n_estimators=5)), True),
+    "own threads": (XGBClassifier(n_estimators=5, n_jobs=3), False),
+    "own trees, own threads": (scv.models.XGBoost(n_estimators=5, n_jobs=3), False),
+    "a function": (XGBClassifier(objective=squares), False),
+    "a callback": (
+        XGBClassifier(n_estimators=5, callbacks=[TrainingCallback()]),
+        False,
+    ),
+    "histograms": (HistGradientBoostingClassifier(max_iter=5), False),
+}
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_which_models_wait_for_no_other_thread(name):
+    model, alone = SHARED[name]
+    assert resolve_model(model, "binary").capabilities.releases_gil is alone
 
 
 LATER = """

@@ -149,6 +149,7 @@ class Tuned:
             needs_full_rank=False,  # a fold may choose a penalty
             likelihood=first.likelihood if alike else None,
             any_threads=all(one.any_threads for one in (first, *others)),
+            releases_gil=all(one.releases_gil for one in (first, *others)),
         )
 
     def check(self, kind: str) -> None:
