@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +20,6 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
-from statcv.threads import RECORD, shared
 
 
 def binary_probabilities(y: ArrayLike, p: ArrayLike) -> tuple[Bools, Floats]:
@@ -167,67 +165,3 @@ def drawn_times(
             drawn = generator.integers(size, size=size) if size else members
             times[members] = np.bincount(drawn, minlength=size)
         yield times[own]
-
-
-def of_each_group(
-    of: Callable[[int, Ints | slice], float], group: Ints, groups: int
-) -> Floats:
-    """Return what a function makes of the records of each group; NaN without records.
-
-    Parameters
-    ----------
-    of : callable
-        Function of the number of a group, and of the positions of its records.
-    group : numpy.ndarray of int, shape (n,)
-        Group of each record, from 0.
-    groups : int
-        Number of groups.
-
-    Examples
-    --------
-    >>> values = np.array([1.0, 5.0, 3.0])
-    >>> of_each_group(lambda _, some: values[some].sum(), np.array([0, 2, 0]), 3)
-    array([ 4., nan,  5.])
-    """
-    order = None if _is_rising(group) else np.argsort(group, kind="stable")
-    bounds = _bounds(group if order is None else group[order], groups)
-    found = np.full(groups, np.nan)
-
-    def put(number: int) -> None:
-        some = slice(bounds[number], bounds[number + 1])
-        found[number] = of(number, some if order is None else order[some])
-
-    filled = [number for number in range(groups) if bounds[number] < bounds[number + 1]]
-    shared(put, filled, RECORD * len(group) / max(groups, 1))
-    return found
-
-
-def sums_by_group(group: Ints, values: Bools | Floats, groups: int) -> Floats:
-    """Return the sum of the values of each group, shape (groups,).
-
-    Groups of many records that follow one another are summed as they are, which takes
-    a tenth of the time.
-
-    Examples
-    --------
-    >>> sums_by_group(np.array([0, 2, 0]), np.array([1.0, 5.0, 3.0]), 3)
-    array([4., 0., 5.])
-    """
-    if len(group) < _LONG * groups or not _is_rising(group):
-        return np.asarray(np.bincount(group, values, groups), dtype=float)
-    ends = pairwise(_bounds(group, groups))
-    return np.array([values[start:stop].sum() for start, stop in ends], dtype=float)
-
-
-_LONG = 2**12  # records of a group, on average
-
-
-def _is_rising(group: Ints) -> bool:
-    """Return whether the records are in the order of their groups."""
-    return bool((group[1:] >= group[:-1]).all())
-
-
-def _bounds(group: Ints, groups: int) -> list[int]:
-    """Return where each group begins, and the end of the last, if they are rising."""
-    bounds: list[int] = np.searchsorted(group, np.arange(groups + 1)).tolist()
-    return bounds

@@ -20,6 +20,7 @@ from statcv.metrics.discrimination.ranking import (
     ends_of_ties,
     round_significant,
 )
+from statcv.metrics.groups import of_each_group
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -30,7 +31,6 @@ from statcv.metrics.inputs import (
     real_array,
     same_length,
 )
-from statcv.metrics.records import of_each_group
 
 PrMethod = Literal["average_precision", "trapezoid", "interpolated"]
 PR_METHODS = get_args(PrMethod)

@@ -49,7 +49,7 @@ def rising_order(values: Floats) -> Ints:
     return np.asarray(order[np.argsort(rising, kind="stable")])
 
 
-def is_rising(values: Floats) -> bool:
+def is_rising(values: Floats | Ints) -> bool:
     """Return whether no number is less than the one before it."""
     return bool((values[1:] >= values[:-1]).all())
 

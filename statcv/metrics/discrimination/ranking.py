@@ -23,6 +23,7 @@ from statcv.metrics.discrimination.order import (
     is_rising,
     rising_order,
 )
+from statcv.metrics.groups import of_each_group
 from statcv.metrics.inputs import (
     Bools,
     Floats,
@@ -34,7 +35,6 @@ from statcv.metrics.inputs import (
     same_length,
     vector,
 )
-from statcv.threads import RECORD, shared
 
 _DECIMALS = 12
 _TIE_TOL = 1e-12  # to which probabilities of 12 decimals are rounded already
@@ -338,11 +338,8 @@ def auroc_by_group(
             f"group must be of shape (n,) and hold integers from 0 to {groups - 1}."
         )
     keys = class_keys(positive, values) if tie_tol == _TIE_TOL else None
-    if keys is not None and is_rising(own):
-        bounds = np.searchsorted(own, np.arange(groups + 1)).tolist()
-        if groups * _FEW < len(own):
-            parts = [keys[a:b] for a, b in pairwise(bounds)]
-            return np.array(shared(_area_of, parts, RECORD * len(own) / groups))
+    if keys is not None and is_rising(own) and groups * _FEW < len(own):
+        return of_each_group(lambda _, some: _area_of(keys[some]), own, groups)
     own, values = own.astype(np.intp), round_significant(values, tie_tol)
     order = _order_in_groups(own, values)
     return _areas(own[order], values[order], positive[order], groups)
@@ -351,7 +348,7 @@ def auroc_by_group(
 def _area_of(keys: Ints) -> float:
     """Return the area of records with some keys, which are sorted in place."""
     keys.sort()
-    return ByValue.of(keys).area if len(keys) else np.nan
+    return ByValue.of(keys).area
 
 
 def _order_in_groups(own: Ints, values: Floats) -> Ints:

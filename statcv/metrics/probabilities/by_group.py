@@ -10,14 +10,11 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from statcv.metrics.groups import of_each_group, sums_by_group
 from statcv.metrics.inputs import Bools, Floats, Ints, per_record
 from statcv.metrics.probabilities.logistic import FLAT
 from statcv.metrics.probabilities.recalibration import logit_of, recalibration
-from statcv.metrics.records import (
-    binary_probabilities,
-    of_each_group,
-    sums_by_group,
-)
+from statcv.metrics.records import binary_probabilities
 
 _MANY = 64  # records of a group, on average, that is computed by itself
 _STEPS = 200  # most of them are done by Newton's method in fewer than ten
