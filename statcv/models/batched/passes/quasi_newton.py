@@ -121,7 +121,7 @@ def climb(
     which, memory = np.arange(len(theta)), _Memory(inverse, *theta.shape)
     before = slower = np.full(len(theta), np.inf)
     going = np.ones(len(theta), dtype=bool)
-    most = STEPS if rough is None else max(2 * STEPS, REMEMBERED)
+    most = STEPS if rough is None else REMEMBERED
     crude = isinstance(inverse, Identity) and rough is not None
     for _ in range(most):
         step = memory.direction(gradient)
