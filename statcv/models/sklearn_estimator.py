@@ -104,7 +104,7 @@ class Sklearn:
             uses_predictors=not dummy or draws,
             predicts_by_neighbors=bool(kinds & NEAR),
             any_threads=any_threads,
-            releases_gil=any_threads and _is_compiled(last),
+            releases_gil=any_threads and _is_compiled(self.estimator),
             likelihood=likelihood_of(self.estimator),
         )
 
@@ -387,9 +387,10 @@ def _is_of_trees(estimator: Any) -> bool:
 
 
 def _is_compiled(estimator: Any) -> bool:
-    """Return whether XGBoost fits it without functions of Python or threads of its own.
+    """Return whether it is XGBoost's, without functions of Python or own threads.
 
-    Its threads then wait for no other thread of Python.
+    Its fits then hardly wait for other threads of Python. A pipeline is not shared, as
+    scikit-learn's configuration, which its steps heed, holds for one thread.
     """
     if type(estimator).__module__ != "xgboost.sklearn":
         return False

@@ -427,7 +427,7 @@ SHARED = {
     "trees": (XGBClassifier(n_estimators=5), True),
     "one thread": (XGBClassifier(n_estimators=5, n_jobs=1), True),
     "own trees": (scv.models.XGBoost(n_estimators=5), True),
-    "scaled": (make_pipeline(StandardScaler(), XGBClassifier(n_estimators=5)), True),
+    "scaled": (make_pipeline(StandardScaler(), XGBClassifier()), False),
     "own threads": (XGBClassifier(n_estimators=5, n_jobs=3), False),
     "own trees, own threads": (scv.models.XGBoost(n_estimators=5, n_jobs=3), False),
     "a function": (XGBClassifier(objective=squares), False),
