@@ -7,7 +7,8 @@ the matrix of that fit, with these held at 0, take one matrix product for all fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.chord import ACCURACY
 from statcv.models.batched.folds import Block, Folds
-from statcv.models.batched.logit.wide import APART, Spanned, Wide
+from statcv.models.batched.logit.wide import APART, Solved, Spanned, Wide
 from statcv.models.newton import is_steep
 
 MOST = 4  # records that a fit leaves out
@@ -62,7 +63,7 @@ def fit_left_out(
         return None
     most = int(folds.out.sizes.max(initial=0))
     own = folds.outcome is not None or folds.weights is not None
-    if own or len(folds.copied.values) or folds.times is not None or most > MOST:
+    if own or folds.changed[1] is not None or most > MOST:
         return None
     spanned = Spanned.of(records, ridge)
     if spanned is None or not (spanned.weights > 0).all():
@@ -70,11 +71,7 @@ def fit_left_out(
     every = Every.of(spanned)
     if every is None:
         return None
-    beta, converged = np.zeros((len(folds), p)), np.zeros(len(folds), dtype=bool)
-    for block in folds.blocks(n, p, n * max(most, 1)):
-        multiples, intercept, converged[block.fits] = every.without(block)
-        beta[block.fits] = spanned.coefficients(multiples, intercept)
-    return beta, converged
+    return spanned.fitted(folds, every.without, each=n * max(most, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +105,13 @@ class Every:
         multiples, intercept, sure = problem.solve(NEARLY)
         if not (sure.all() and problem.are_inside(multiples).all()):
             return None
-        variance = problem.by_multiples(multiples, multiples)[1][0]
+        _, (variance,) = problem.by_multiples(multiples, np.zeros_like(multiples))
         matrix = problem.products[0].copy()
         matrix.flat[:: len(matrix) + 1] += 1 / variance
         inverse = np.linalg.inv(matrix)
         return cls(problem, multiples[0], float(intercept[0]), variance, inverse)
 
-    def without(self, block: Block) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+    def without(self, block: Block) -> Solved:
         """Search for the optima of fits without some records.
 
         A step changes linear predictors by what they lacked, less what it changes
@@ -173,8 +170,6 @@ class Held:
         Whether a list was not filled up there.
     across : numpy.ndarray, shape (m, c, n)
         What each of c constraints takes from the multiples.
-    solved : numpy.ndarray, shape (m, c, c)
-        From what is wrong in the constraints to how much of these is taken.
     """
 
     every: Every
@@ -182,7 +177,6 @@ class Held:
     place: NDArray[np.intp]
     listed: NDArray[np.bool_]
     across: Matrix
-    solved: Matrix
 
     @classmethod
     def of(cls, every: Every, block: Block) -> Held:
@@ -194,12 +188,16 @@ class Held:
             total = np.broadcast_to(every.inverse.sum(axis=0), (len(block), 1, block.n))
             across = np.concatenate([across, total], axis=1)
         place = block.rows + block.n * np.arange(len(block))[:, None]
-        held = cls(every, trained > 0, place, listed, across, across)
-        wrong = [held._wrong(one) for one in across.swapaxes(0, 1)]
+        return cls(every, trained > 0, place, listed, across)
+
+    @cached_property
+    def _solved(self) -> Matrix:
+        """From what is wrong in the constraints to how much of each is taken."""
+        wrong = [self._wrong(one) for one in self.across.swapaxes(0, 1)]
         matrices = np.stack(wrong, axis=1)
-        filled = np.arange(listed.shape[1])
-        matrices[:, filled, filled] += ~listed
-        return replace(held, solved=np.asarray(np.linalg.inv(matrices), dtype=float))
+        filled = np.arange(self.listed.shape[1])
+        matrices[:, filled, filled] += ~self.listed
+        return np.asarray(np.linalg.inv(matrices), dtype=float)
 
     def _wrong(self, multiples: Matrix) -> Matrix:
         """Return by how much multiples, (m, n), miss the constraints, (m, c)."""
@@ -218,7 +216,7 @@ class Held:
         """
         change = short @ self.every.inverse
         wrong = self._wrong(multiples + change)
-        much = np.matmul(wrong[:, None], self.solved)
+        much = np.matmul(wrong[:, None], self._solved)
         change -= np.matmul(much, self.across)[:, 0]
         risen = much[:, 0, -1] if self.every.problem.intercept else np.zeros(len(much))
         return np.where(self.trained, change, 0.0), risen

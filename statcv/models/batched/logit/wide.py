@@ -14,6 +14,7 @@ steps.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.chord import ACCURACY
-from statcv.models.batched.folds import Folds
+from statcv.models.batched.folds import Block, Folds
 from statcv.models.newton import is_steep
+
+Solved = tuple[Matrix, Matrix, NDArray[np.bool_]]
 
 FITS = 10  # at most; steps from the fit to all records are quicker for more fits,
 RECORDS = 4  # for more training records for each column,
@@ -78,14 +81,13 @@ def fit_wide(
     spanned = Spanned.of(records, ridge)
     if spanned is None:
         return None
-    beta, converged = np.zeros((len(folds), p)), np.zeros(len(folds), dtype=bool)
-    for block in folds.blocks(n, p):
+
+    def solve(block: Block) -> Solved:
         often = np.tile(spanned.weights, (len(block), 1))
         block.multiply(often)
-        multiples, intercept, done = Wide.of(spanned, often).solve(ACCURACY)
-        beta[block.fits] = spanned.coefficients(multiples, intercept)
-        converged[block.fits] = done
-    return beta, converged
+        return Wide.of(spanned, often).solve(ACCURACY)
+
+    return spanned.fitted(folds, solve)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,12 +135,29 @@ class Spanned:
         """The products of the records, over the penalty, shape (n, n)."""
         return np.asarray(self.rows @ self.rows.T)
 
-    def coefficients(self, multiples: Matrix, intercept: Matrix) -> Matrix:
-        """Return the coefficients that multiples make, shape (m, p)."""
-        made = np.zeros((len(multiples), len(self.penalised)))
-        made[:, self.penalised] = multiples @ self.rows / self.scale
-        made[:, ~self.penalised] = intercept[:, None]
-        return made
+    def fitted(
+        self, folds: Folds, solve: Callable[[Block], Solved], each: int = 0
+    ) -> tuple[Matrix, NDArray[np.bool_]]:
+        """Return the coefficients of all fits, (fits, p), and which are sure.
+
+        Parameters
+        ----------
+        folds : Folds
+        solve : callable
+            Function of some fits that returns their multiples, shape (m, n), their
+            intercepts, and which of them are optima beyond doubt.
+        each : int
+            Number of values that this function keeps of each fit.
+        """
+        n, p = self.records.X.shape
+        beta, sure = np.zeros((len(folds), p)), np.zeros(len(folds), dtype=bool)
+        for block in folds.blocks(n, p, each):
+            multiples, intercept, sure[block.fits] = solve(block)
+            made = np.zeros((len(block), p))
+            made[:, self.penalised] = multiples @ self.rows / self.scale
+            made[:, ~self.penalised] = intercept[:, None]
+            beta[block.fits] = made
+        return beta, sure
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +204,7 @@ class Wide:
         sign = 2.0 * y[rows] - 1
         return cls(rows, used, sign, own, longest, n, spanned.intercept)
 
-    def solve(self, enough: float) -> tuple[Matrix, Matrix, NDArray[np.bool_]]:
+    def solve(self, enough: float) -> Solved:
         """Search for the optima by Newton's method.
 
         Parameters
