@@ -34,6 +34,19 @@ def fitted(records, folds, C):
     return made
 
 
+@pytest.fixture
+def steps(monkeypatch):
+    """List the steps that are taken."""
+    found, step = [], wide.Wide._step
+
+    def noted(problem, *at):
+        found.append(at)
+        return step(problem, *at)
+
+    monkeypatch.setattr(wide.Wide, "_step", noted)
+    return found
+
+
 @given(
     st.integers(0, 10_000),
     st.integers(12, 40),
@@ -93,16 +106,9 @@ def test_what_is_left_of_the_way_is_no_more_than_is_said(C, enough, monkeypatch)
         assert np.abs(trained @ (early - exact)[fit]).max() <= enough
 
 
-def test_nearly_separated_records_take_few_steps(monkeypatch):
+def test_nearly_separated_records_take_few_steps(steps):
     records = sample(3, 80, 200)
     folds = Folds.leaving_out(np.arange(80).reshape(5, 16).tolist())
-    steps, step = [], wide.Wide._step
-
-    def noted(problem, *at):
-        steps.append(at)
-        return step(problem, *at)
-
-    monkeypatch.setattr(wide.Wide, "_step", noted)
     _, converged = fitted(records, folds, 1e4)
     assert converged.all()
     assert len(steps) < 15
@@ -110,17 +116,10 @@ def test_nearly_separated_records_take_few_steps(monkeypatch):
 
 @pytest.mark.parametrize("p", [600, 6000])
 @pytest.mark.parametrize("C", [1.0, 1e3])
-def test_records_at_right_angles_take_half_the_steps(p, C, monkeypatch):
+def test_records_at_right_angles_take_half_the_steps(p, C, steps, monkeypatch):
     records = sample(7, 60, p)
     records.X[:, 1:] /= records.X[:, 1:].std(axis=0)
     folds = Folds.leaving_out(np.arange(60).reshape(5, 12).tolist())
-    steps, step = [], wide.Wide._step
-
-    def noted(problem, *at):
-        steps.append(at)
-        return step(problem, *at)
-
-    monkeypatch.setattr(wide.Wide, "_step", noted)
     beta, converged = fitted(records, folds, C)
     assert converged.all()
     few = len(steps)

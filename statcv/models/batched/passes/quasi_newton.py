@@ -158,9 +158,7 @@ def climb(
             each = float(size[some].max()) / np.sqrt(theta.shape[1])
             if each <= SHORT:
                 break
-        source.steps += 1
-        if anew:
-            source.move(theta, gradient, float(size[some].max()))
+        source.move(anew, theta, gradient, size[some])
     found[which[going]] = theta[going]
     return found, done
 
@@ -219,14 +217,17 @@ class _Source:
         """Return the gradients for the next step, precise ones for another place."""
         return self.problem if anew else self.near or self.rough or self.problem
 
-    def move(self, theta: Matrix, gradient: Matrix, size: float) -> None:
-        """Take another place, whose gradient is precise, after a step of some size."""
-        assert self.rough is not None
-        if self.near is not None and size > GAIN * self.farthest:  # too few digits
+    def move(self, anew: bool, theta: Matrix, gradient: Matrix, size: Matrix) -> None:
+        """Take another place, whose gradient is precise, after steps of some sizes."""
+        self.steps += 1
+        if not anew or self.rough is None:
+            return
+        most = float(size.max())
+        if self.near is not None and most > GAIN * self.farthest:  # too few digits
             self.rough = self.near = None
         else:
             self.near = self.rough.around(theta, gradient)
-        self.farthest, self.steps = size, 0
+        self.farthest, self.steps = most, 0
 
     def part(self, chosen: NDArray[Any]) -> _Source:
         """Return the gradients of some of the fits."""
