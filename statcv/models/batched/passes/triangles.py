@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
+from statcv.models.cholesky import decompose
 
 CONDITION = 1e10  # the largest condition number of a Hessian
 SINGLE = 1e3  # one with which its products may be of single precision
@@ -21,45 +22,41 @@ class Triangle:
 
     Attributes
     ----------
-    lower : numpy.ndarray, shape (q, q)
+    upper : numpy.ndarray, shape (q, q)
     scale : numpy.ndarray, shape (q,)
         The roots of the diagonal, by which rows and columns were divided.
     """
 
-    lower: Matrix
+    upper: Matrix
     scale: Matrix
 
     @classmethod
     def of(cls, matrix: Matrix) -> Triangle | None:
         """Decompose a matrix; None if that would cost many digits."""
-        from scipy.linalg.lapack import dpotrf, spotrf
-
         diagonal = matrix.diagonal()
         if not (diagonal > 0).all():
             return None
         scale = np.sqrt(diagonal)
-        scaled = matrix / scale
+        scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
-        decompose = spotrf if matrix.dtype == np.float32 else dpotrf
-        # of the transpose, which is the same matrix in the order of Fortran
-        upper, failed = decompose(scaled.T, lower=0, clean=0, overwrite_a=1)
-        triangle = cls(upper, np.asarray(scale, dtype=float))
-        single = matrix.dtype == np.float32
-        limit = SINGLE if single else CONDITION
-        return None if failed or not triangle.least * limit > 1 else triangle
+        definite = decompose(scaled)
+        # the transpose is upper triangular, in the order of Fortran
+        triangle = cls(scaled.T, np.asarray(scale, dtype=float))
+        limit = SINGLE if matrix.dtype == np.float32 else CONDITION
+        return triangle if definite and triangle.least * limit > 1 else None
 
     @property
     def least(self) -> float:
         """The least square of a pivot."""
-        return float(self.lower.diagonal().min(initial=1.0) ** 2)
+        return float(self.upper.diagonal().min(initial=1.0) ** 2)
 
     def solve(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), by the inverse of the matrix."""
         from scipy.linalg.lapack import dpotrs, spotrs
 
-        solve = spotrs if self.lower.dtype == np.float32 else dpotrs
-        right = (vectors / self.scale).T.astype(self.lower.dtype)
-        solved, _ = solve(self.lower, right, lower=0)
+        solve = spotrs if self.upper.dtype == np.float32 else dpotrs
+        right = (vectors / self.scale).T.astype(self.upper.dtype)
+        solved, _ = solve(self.upper, right, lower=0)
         return np.asarray(solved.T / self.scale)
 
     @cached_property
@@ -67,12 +64,12 @@ class Triangle:
         """The function of BLAS that solves equations of the triangle."""
         from scipy.linalg.blas import dtrsv, strsv
 
-        return strsv if self.lower.dtype == np.float32 else dtrsv
+        return strsv if self.upper.dtype == np.float32 else dtrsv
 
     @property
     def size(self) -> float:
         """The norm of the inverse of the scaled matrix."""
-        half = np.linalg.inv(np.triu(self.lower).astype(float))
+        half = np.linalg.inv(np.triu(self.upper).astype(float))
         return float(np.linalg.norm(half @ half.T))
 
 
@@ -102,9 +99,9 @@ class Triangles:
         made = vectors * self._units
         for row, triangle in zip(made, self.triangles, strict=True):
             if triangle is not None:
-                lower, solve = triangle.lower, triangle.by_vector
-                half = solve(lower, row.astype(lower.dtype), trans=1, overwrite_x=1)
-                row[:] = solve(lower, half, overwrite_x=1)
+                upper, solve = triangle.upper, triangle.by_vector
+                half = solve(upper, row.astype(upper.dtype), trans=1, overwrite_x=1)
+                row[:] = solve(upper, half, overwrite_x=1)
         made *= self._units
         return made
 
@@ -131,7 +128,7 @@ class Triangles:
     @property
     def single(self) -> bool:
         """Whether all of them are of single precision."""
-        kinds = {None if one is None else one.lower.dtype for one in self.triangles}
+        kinds = {None if one is None else one.upper.dtype for one in self.triangles}
         return kinds == {np.dtype(np.float32)}
 
     @property

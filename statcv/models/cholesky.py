@@ -1,0 +1,69 @@
+"""Cholesky's decomposition, while other threads go on.
+
+The functions of :mod:`scipy.linalg.lapack` stop them. The routines of LAPACK behind
+these do not, if they are called as scipy offers them to compiled programs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from statcv.models.base import Matrix
+
+ARGUMENTS = 5  # of the routine: triangle, order, matrix, distance of rows, and failure
+
+
+def decompose(matrix: Matrix) -> bool:
+    """Put a Cholesky factor in the place of the lower triangle of a matrix.
+
+    Parameters
+    ----------
+    matrix : numpy.ndarray, shape (n, n)
+        A symmetric matrix of single or double precision, row by row in memory. What
+        is above the diagonal stays as it is.
+
+    Returns
+    -------
+    bool
+        Whether the matrix was positive definite.
+
+    Examples
+    --------
+    >>> matrix = np.array([[4.0, 2.0], [2.0, 5.0]])
+    >>> decompose(matrix)
+    True
+    >>> np.tril(matrix)
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
+    upper = ctypes.c_char(b"U")  # of the transpose, as LAPACK reads the rows
+    _routine("spotrf" if matrix.dtype == np.float32 else "dpotrf")(
+        ctypes.addressof(upper),
+        ctypes.addressof(size),
+        matrix.ctypes.data,
+        ctypes.addressof(size),
+        ctypes.addressof(failed),
+    )
+    return not failed.value
+
+
+@cache
+def _routine(name: str) -> Callable[..., None]:
+    """Return a routine of LAPACK, whose arguments are addresses."""
+    from scipy.linalg import cython_lapack
+
+    capsule = cython_lapack.__pyx_capi__[name]
+    address, signature = (
+        ctypes.PYFUNCTYPE(kind, ctypes.py_object, *more)((called, ctypes.pythonapi))
+        for called, kind, more in (
+            ("PyCapsule_GetPointer", ctypes.c_void_p, [ctypes.c_char_p]),
+            ("PyCapsule_GetName", ctypes.c_char_p, []),
+        )
+    )
+    routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * ARGUMENTS)
+    return routine(address(capsule, signature(capsule)))
