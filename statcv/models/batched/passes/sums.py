@@ -17,13 +17,13 @@ from statcv.models.batched.passes.triangles import Triangle
 from statcv.models.newton import column_units
 from statcv.threads import WORTH, product, shared
 
-CACHED = 2**21  # bytes of a block of rows
+CACHED = 2**22  # bytes of a block of rows
 LEAST = 1000  # records from which the units of columns are taken
 MANY = 2**16  # values from which a copy of single precision saves time
 FEW, MORE = 2**16, 2**21  # products of two columns that are kept for few fits, and
 SEVERAL = 16  # for so many
 HALVED, COSTLY = (1, 3, 5, 7), 1e8  # lists of records whose products are halved
-LANES = 8  # rows of single precision whose products are computed together
+LANES = 8  # rows whose products are computed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +130,10 @@ class Passes:
     def padded(self, few: Matrix) -> Matrix:
         """Return rows followed by some of zeros, where products are quicker with them.
 
-        Those of single precision take as long for five to seven rows as for eight.
+        Products take longer for five to seven rows than for eight.
         """
         short = -len(few) % LANES
-        if self.X.dtype != np.float32 or short >= LANES // 2:
+        if short >= LANES // 2:
             return few
         return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
 
