@@ -450,9 +450,9 @@ def _moved(lists: Ragged, places: Numbers, each: int) -> Ragged:
 # ---- models that fit all folds of a plan together, and their fits ----
 
 RUN = 256  # records in a row, on average, that one fit predicts together,
-AT_ONCE = 2048  # or so many, whose rows stay in the cache
+AT_ONCE = 2**17  # or so many of their numbers, which stay in the cache
 DENSE = 16  # where 1 in so many pairs of fit and record is wanted, all are computed
-CACHED = 2**18  # if the design matrix has no more cells
+CACHED = 2**19  # if the design matrix has no more cells
 
 
 class Computed(Protocol):
@@ -621,9 +621,10 @@ def by_linear_predictor(
         if len(cuts) * RUN > len(rows):
             return mean(np.einsum("ij,ij->i", X[rows], beta[numbers]))
         eta, bounds = np.empty(len(rows)), [0, *cuts.tolist(), len(rows)]
+        size = max(1, AT_ONCE // X.shape[1])
         for begin, end in pairwise(bounds):
-            for start in range(begin, end, AT_ONCE):
-                some = slice(start, min(start + AT_ONCE, end))
+            for start in range(begin, end, size):
+                some = slice(start, min(start + size, end))
                 own = np.take(X, rows[some], axis=0, mode="clip")  # quicker than X[...]
                 eta[some] = own @ beta[numbers[start]]
         return mean(eta)
