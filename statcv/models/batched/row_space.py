@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.folds import FittedFolds, Folds, Learnt
 from statcv.models.newton import Optimum
-from statcv.threads import shared
+from statcv.threads import WORTH, ranges, shared
 
 ROUNDING = 1e-9  # of linear predictors, from rounding of products of records
 WIDE = 4  # columns that are decomposed at once, in units of the records
-PARTS = 4  # of the columns, whose products threads share where they are small
+PARTS = 4  # of the columns at most, whose products threads share
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,13 +222,14 @@ def _by_products(
     """
     from scipy.linalg import lapack
 
-    def of_some(columns: NDArray[np.intp]) -> Matrix:
-        some = X[:, columns[0] : columns[-1] + 1]
+    def of_some(columns: range) -> Matrix:
+        some = X[:, columns.start : columns.stop]
         return np.asarray(some @ some.T)  # a matrix and its transpose: half the work
 
     n, p = X.shape
-    parts = np.array_split(np.arange(p), max(1, min(PARTS, p // (4 * n))))
-    products = np.sum(shared(of_some, parts, n * n * p / len(parts) / 4), axis=0)
+    cost = n * n * p / 4
+    parts = ranges(p, min(PARTS, p // (4 * n), int(cost / WORTH)))
+    products = np.sum(shared(of_some, parts, cost / len(parts)), axis=0)
     if place is not None:
         products -= np.outer(X[:, place], X[:, place])
     longest = float(products.diagonal().max())
