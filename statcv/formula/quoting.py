@@ -10,6 +10,8 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 
 def quoted(column: str) -> str:
     """Return how a column is written in a formula: itself, or in ``Q('…')``.
@@ -118,9 +120,11 @@ def _are_names(columns: Sequence[str]) -> bool:
     lines = "".join(["\n", "\n".join(columns), "\n"])  # one for each
     if not lines.isascii():
         return False
-    kinds = lines.encode().translate(KINDS)
-    odd = (b"?", b"\n0", b"\n\n")
-    return kinds.count(b"\n") == len(columns) + 1 and not any(o in kinds for o in odd)
+    kinds = np.frombuffer(lines.encode().translate(KINDS), dtype=np.uint8)
+    ends = np.flatnonzero(kinds == ord("\n"))
+    if len(ends) != len(columns) + 1 or (kinds == ord("?")).any():
+        return False
+    return bool((kinds[ends[:-1] + 1] == ord("a")).all())
 
 
 def column_of(code: str) -> str | None:
