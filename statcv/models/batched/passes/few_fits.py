@@ -37,6 +37,7 @@ FLOPS = 18e9  # operations of a pass in a second, about; those of products of co
 FLOPS_OF_PRODUCTS = 40e9
 EACH = 2.5e-9  # seconds for the residual of a record
 ENOUGH = 2e-10  # a share of a distance, about
+ALIGNED = 8  # directions, of which one may be that of a record, about
 BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
 
 
@@ -317,7 +318,8 @@ def _settle(
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return the coordinates of each fit, and which are optima beyond doubt."""
     n, q = len(problem.passes.X), len(problem.scale)
-    accuracy = problem.passes.family.accuracy
+    # of many directions, that in which a step ends short is hardly that of a record
+    accuracy = problem.passes.family.accuracy * max(1.0, float(np.sqrt(q / ALIGNED)))
     precision = accuracy / problem.reach, 1e-15 * float(np.sqrt(n * q))
     start = found.theta * problem.scale
     theta, done = np.tile(start, (len(problem), 1)), np.zeros(len(problem), dtype=bool)
