@@ -193,14 +193,18 @@ class Wide:
     @classmethod
     def of(cls, spanned: Spanned, weights: Matrix) -> Wide:
         """Take the records that have weights in some fits, shape (m, n)."""
-        products, y = spanned.products, spanned.records.y
-        most = int(np.count_nonzero(weights, axis=1).max())
-        rows = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
-        own = np.empty((len(weights), most, most))
-        for place, some in enumerate(rows):
-            own[place] = products.take(some, axis=0).take(some, axis=1)
-        used = np.take_along_axis(weights, rows, axis=1)
-        longest, n = float(products.diagonal().max(initial=0.0)), weights.shape[1]
+        products, y, n = spanned.products, spanned.records.y, weights.shape[1]
+        longest = float(products.diagonal().max(initial=0.0))
+        if weights.all():
+            rows, used = np.tile(np.arange(n), (len(weights), 1)), weights
+            own = np.broadcast_to(products, (len(weights), n, n))
+        else:
+            most = int(np.count_nonzero(weights, axis=1).max())
+            rows = np.argsort(weights == 0, axis=1, kind="stable")[:, :most]
+            used = np.take_along_axis(weights, rows, axis=1)
+            own = np.empty((len(weights), most, most))
+            for place, some in enumerate(rows):
+                own[place] = products.take(some, axis=0).take(some, axis=1)
         sign = 2.0 * y[rows] - 1
         return cls(rows, used, sign, own, longest, n, spanned.intercept)
 
@@ -220,7 +224,7 @@ class Wide:
             Whether each optimum is found, and far from separation.
         """
         multiples, intercept = self._start, np.zeros(len(self.weights))
-        used, near = self.weights > 0, np.zeros(len(self.weights), dtype=bool)
+        used, near = self.used, np.zeros(len(self.weights), dtype=bool)
         furthest, dual = np.full(len(self.weights), np.inf), self.are_apart
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
@@ -249,13 +253,21 @@ class Wide:
         return every, intercept, near & is_steep(self.weights.sum(axis=1), reach**2)
 
     @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Where lists of records were not filled up, shape (m, k)."""
+        return self.weights > 0
+
+    @cached_property
+    def _full(self) -> bool:
+        return bool(self.used.all())
+
+    @cached_property
     def are_apart(self) -> bool:
         """Whether records of both classes are about at right angles, in every fit."""
         if not min(one.min() for one in self._class_weights) > 0:
             return False
-        used = self.weights > 0
-        every = np.einsum("bij,bij,bi->b", self.products, self.products, used)
-        own = np.einsum("bii,bii,bi->b", self.products, self.products, used)
+        every = np.einsum("bij,bij,bi->b", self.products, self.products, self.used)
+        own = np.einsum("bii,bii,bi->b", self.products, self.products, self.used)
         return bool((every <= APART * own).all())
 
     @cached_property
@@ -303,10 +315,9 @@ class Wide:
         share = against / self.weights
         short = -self.sign * np.log(share / (1 - share)) - eta
         variance = against * (1 - share)
-        if self.weights.all():
+        if self._full:
             return short, variance
-        used = self.weights > 0
-        return np.where(used, short, 0.0), np.where(used, variance, NOTHING)
+        return np.where(self.used, short, 0.0), np.where(self.used, variance, NOTHING)
 
     def are_inside(self, multiples: Matrix) -> NDArray[np.bool_]:
         """Return which multiples could be residuals, shape (m, k)."""
