@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 import statcv as scv
 from statcv.models import Logit, TrainingSet
 from statcv.models.batched.folds import Folds, permuted_folds
+from statcv.models.batched.logit import left_out
 from statcv.models.batched.logit.left_out import fit_left_out
 from statcv.models.batched.logit.wide import fit_wide
 
@@ -104,3 +105,23 @@ def test_other_fits_are_left_to_other_ways():
     assert fit_left_out(alike, alone, ridge) is None
     one_class = replace(records, y=np.zeros(20, dtype=int))
     assert fit_left_out(one_class, alone, ridge) is None
+
+
+def test_slow_steps_are_accelerated(monkeypatch):
+    steps, step = [0], left_out.Held.step
+
+    def counted(held, *given):
+        steps[0] += 1
+        return step(held, *given)
+
+    monkeypatch.setattr(left_out.Held, "step", counted)
+    records, folds = sample(4, 16, 160), Folds.leaving_out([[row] for row in range(16)])
+    ridge = Logit(C=100.0).ridge(records)
+    made = fit_left_out(records, folds, ridge)
+    assert made is not None
+    assert made[1].all()
+    assert steps[0] < 20
+    monkeypatch.setattr(left_out, "SLOW", np.inf)
+    _, converged = fit_left_out(records, folds, ridge)
+    assert not converged.all()
+    assert steps[0] > 40

@@ -23,6 +23,7 @@ MOST = 4  # records that a fit leaves out
 NEARLY = 1e-3  # how near to its optimum the fit to all records needs to be
 STEPS = 40
 LACKING = 1e-11  # of linear predictors, at the end
+SLOW = 0.05  # the share of what a step leaves, from which the next is accelerated
 
 
 def fit_left_out(
@@ -115,7 +116,8 @@ class Every:
         """Search for the optima of fits without some records.
 
         A step changes linear predictors by what they lacked, less what it changes
-        their own part: no product is taken until they lack next to nothing.
+        their own part: no product is taken until they lack next to nothing. Steps that
+        would leave the multiples of residuals are not accelerated.
 
         Returns
         -------
@@ -136,22 +138,56 @@ class Every:
             short, variance = problem.by_multiples(multiples, eta)
             return np.where(held.trained, short, 0.0), variance
 
-        eta = across()
+        eta, most, steps = across(), np.inf, None
         with np.errstate(all="ignore"):
             for _ in range(STEPS):
                 short, variance = lacking(eta)
-                if np.abs(short).max() <= LACKING:
+                before, most = most, float(np.abs(short).max())
+                if most <= LACKING:
                     eta = across()
                     short, variance = lacking(eta)
                     left = problem.left(multiples, short, variance)
                     if (left <= ACCURACY).all():
                         break
                 change, risen = held.step(multiples, short)
-                multiples, intercept = multiples + change, intercept + risen
-                eta += short - change / self.variance
+                plain: Step = change, risen[:, None], short - change / self.variance
+                step = plain
+                if steps is not None and not most < SLOW * before:
+                    step = _accelerated(plain, *steps)
+                    inside = problem.are_inside(multiples + step[0]) | ~held.trained
+                    sound = inside.all(axis=1, keepdims=True)
+                    pairs = zip(step, plain, strict=True)
+                    step = tuple(np.where(sound, *pair) for pair in pairs)
+                multiples, intercept = multiples + step[0], intercept + step[1][:, 0]
+                eta, steps = eta + step[2], (plain, step)
             reach = problem.reach(variance)
         sure = is_steep(held.trained @ problem.weights[0], reach**2)
         return multiples, intercept, sure & (left <= ACCURACY)
+
+
+Step = tuple[Matrix, ...]  # of some arrays, with a row for each fit
+
+
+def _accelerated(step: Step, before: Step, taken: Step) -> Step:
+    """Return steps that heed how much of the latest ones was left to do.
+
+    As if what is left depended linearly on where one is (Anderson 1965, with one
+    earlier step), as the first array measures it.
+
+    Parameters
+    ----------
+    step, before : tuple of numpy.ndarray
+        The plain steps from here, and from the place before.
+    taken : tuple of numpy.ndarray
+        The steps that were taken from there.
+    """
+    less = step[0] - before[0]
+    size = np.einsum("ij,ij->i", less, less)
+    share = (np.einsum("ij,ij->i", less, step[0]) / size)[:, None]
+    return tuple(
+        now - share * (was + now - plain)
+        for now, plain, was in zip(step, before, taken, strict=True)
+    )
 
 
 @dataclass(frozen=True, eq=False)
