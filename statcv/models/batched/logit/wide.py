@@ -38,7 +38,7 @@ SETTLED = 0.1  # its length changes by less
 CLOSE = 1e6  # a step may be the last if its square is not more times what is enough
 ROUNDING = 1e-9  # of linear predictors, at most
 NOTHING = 1e-30  # in place of a weight of 0
-APART = 1.1  # squares of all products over those of records with themselves, at most
+APART = 1.15  # squares of all products over those of records with themselves, at most
 
 
 def fit_wide(
