@@ -335,3 +335,36 @@ def test_climbing_quadratics_reaches_their_optima(seed, q):
     )
     assert done.all()
     np.testing.assert_allclose(found, problem.optima, atol=1e-7)
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("p", [100, 160, 200])
+def test_folds_of_few_records_for_each_coefficient_are_fitted_as_each(p, C):
+    records = sample(p, 600, p, signal=4.0)
+    folds, model = folds_of("fifths", records), Logit(C=C)
+    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    assert sure.all()
+    for fit in range(len(folds)):
+        alone = model.fit(folds.training_set(records, fit)).linear.coefficients[0]
+        eta, exact = records.X @ made[fit, 0], records.X @ alone
+        np.testing.assert_allclose(eta, exact, atol=1e-8, rtol=1e-8)
+
+
+def test_slow_steps_end_for_other_hessians(monkeypatch):
+    records, passes = sample(5, 1200, 150, signal=4.0), [0]
+    folds, model = folds_of("fifths", records), Logit(C=1.0)
+    gradient = few_fits.FewFits.gradient
+
+    def counted(self, theta):
+        passes[0] += 1
+        return gradient(self, theta)
+
+    monkeypatch.setattr(few_fits.FewFits, "gradient", counted)
+    made, sure = fit_by_passes(records, folds, model.ridge(records))
+    taken = passes[0]
+    assert sure.all()
+    assert largest_difference(made[:, 0], model, records, folds) < 1e-8
+    monkeypatch.setattr(few_fits, "ANEW", 0)
+    _, sure = fit_by_passes(records, folds, model.ridge(records))
+    assert sure.all()
+    assert taken < 0.8 * (passes[0] - taken)

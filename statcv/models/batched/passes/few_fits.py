@@ -15,6 +15,7 @@ from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
 from statcv.models.batched.passes.families import family_of
 from statcv.models.batched.passes.quasi_newton import (
+    BROYDEN,
     NEARBY,
     STEPS,
     Identity,
@@ -32,13 +33,18 @@ SMALL = 2**11  # these, or with fewer than
 MEDIUM = 2**15  # these if folds hold out few records, other ways are as quick
 MOST, ROOM = 256, 2**26  # fits whose gradients are summed at once, and their records
 HESSIANS = 20  # of its own that a fold gets, as long as its way
+ANEW = 2  # times that new Hessians may come before the steps with others end
 GAIN = 0.5  # becomes so much shorter with each, where it is short
 FLOPS = 18e9  # operations of a pass in a second, about; those of products of columns,
 FLOPS_OF_PRODUCTS = 40e9
+RATE_OF_PRODUCTS, RATE_OF_TRIANGLES = 7e10, 4e10  # those of many columns
 EACH = 2.5e-9  # seconds for the residual of a record
 ENOUGH = 2e-10  # a share of a distance, about
+ALONE = 3.2  # records for each coefficient, below which folds have little in common,
+STRONG = 0.05  # unless the ridge is so large a share of the information
+FEW_ROWS = 250  # that tell of it
+TINY = float(np.finfo(float).tiny)
 ALIGNED = 8  # directions, of which one may be that of a record, about
-BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,7 +338,7 @@ def _settle(
         inverse = problem.fold_hessians(start)
     before, hope = np.full(len(problem), np.inf), ~done
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        for _ in range(1 + HESSIANS):
+        for number in range(1 + HESSIANS):
             left = np.flatnonzero(hope)
             if not len(left):
                 break
@@ -341,12 +347,13 @@ def _settle(
                 inverse = rest.own_hessians(at)
             rough = rest.rounded() if _suffices(inverse) else None
             gradient = (rough or rest).gradient(at)
+            dear = _dear(rest) if number < ANEW else np.inf
             theta[left], done[left] = climb(
-                rest, at, gradient, inverse, *precision, rough
+                rest, at, gradient, inverse, *precision, rough, dear
             )
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
-            hope[left] = ~done[left] & (moved > 0) & nearer
+            hope[left] = ~done[left] & (moved > 0) & (nearer | (number < ANEW))
             before[left], inverse = moved, None
         if done.any() and not problem.passes.bounded:
             done[done] = _not_separated(problem.part(done), theta[done])
@@ -365,10 +372,18 @@ def _are_far(passes: Passes, folds: Folds) -> bool:
     """Return whether the optimum of all records is of no use to the folds.
 
     Chance alone separates two classes of fewer than two records for each coefficient
-    (Cover 1965), so that little else than the ridge bounds the coefficients.
+    (Cover 1965), so that little else than the ridge bounds the coefficients. With a
+    few more they depend much on single records, unless the ridge is strong.
     """
     left = len(passes.X) - int(folds.changed[0].sizes.max(initial=0))
-    return not passes.family.quadratic and left < 2 * passes.size
+    if passes.family.quadratic or left >= ALONE * passes.size:
+        return False
+    if left < 2 * passes.size:
+        return True
+    rows = passes.X[:: max(1, len(passes.X) // FEW_ROWS)]
+    strength = passes.ridge / np.maximum(np.einsum("ij,ij->j", rows, rows), TINY)
+    strength *= 4 * len(rows) / len(passes.X)
+    return float(np.median(strength)) < STRONG
 
 
 def _sharing_pays(problem: FewFits, rate: float) -> bool:
@@ -385,6 +400,15 @@ def _sharing_pays(problem: FewFits, rate: float) -> bool:
     inverses = m * 1.5 * q**3 / FLOPS
     shared = min(_steps(max(rate, apart)), 2 * STEPS) * one_pass
     return bool(shared < products + inverses + _steps(rate**2) * one_pass)
+
+
+def _dear(problem: FewFits) -> float:
+    """Return how many passes take about as long as a Hessian for each fit."""
+    p, q = problem.passes.X.shape[1], len(problem.scale)
+    own = float(np.count_nonzero(problem.often))
+    products = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
+    triangles = len(problem) * q**3 / 3 / RATE_OF_TRIANGLES
+    return float((products + triangles) / _time_of_pass(problem))
 
 
 def _time_of_pass(problem: FewFits) -> float:

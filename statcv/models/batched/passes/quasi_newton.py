@@ -27,6 +27,9 @@ SHORTENED = 12  # times that a step is shortened, at most
 OVERSHOT = 0.9  # the steepest fall at the end of a step, of the rise at its beginning
 REMEMBERED = 40  # steps
 SHORT = 0.05  # a step in each direction after which Hessians serve for the rest
+SEEN = 3  # steps after which the rate of the latest two tells of those to come
+BROYDEN = 0.7  # the share of steps that quasi-Newton updates leave
+NEWTON = 12  # steps that are left with new Hessians, about
 CROWDED = 0.7  # the share of unfinished fits below which finished ones are removed
 
 P = TypeVar("P", bound="Gradients")
@@ -90,6 +93,7 @@ def climb(
     enough: float,
     noise: float,
     rough: RoughGradients | None = None,
+    dear: float = np.inf,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -108,6 +112,9 @@ def climb(
         The same fits with gradients of single precision, for the way to the vicinity
         of the optimum, from where they are precise again. The first gradient is then
         one of these.
+    dear : float, optional
+        Number of steps that take as long as new Hessians. If more would be left to do
+        than with these, the last place is returned.
 
     Returns
     -------
@@ -123,7 +130,7 @@ def climb(
     going = np.ones(len(theta), dtype=bool)
     most = STEPS if rough is None else REMEMBERED
     crude = isinstance(inverse, Identity) and rough is not None
-    for _ in range(most):
+    for number in range(most):
         step = memory.direction(gradient)
         rises = _dot(gradient, step)
         size = np.sqrt(_dot(step, step))
@@ -134,6 +141,11 @@ def climb(
         close &= (rises >= 0) & source.precise
         halt = going & (close | ~(rises > 0))
         idle = (rate > STALLED) & (slower > STALLED)
+        short = size[going].max() <= SHORT * np.sqrt(theta.shape[1])
+        if number > SEEN and short and not (crude or source.precise):
+            pace = np.sqrt(rate * slower)[going]
+            if _steps_left(size[going], pace, enough) > dear + NEWTON:
+                break
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
             done[which[halt]] = close[halt]
@@ -161,6 +173,13 @@ def climb(
         source.move(anew, theta, gradient, size[some])
     found[which[going]] = theta[going]
     return found, done
+
+
+def _steps_left(size: Matrix, rate: Matrix, enough: float) -> float:
+    """Return about how many steps the slowest fit has to go, from a size and rate."""
+    rate = np.clip(rate, 1e-3, 0.95)
+    steps = np.log(enough / size) / np.log(rate) * BROYDEN
+    return float(steps.max(initial=0.0))
 
 
 class _Source:
