@@ -13,10 +13,12 @@ from statcv.models.base import Matrix, TrainingSet
 from statcv.models.batched.downdate import Inverse, Whole, grams, inverted
 from statcv.models.batched.folds import Folds, Numbers, few
 from statcv.models.batched.passes.anchor import Anchor, find_anchor, without_search
+from statcv.models.batched.passes.by_records import ByRecords
 from statcv.models.batched.passes.families import family_of
 from statcv.models.batched.passes.quasi_newton import (
     BROYDEN,
     NEARBY,
+    NEWTON,
     STEPS,
     Identity,
     Inverses,
@@ -219,6 +221,21 @@ class FewFits:
         found = passes.triangles(lambda sums: sums.hessians(there, lists, counts))
         return Triangles(found, self.scale)
 
+    def own_inverses(self, theta: Matrix) -> Inverses:
+        """Return the inverse Hessian of each fit, from its records if these are few."""
+        passes = self.passes
+        able = passes.family.basis.shape == (1, 1) and passes.bounded
+        by_records, by_columns = _time_of_hessians(self)
+        if not able or self._pairs is not None or by_records > by_columns:
+            return self.own_hessians(theta)
+        sums = passes.rounded
+        eta = sums.predictors(sums.coefficients(theta / self.scale))
+        variances = passes.family.curvature(eta.reshape(1, -1)).reshape(eta.shape)
+        variances = variances * self.often
+        if passes.weights is not None:
+            variances *= passes.weights
+        return ByRecords.of(passes, self.scale, variances) or self.own_hessians(theta)
+
     @cached_property
     def _pairs(self) -> Matrix | None:
         return self.passes.pairs(len(self))
@@ -344,7 +361,7 @@ def _settle(
                 break
             rest, at = problem.part(left), theta[left]
             if inverse is None:
-                inverse = rest.own_hessians(at)
+                inverse = rest.own_inverses(at)
             rough = rest.rounded() if _suffices(inverse) else None
             gradient = (rough or rest).gradient(at)
             dear = _dear(rest) if number < ANEW else np.inf
@@ -404,11 +421,21 @@ def _sharing_pays(problem: FewFits, rate: float) -> bool:
 
 def _dear(problem: FewFits) -> float:
     """Return how many passes take about as long as a Hessian for each fit."""
-    p, q = problem.passes.X.shape[1], len(problem.scale)
+    return _time_of_hessians(problem)[1] / _time_of_pass(problem)
+
+
+def _time_of_hessians(problem: FewFits) -> tuple[float, float]:
+    """Return about how long Hessians take by records and by columns, in seconds.
+
+    Each product with those by records takes a pass.
+    """
+    (n, p), q, m = problem.passes.X.shape, len(problem.scale), len(problem)
     own = float(np.count_nonzero(problem.often))
-    products = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
-    triangles = len(problem) * q**3 / 3 / RATE_OF_TRIANGLES
-    return float((products + triangles) / _time_of_pass(problem))
+    by_columns = own * q * (q + p) / 2 / RATE_OF_PRODUCTS
+    by_columns += m * q**3 / 3 / RATE_OF_TRIANGLES
+    by_records = n * n * p / RATE_OF_PRODUCTS + NEWTON * _time_of_pass(problem)
+    by_records += m * (own / m) ** 3 / 3 / RATE_OF_TRIANGLES
+    return by_records, by_columns
 
 
 def _time_of_pass(problem: FewFits) -> float:

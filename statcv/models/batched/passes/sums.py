@@ -137,6 +137,17 @@ class Passes:
             return few
         return np.concatenate([few, np.zeros((short, few.shape[1]), few.dtype)])
 
+    def predictors(self, beta: Matrix) -> Matrix:
+        """Return the linear predictors of all rows by coefficients, (fits, n)."""
+        eta = np.empty((len(beta), len(self.X)), self.X.dtype)
+
+        def put(rows: slice) -> None:
+            eta[:, rows] = beta @ self.X[rows].T
+
+        blocks = self.blocks(len(beta))
+        shared(put, blocks, self.cost(len(beta)) / 2 / len(blocks))
+        return eta
+
     def gathered(self, sums: Matrix) -> Matrix:
         """Return derivatives by coordinates, (fits, q), of those by coefficients."""
         basis = self.family.basis

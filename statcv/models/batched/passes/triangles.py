@@ -59,6 +59,13 @@ class Triangle:
         solved, _ = solve(self.upper, right, lower=0)
         return np.asarray(solved.T / self.scale)
 
+    def times(self, vector: Matrix) -> Matrix:
+        """Multiply a vector, in the precision of the matrix, by its inverse."""
+        scaled = (vector / self.scale).astype(self.upper.dtype)
+        half = self.by_vector(self.upper, scaled, trans=1, overwrite_x=1)
+        solved = self.by_vector(self.upper, half, overwrite_x=1)
+        return np.asarray(solved / self.scale, dtype=self.upper.dtype)
+
     @cached_property
     def by_vector(self) -> Any:
         """The function of BLAS that solves equations of the triangle."""
