@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from statcv import cv
+from statcv import cv, threads
 from statcv.errors import DistributionalBiasWarning, FoldWarning, ModelError
 from statcv.folds import make_plan
 from statcv.folds.ragged import Ragged
@@ -292,6 +292,24 @@ def test_predictions_do_not_depend_on_blocks(monkeypatch, scheme, p):
         for i in range(0, len(rows), 7)
     ]
     np.testing.assert_allclose(one_by_one, large[0][::7], atol=1e-12)
+
+
+@pytest.mark.parametrize("scheme", ["loocv", "rloocv weighted", "halves", "tenths"])
+@pytest.mark.parametrize("p", [2, 9])
+def test_predictions_do_not_depend_on_threads(monkeypatch, scheme, p):
+    monkeypatch.setattr(neighbors_search, "TALL", 0)
+    monkeypatch.setattr(neighbors_search, "CELLS", 2**9)  # several blocks
+    monkeypatch.setattr(threads, "WORTH", 1.0)
+    records = sample(3, 90, p, "binary", whole=True)
+    plan = plan_of(scheme, records)
+    folds, (rows, fits) = Folds.of(plan), held_out(plan)
+    made = []
+    for number in (1, 2, 5):
+        with threads.allow_threads(number):
+            fitted = Neighbors().fit_folds(records, folds)
+            made.append(fitted.predict(rows, fits))
+    assert (made[0] == made[1]).all()
+    assert (made[0] == made[2]).all()
 
 
 @pytest.mark.parametrize("kind", list(KINDS))

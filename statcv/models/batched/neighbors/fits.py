@@ -32,7 +32,9 @@ from statcv.models.batched.neighbors.search import (
     rows_at_once,
     searched,
 )
+from statcv.threads import shared
 
+SEARCHED = 3e4  # operations that take as long as to search a tree for a point
 SURE = 1e-4  # a variance below this share of that of all records is recomputed
 
 
@@ -192,8 +194,13 @@ class Neighborhood:
         classes = self.records.n_classes if self.records.kind == "multiclass" else 1
         predicted = np.empty((len(rows), classes))
         if self._large and self._by_trees:
-            for fit, own in _by_fit(fits):
+
+            def put(part: tuple[int, Numbers]) -> None:
+                fit, own = part
                 predicted[own] = self._alone(fit, X, rows[own])
+
+            parts = list(_by_fit(fits))
+            shared(put, parts, SEARCHED * len(rows) / max(len(parts), 1))
             return predicted if self.records.kind == "multiclass" else predicted[:, 0]
         if self._large and self.scales is None:
             left = self._apart(predicted, X, rows, fits)
@@ -248,20 +255,19 @@ class Neighborhood:
         Returns the predictions for which longer lists are needed.
         """
         every, step = Products.of(self.places, X), rows_at_once(len(self.places))
-        asked: list[Numbers] = []
+        asked = list(_by_fit(fits))
 
         def blocks() -> Iterator[tuple[Matrix, Find]]:
-            for fit, own in _by_fit(fits):
+            for fit, own in asked:
                 training = self._training(fit)
                 find = every.among(training).find(self.model.k, training)
                 for start in range(0, len(own), step):
-                    asked.append(own[start : start + step])
-                    yield X[rows[asked[-1]]], find
+                    yield X[rows[own[start : start + step]]], find
 
+        order = np.concatenate([own for _, own in asked])
         short = []
         for near in searched(self.places, blocks()):
-            some = np.concatenate(asked)
-            asked.clear()
+            some = order[near.first : near.first + len(near.reach)]
             place = np.arange(len(some)) + near.first
             votes = self.votes(near, place, X[rows[some]], fits[some], trained=True)
             predicted[some] = self.shares(votes, fits[some], predicted.shape[1])

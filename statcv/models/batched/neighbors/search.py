@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from statcv.folds import Ragged
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import CELLS, Numbers
+from statcv.threads import shared
 
 LOW = 6  # columns up to which a tree finds neighbours faster than products do
 FEW = 64  # neighbours up to which it does
@@ -20,6 +22,8 @@ LEAF = 32  # records that the tree does not divide
 TALL = 2000  # records from which on it does
 GROUPS = 8  # times as many groups of records as neighbours
 IN_CACHE = 2**15  # coordinates that stay in the cache
+TOGETHER = 16  # blocks of points that threads share
+COMPARED = 10.0  # operations that take as long as to compare a product with others
 MANY = 4  # times as many candidates as neighbours, where single precision fails
 
 
@@ -77,7 +81,8 @@ def nearby(records: Matrix, points: Matrix, least: int) -> Iterator[Nearby]:
     yield from searched(records, blocks)
 
 
-Find = Callable[[Matrix], tuple[Numbers, Numbers, Matrix]]  # owners, records, reach
+Found = tuple[Numbers, Numbers, Matrix]  # owners, records, reach
+Find = Callable[[Matrix], Found]
 
 
 def searched(
@@ -92,10 +97,9 @@ def searched(
         Some points, and the function that finds the records near them.
     """
     asked: list[Matrix] = []
-    pieces: list[tuple[Numbers, Numbers, Matrix]] = []
+    pieces: list[Found] = []
     found = first = size = 0
-    for points, find in blocks:
-        owners, near, reach = find(points)
+    for points, (owners, near, reach) in _found(records, blocks):
         asked.append(points)
         pieces.append((owners + size, near, reach))
         found, size = found + len(near), size + len(points)
@@ -104,6 +108,17 @@ def searched(
             asked, pieces, found, first, size = [], [], 0, first + size, 0
     if asked:
         yield _sorted(records, asked, first, pieces)
+
+
+def _found(
+    records: Matrix, blocks: Iterable[tuple[Matrix, Find]]
+) -> Iterator[tuple[Matrix, Found]]:
+    """Yield the points of each block and what is near; threads share some blocks."""
+    left, (n, p) = iter(blocks), records.shape
+    while some := list(islice(left, TOGETHER)):
+        cost = len(some[0][0]) * n * (p + COMPARED)
+        made = shared(lambda block: block[1](block[0]), some, cost)
+        yield from zip((points for points, _ in some), made, strict=True)
 
 
 def by_tree(n: int, p: int, least: int) -> bool:
@@ -161,7 +176,7 @@ def _sorted(
     records: Matrix,
     asked: list[Matrix],
     first: int,
-    pieces: list[tuple[Numbers, Numbers, Matrix]],
+    pieces: list[Found],
 ) -> Nearby:
     points = np.concatenate(asked)
     owners, near, reach = map(np.concatenate, zip(*pieces, strict=True))
@@ -179,7 +194,7 @@ def _tree(records: Matrix, least: int) -> Find:
     tree = cKDTree(records[order], leafsize=LEAF, balanced_tree=False)
     ranks = np.arange(1, least + 1)
 
-    def find(points: Matrix) -> tuple[Numbers, Numbers, Matrix]:
+    def find(points: Matrix) -> Found:
         far, near = tree.query(points, k=ranks)
         owners = np.repeat(np.arange(len(points)), least)
         return owners, order[near.ravel()], far[:, -1] * (1 - 1e-9)
@@ -237,7 +252,7 @@ class Products:
         n = self.across.shape[1]
         every = np.arange(n) if numbers is None else numbers
 
-        def find(some: Matrix) -> tuple[Numbers, Numbers, Matrix]:
+        def find(some: Matrix) -> Found:
             m = len(some)
             if least >= n:
                 owners = np.repeat(np.arange(m), n)
