@@ -390,13 +390,16 @@ def _are_far(passes: Passes, folds: Folds) -> bool:
 
     Chance alone separates two classes of fewer than two records for each coefficient
     (Cover 1965), so that little else than the ridge bounds the coefficients. With a
-    few more they depend much on single records, unless the ridge is strong.
+    few more they depend much on single records, unless the ridge is strong; the way
+    from 0 is shorter then if gradients may be of single precision.
     """
     left = len(passes.X) - int(folds.changed[0].sizes.max(initial=0))
     if passes.family.quadratic or left >= ALONE * passes.size:
         return False
     if left < 2 * passes.size:
         return True
+    if passes.rounded is passes:
+        return False
     rows = passes.X[:: max(1, len(passes.X) // FEW_ROWS)]
     strength = passes.ridge / np.maximum(np.einsum("ij,ij->j", rows, rows), TINY)
     strength *= 4 * len(rows) / len(passes.X)
