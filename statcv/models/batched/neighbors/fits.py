@@ -264,7 +264,7 @@ class Neighborhood:
                 for start in range(0, len(own), step):
                     yield X[rows[own[start : start + step]]], find
 
-        order = np.concatenate([own for _, own in asked])
+        order = np.argsort(fits, kind="stable")  # as the points are asked for
         short = []
         for near in searched(self.places, blocks()):
             some = order[near.first : near.first + len(near.reach)]

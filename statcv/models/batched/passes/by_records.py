@@ -42,7 +42,7 @@ class ByRecords:
         The roots of their variances.
     triangles : tuple of Triangle
         Those of the matrices with a row for each record.
-    made_up : tuple of int, or None
+    made_up : int or None
         The coordinate without a penalty; None if there is none.
     along : numpy.ndarray, shape (m, q)
         What the inverses with the made-up penalty make of a unit of that coordinate.

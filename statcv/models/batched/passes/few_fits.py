@@ -45,7 +45,6 @@ ENOUGH = 2e-10  # a share of a distance, about
 ALONE = 3.2  # records for each coefficient, below which folds have little in common,
 STRONG = 0.05  # unless the ridge is so large a share of the information
 FEW_ROWS = 250  # that tell of it
-TINY = float(np.finfo(float).tiny)
 ALIGNED = 8  # directions, of which one may be that of a record, about
 
 
@@ -401,9 +400,8 @@ def _are_far(passes: Passes, folds: Folds) -> bool:
     if passes.rounded is passes:
         return False
     rows = passes.X[:: max(1, len(passes.X) // FEW_ROWS)]
-    strength = passes.ridge / np.maximum(np.einsum("ij,ij->j", rows, rows), TINY)
-    strength *= 4 * len(rows) / len(passes.X)
-    return float(np.median(strength)) < STRONG
+    information = np.einsum("ij,ij->j", rows, rows) / 4 * (len(passes.X) / len(rows))
+    return float(np.mean(passes.ridge < STRONG * information)) > 0.5
 
 
 def _sharing_pays(problem: FewFits, rate: float) -> bool:
