@@ -20,7 +20,8 @@ LOW = 6  # columns up to which a tree finds neighbours faster than products do
 FEW = 64  # neighbours up to which it does
 LEAF = 32  # records that the tree does not divide
 TALL = 2000  # records from which on it does
-GROUPS = 8  # times as many groups of records as neighbours
+GROUPS = 8  # times as many groups of records as neighbours, or
+WIDE, SEVERAL = 2**9, 8  # so many of so many records, whose minima are quick to find
 IN_CACHE = 2**15  # coordinates that stay in the cache
 TOGETHER = 16  # blocks of points that threads share
 COMPARED = 10.0  # operations that take as long as to compare a product with others
@@ -132,8 +133,11 @@ def is_tall(n: int) -> bool:
 
 
 def rows_at_once(n: int) -> int:
-    """Return of how many points the products with n records fit in a cache."""
-    return max(8, CELLS // n)
+    """Return of how many points the products with n records are made at once.
+
+    They fit in a cache; those of a few more take less time for each of many records.
+    """
+    return max(8, CELLS // n, min(32, 32 * CELLS // n))
 
 
 def distances(
@@ -281,7 +285,7 @@ class Products:
 def _bound(gap: Matrix, least: int) -> Matrix:
     """Return for each row a value that at least so many do not exceed."""
     n = gap.shape[1]
-    groups = GROUPS * least
+    groups = max(GROUPS * least, min(WIDE, n // SEVERAL))
     if n >= 2 * groups:
         whole = gap[:, : n // groups * groups]
         gap = whole.reshape(len(gap), -1, groups).min(axis=1)
