@@ -363,9 +363,9 @@ def _settle(
                 inverse = rest.own_inverses(at)
             rough = rest.rounded() if _suffices(inverse) else None
             gradient = (rough or rest).gradient(at)
-            dear = _dear(rest) if number < ANEW else np.inf
+            cost = _cost_of_hessians(rest) if number < ANEW else np.inf
             theta[left], done[left] = climb(
-                rest, at, gradient, inverse, *precision, rough, dear
+                rest, at, gradient, inverse, *precision, rough, cost
             )
             moved = np.sqrt(((theta[left] - at) ** 2).sum(axis=1))
             nearer = (moved > NEARBY * np.sqrt(q)) | (moved < GAIN * before[left])
@@ -420,7 +420,7 @@ def _sharing_pays(problem: FewFits, rate: float) -> bool:
     return bool(shared < products + inverses + _steps(rate**2) * one_pass)
 
 
-def _dear(problem: FewFits) -> float:
+def _cost_of_hessians(problem: FewFits) -> float:
     """Return how many passes take about as long as a Hessian for each fit."""
     return _time_of_hessians(problem)[1] / _time_of_pass(problem)
 

@@ -93,7 +93,7 @@ def climb(
     enough: float,
     noise: float,
     rough: RoughGradients | None = None,
-    dear: float = np.inf,
+    cost: float = np.inf,
 ) -> tuple[Matrix, NDArray[np.bool_]]:
     """Step until the gradients vanish.
 
@@ -112,7 +112,7 @@ def climb(
         The same fits with gradients of single precision, for the way to the vicinity
         of the optimum, from where they are precise again. The first gradient is then
         one of these.
-    dear : float, optional
+    cost : float, optional
         Number of steps that take as long as new Hessians. If more would be left to do
         than with these, the last place is returned.
 
@@ -144,7 +144,7 @@ def climb(
         short = size[going].max() <= SHORT * np.sqrt(theta.shape[1])
         if number > SEEN and short and not (crude or source.precise):
             pace = np.sqrt(rate * slower)[going]
-            if _steps_left(size[going], pace, enough) > dear + NEWTON:
+            if _steps_left(size[going], pace, enough) > cost + NEWTON:
                 break
         if halt.any():
             found[which[halt]] = (theta + np.where(close[:, None], step, 0.0))[halt]
