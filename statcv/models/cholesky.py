@@ -57,13 +57,9 @@ def _routine(name: str) -> Callable[..., None]:
     """Return a routine of LAPACK, whose arguments are addresses."""
     from scipy.linalg import cython_lapack
 
-    capsule = cython_lapack.__pyx_capi__[name]
-    address, signature = (
-        ctypes.PYFUNCTYPE(kind, ctypes.py_object, *more)((called, ctypes.pythonapi))
-        for called, kind, more in (
-            ("PyCapsule_GetPointer", ctypes.c_void_p, [ctypes.c_char_p]),
-            ("PyCapsule_GetName", ctypes.c_char_p, []),
-        )
-    )
-    routine = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * ARGUMENTS)
-    return routine(address(capsule, signature(capsule)))
+    text, address, held = ctypes.c_char_p, ctypes.c_void_p, ctypes.py_object
+    python, capsule = ctypes.pythonapi, cython_lapack.__pyx_capi__[name]
+    name_of = ctypes.PYFUNCTYPE(text, held)(("PyCapsule_GetName", python))
+    find = ctypes.PYFUNCTYPE(address, held, text)(("PyCapsule_GetPointer", python))
+    routine = ctypes.CFUNCTYPE(None, *[address] * ARGUMENTS)
+    return routine(find(capsule, name_of(capsule)))

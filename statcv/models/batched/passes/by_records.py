@@ -8,7 +8,7 @@ fits have the products ZD⁻¹Z' in common.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from statcv.models.base import Matrix
 from statcv.models.batched.folds import Numbers
-from statcv.models.batched.passes.sums import Passes
+from statcv.models.batched.passes.sums import Passes, added
 from statcv.models.batched.passes.triangles import Triangle
 from statcv.threads import product, ranges, shared
 
@@ -44,7 +44,7 @@ class ByRecords:
         Those of the matrices with a row for each record.
     made_up : int or None
         The coordinate without a penalty; None if there is none.
-    along : numpy.ndarray, shape (m, q)
+    along : numpy.ndarray, shape (m, q), or None
         What the inverses with the made-up penalty make of a unit of that coordinate.
     """
 
@@ -55,7 +55,7 @@ class ByRecords:
     roots: tuple[Matrix, ...]
     triangles: tuple[Triangle, ...]
     made_up: int | None = None
-    along: Matrix = field(default_factory=lambda: np.empty((0, 0)))
+    along: Matrix | None = None
 
     @classmethod
     def of(cls, passes: Passes, scale: Matrix, variances: Matrix) -> ByRecords | None:
@@ -105,11 +105,11 @@ class ByRecords:
     def times(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), each by its inverse."""
         made = self._with_penalty(vectors * self.scale)
-        if self.made_up is not None:  # one direction is taken away (Sherman & Morrison)
-            more = self.strength[self.made_up]
-            along = self.along[:, self.made_up]
-            share = more * made[:, self.made_up] / (1 - more * along)
-            made += share[:, None] * self.along
+        place, along = self.made_up, self.along
+        if along is not None:  # one direction is taken away (Sherman & Morrison)
+            more = self.strength[place]
+            share = more * made[:, place] / (1 - more * along[:, place])
+            made += share[:, None] * along
         made *= self.scale
         return made
 
@@ -133,7 +133,7 @@ class ByRecords:
             lists=tuple(self.lists[one] for one in some),
             roots=tuple(self.roots[one] for one in some),
             triangles=tuple(self.triangles[one] for one in some),
-            along=self.along if self.made_up is None else self.along[chosen],
+            along=None if self.along is None else self.along[chosen],
         )
 
     @property
@@ -152,7 +152,4 @@ def _products(sums: Passes, strength: Matrix) -> Matrix:
         return product(rows, rows.T)  # a matrix and its transpose: half the work
 
     n, p = sums.X.shape
-    first, *others = shared(of_some, ranges(p, PARTS), n * n * p / 2 / PARTS)
-    for one in others:
-        first += one
-    return first
+    return added(shared(of_some, ranges(p, PARTS), n * n * p / 2 / PARTS))

@@ -204,12 +204,7 @@ class FewFits:
         """Return the inverse Hessian of each fit at its coordinates, shape (m, q)."""
         passes, there, q = self.passes, theta / self.scale, len(self.scale)
         if self._pairs is not None:
-            eta = passes.coefficients(there) @ passes.X.T
-            curved = passes.family.curvature(eta.reshape(1, -1))
-            curved = curved.reshape(eta.shape) * self.often
-            if passes.weights is not None:
-                curved *= passes.weights
-            made = grams(curved, self._pairs, q)
+            made = grams(self._variances(passes, there), self._pairs, q)
             scale = self.scale / np.tile(1 / passes.unit, q // len(passes.unit))
             made /= np.multiply.outer(scale, scale)
             made[:, range(q), range(q)] += passes.penalty / self.scale**2
@@ -227,13 +222,17 @@ class FewFits:
         by_records, by_columns = _time_of_hessians(self)
         if not able or self._pairs is not None or by_records > by_columns:
             return self.own_hessians(theta)
-        sums = passes.rounded
-        eta = sums.predictors(sums.coefficients(theta / self.scale))
-        variances = passes.family.curvature(eta.reshape(1, -1)).reshape(eta.shape)
-        variances = variances * self.often
-        if passes.weights is not None:
-            variances *= passes.weights
+        variances = self._variances(passes.rounded, theta / self.scale)
         return ByRecords.of(passes, self.scale, variances) or self.own_hessians(theta)
+
+    def _variances(self, sums: Passes, there: Matrix) -> Matrix:
+        """Return the weighted variances of a binary outcome, (m, n), at coordinates."""
+        eta = sums.predictors(sums.coefficients(there))
+        curved = self.passes.family.curvature(eta.reshape(1, -1))
+        variances = curved.reshape(eta.shape) * self.often
+        if self.passes.weights is not None:
+            variances *= self.passes.weights
+        return np.asarray(variances)
 
     @cached_property
     def _pairs(self) -> Matrix | None:

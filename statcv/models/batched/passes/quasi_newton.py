@@ -141,8 +141,8 @@ def climb(
         close &= (rises >= 0) & source.precise
         halt = going & (close | ~(rises > 0))
         idle = (rate > STALLED) & (slower > STALLED)
-        short = size[going].max() <= SHORT * np.sqrt(theta.shape[1])
-        if number > SEEN and short and not (crude or source.precise):
+        renews = number > SEEN and not (crude or source.precise)
+        if renews and _are_short(size[going], theta.shape[1]):
             pace = np.sqrt(rate * slower)[going]
             if _steps_left(size[going], pace, enough) > cost + NEWTON:
                 break
@@ -166,13 +166,17 @@ def climb(
             memory = memory.forgotten()
         theta, gradient = theta + step, ahead
         before, slower = size, rate
-        if crude and memory.count and idle[some].any():
-            each = float(size[some].max()) / np.sqrt(theta.shape[1])
-            if each <= SHORT:
-                break
+        idling = crude and memory.count and idle[some].any()
+        if idling and _are_short(size[some], theta.shape[1]):
+            break
         source.move(anew, theta, gradient, size[some])
     found[which[going]] = theta[going]
     return found, done
+
+
+def _are_short(size: Matrix, coordinates: int) -> bool:
+    """Return whether steps are so short that new Hessians serve for the rest."""
+    return bool(size.max() <= SHORT * np.sqrt(coordinates))
 
 
 def _steps_left(size: Matrix, rate: Matrix, enough: float) -> float:

@@ -190,7 +190,7 @@ class Passes:
     def summed(self, fits: int, work: Callable[[slice], Matrix]) -> Matrix:
         """Sum what a function makes of blocks of rows."""
         blocks = self.blocks(fits)
-        return _added(shared(work, blocks, self.cost(fits) / len(blocks)))
+        return added(shared(work, blocks, self.cost(fits) / len(blocks)))
 
     def gradient(self, theta: Matrix) -> Matrix:
         """Return the gradient of all records at coordinates, each (1, q)."""
@@ -242,7 +242,7 @@ class Passes:
         n, p = self.X.shape
         size = -(-n // 2) if n >= 4 * p else n  # so that adding products costs little
         made = shared(products, _cut(n, size), self._cost_of_products(size))
-        return self._whole(_added(made))
+        return self._whole(added(made))
 
     def hessians(
         self, theta: Matrix, lists: Sequence[Numbers], counts: Sequence[Matrix] | None
@@ -274,7 +274,7 @@ class Passes:
 
         made = shared(of, parts, cost / halves)
         return [
-            self._whole(_added(made[first : first + halves]))
+            self._whole(added(made[first : first + halves]))
             for first in range(0, len(made), halves)
         ]
 
@@ -392,7 +392,7 @@ def _cut(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def _added(parts: list[Matrix]) -> Matrix:
+def added(parts: list[Matrix]) -> Matrix:
     """Add arrays in their order, in the place of the first."""
     total, *others = parts
     for one in others:

@@ -61,13 +61,17 @@ class Triangle:
 
     def times(self, vector: Matrix) -> Matrix:
         """Multiply a vector, in the precision of the matrix, by its inverse."""
-        scaled = (vector / self.scale).astype(self.upper.dtype)
-        half = self.by_vector(self.upper, scaled, trans=1, overwrite_x=1)
-        solved = self.by_vector(self.upper, half, overwrite_x=1)
-        return np.asarray(solved / self.scale, dtype=self.upper.dtype)
+        solved = self.times_scaled(vector / self.scale) / self.scale
+        return np.asarray(solved, dtype=self.upper.dtype)
+
+    def times_scaled(self, vector: Matrix) -> Matrix:
+        """Multiply a vector by the inverse of the scaled matrix, in its precision."""
+        right = vector.astype(self.upper.dtype)
+        half = self._by_vector(self.upper, right, trans=1, overwrite_x=1)
+        return np.asarray(self._by_vector(self.upper, half, overwrite_x=1))
 
     @cached_property
-    def by_vector(self) -> Any:
+    def _by_vector(self) -> Any:
         """The function of BLAS that solves equations of the triangle."""
         from scipy.linalg.blas import dtrsv, strsv
 
@@ -106,9 +110,7 @@ class Triangles:
         made = vectors * self._units
         for row, triangle in zip(made, self.triangles, strict=True):
             if triangle is not None:
-                upper, solve = triangle.upper, triangle.by_vector
-                half = solve(upper, row.astype(upper.dtype), trans=1, overwrite_x=1)
-                row[:] = solve(upper, half, overwrite_x=1)
+                row[:] = triangle.times_scaled(row)
         made *= self._units
         return made
 
