@@ -18,13 +18,15 @@ ARGUMENTS = 5  # of the routine: triangle, order, matrix, distance of rows, and 
 
 
 def decompose(matrix: Matrix) -> bool:
-    """Put a Cholesky factor in the place of the lower triangle of a matrix.
+    """Put a Cholesky factor in the place of the upper triangle of a matrix.
+
+    LAPACK reads the rows as columns, and takes a fifth longer for the other triangle.
 
     Parameters
     ----------
     matrix : numpy.ndarray, shape (n, n)
         A symmetric matrix of single or double precision, row by row in memory. What
-        is above the diagonal stays as it is.
+        is below the diagonal stays as it is.
 
     Returns
     -------
@@ -36,14 +38,14 @@ def decompose(matrix: Matrix) -> bool:
     >>> matrix = np.array([[4.0, 2.0], [2.0, 5.0]])
     >>> decompose(matrix)
     True
-    >>> np.tril(matrix)
-    array([[2., 0.],
-           [1., 2.]])
+    >>> np.triu(matrix)
+    array([[2., 1.],
+           [0., 2.]])
     """
     size, failed = ctypes.c_int(len(matrix)), ctypes.c_int(0)
-    upper = ctypes.c_char(b"U")  # of the transpose, as LAPACK reads the rows
+    lower = ctypes.c_char(b"L")  # of the transpose
     _routine("spotrf" if matrix.dtype == np.float32 else "dpotrf")(
-        ctypes.addressof(upper),
+        ctypes.addressof(lower),
         ctypes.addressof(size),
         matrix.ctypes.data,
         ctypes.addressof(size),

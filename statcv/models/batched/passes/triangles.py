@@ -22,12 +22,12 @@ class Triangle:
 
     Attributes
     ----------
-    upper : numpy.ndarray, shape (q, q)
+    lower : numpy.ndarray, shape (q, q)
     scale : numpy.ndarray, shape (q,)
         The roots of the diagonal, by which rows and columns were divided.
     """
 
-    upper: Matrix
+    lower: Matrix
     scale: Matrix
 
     @classmethod
@@ -40,7 +40,7 @@ class Triangle:
         scaled = np.divide(matrix, scale, order="C")
         scaled /= scale[:, None].astype(matrix.dtype)
         definite = decompose(scaled)
-        # the transpose is upper triangular, in the order of Fortran
+        # the transpose is lower triangular, in the order of Fortran
         triangle = cls(scaled.T, np.asarray(scale, dtype=float))
         limit = SINGLE if matrix.dtype == np.float32 else CONDITION
         return triangle if definite and triangle.least * limit > 1 else None
@@ -48,40 +48,41 @@ class Triangle:
     @property
     def least(self) -> float:
         """The least square of a pivot."""
-        return float(self.upper.diagonal().min(initial=1.0) ** 2)
+        return float(self.lower.diagonal().min(initial=1.0) ** 2)
 
     def solve(self, vectors: Matrix) -> Matrix:
         """Multiply vectors, shape (m, q), by the inverse of the matrix."""
         from scipy.linalg.lapack import dpotrs, spotrs
 
-        solve = spotrs if self.upper.dtype == np.float32 else dpotrs
-        right = (vectors / self.scale).T.astype(self.upper.dtype)
-        solved, _ = solve(self.upper, right, lower=0)
+        solve = spotrs if self.lower.dtype == np.float32 else dpotrs
+        right = (vectors / self.scale).T.astype(self.lower.dtype)
+        solved, _ = solve(self.lower, right, lower=1)
         return np.asarray(solved.T / self.scale)
 
     def times(self, vector: Matrix) -> Matrix:
         """Multiply a vector, in the precision of the matrix, by its inverse."""
         solved = self.times_scaled(vector / self.scale) / self.scale
-        return np.asarray(solved, dtype=self.upper.dtype)
+        return np.asarray(solved, dtype=self.lower.dtype)
 
     def times_scaled(self, vector: Matrix) -> Matrix:
         """Multiply a vector by the inverse of the scaled matrix, in its precision."""
-        right = vector.astype(self.upper.dtype)
-        half = self._by_vector(self.upper, right, trans=1, overwrite_x=1)
-        return np.asarray(self._by_vector(self.upper, half, overwrite_x=1))
+        right = vector.astype(self.lower.dtype)
+        half = self._by_vector(self.lower, right, lower=1, overwrite_x=1)
+        solved = self._by_vector(self.lower, half, lower=1, trans=1, overwrite_x=1)
+        return np.asarray(solved)
 
     @cached_property
     def _by_vector(self) -> Any:
         """The function of BLAS that solves equations of the triangle."""
         from scipy.linalg.blas import dtrsv, strsv
 
-        return strsv if self.upper.dtype == np.float32 else dtrsv
+        return strsv if self.lower.dtype == np.float32 else dtrsv
 
     @property
     def size(self) -> float:
         """The norm of the inverse of the scaled matrix."""
-        half = np.linalg.inv(np.triu(self.upper).astype(float))
-        return float(np.linalg.norm(half @ half.T))
+        half = np.linalg.inv(np.tril(self.lower).astype(float))
+        return float(np.linalg.norm(half.T @ half))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +138,7 @@ class Triangles:
     @property
     def single(self) -> bool:
         """Whether all of them are of single precision."""
-        kinds = {None if one is None else one.upper.dtype for one in self.triangles}
+        kinds = {None if one is None else one.lower.dtype for one in self.triangles}
         return kinds == {np.dtype(np.float32)}
 
     @property
